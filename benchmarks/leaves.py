@@ -53,7 +53,7 @@ TIE = 1e-9
 
 @dataclass
 class More:
-    """What is measured of one table beside its trees of k leaves.
+    """Figures of one table beside those of its trees of k leaves.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def measure_goals(more: More, partition: Partition, peers: Sequence[dict[str, fl
 
 
 def is_matched(partition: Partition, path: Sequence[tuple[float, float]], peer: dict[str, float], seed: int) -> bool:
-    """Whether a tree of the path, or one that is fitted to the peer's cost and length, is no dearer and no longer."""
+    """Whether the path, or a fit with the peer's cost and length as goals, has a tree neither dearer nor longer."""
     most = peer["cost"] * (1 + TIE), peer["waes"] * (1 + TIE)
 
     def within(cost: float, waes: float) -> bool:
@@ -193,7 +193,7 @@ def gain_of(more: Sequence[More], name: str) -> float:
 def verdicts_of(
     more: Sequence[More], many: dict[int, dict[str, float]], add: Callable[..., None], *, complete: bool
 ) -> None:
-    """Add what is asked of more leaves, of many clusters and of goals."""
+    """Add the targets for more leaves, for many clusters and for goals."""
     for name, target in GAINS.items() if more else ():
         gain = gain_of(more, name)
         add(f"J with {name} leaves below that with k, %", gain, f"{gain:.2f}", target, judged=complete)

@@ -20,7 +20,15 @@ from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS
 from shallowrules.trees.searching import Goal
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["MORE_RULES", "from_the_table", "grow_within", "more_rules_notes", "notes_of_prices", "prices_more"]
+__all__ = [
+    "MORE_RULES",
+    "Explained",
+    "from_the_table",
+    "grow_within",
+    "more_rules_notes",
+    "notes_of_prices",
+    "prices_more",
+]
 
 MORE_RULES = 2
 """More rules than clusters that are priced for a note."""
@@ -29,15 +37,15 @@ MIN_FALL = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class _Explained:
-    """What trees over the whole table are searched on again, after they are grown."""
+class Explained:
+    """A table and its clustering as they are for a search that goes on from grown trees."""
 
     data: FitData
     rows: RegionRows
     unique: UniqueRows
 
     @classmethod
-    def of(cls, data: FitData) -> _Explained:
+    def of(cls, data: FitData) -> Explained:
         """Return that of a table."""
         region = Region(None, data.kept_centers.astype(np.intp))
         rows = RegionRows.of(data, region)
@@ -48,19 +56,21 @@ class _Explained:
         return from_the_table(grown, self.data.encoding.encoder, self.data.kept_centers)
 
 
-def grow_within(data: FitData, trees: Sequence[GrownTree], goal: Goal, tradeoff: float) -> GrownTree | None:
+def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeoff: float) -> GrownTree | None:
     """Return the best tree within a bound that is found from some trees, or None.
+
+    Rounding would know nothing of the bound: the thresholds are to stay in their gaps.
 
     Parameters
     ----------
-    data : FitData
+    over : Explained
     trees : sequence of GrownTree
         Of those that `grow` returned, the likeliest first, each with a leaf for each center.
     goal : Goal
     tradeoff : float
         As for `search_within`.
     """
-    parameters, over, kept = data.parameters, _Explained.of(data), data.kept_centers
+    parameters, kept = over.data.parameters, over.data.kept_centers
     found = search_within(
         goal,
         [over.tree(tree) for tree in trees],
@@ -72,10 +82,7 @@ def grow_within(data: FitData, trees: Sequence[GrownTree], goal: Goal, tradeoff:
         n_clusters=0 if parameters.max_leaves is None else len(kept),
         n_threads=parameters.n_threads,
     )
-    if found is None:
-        return None
-    # Rounding would know nothing of the bound: thresholds stay in their gaps.
-    return over_the_table(renumber_centers(replace(found, objectives=None), kept), data.encoding.encoder)
+    return None if found is None else over_the_table(renumber_centers(found, kept), over.data.encoding.encoder)
 
 
 def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
@@ -92,7 +99,7 @@ def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[s
     parameters, kept = data.parameters, data.kept_centers
     if not prices_more(parameters, grown, len(kept), labelled=data.reference.labelled) or not data.reference_cost > 0:
         return []
-    over = _Explained.of(data)
+    over = Explained.of(data)
     rows, unique, tree = over.rows, over.unique, over.tree(grown)
     costs = price_more(
         tree,

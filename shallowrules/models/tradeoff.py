@@ -13,7 +13,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
+from itertools import filterfalse, pairwise
 from numbers import Real
 from typing import Any
 
@@ -24,7 +25,7 @@ from shallowrules.errors import DataError, MissingExtraError, OptionError, Optio
 from shallowrules.fitting.data import FitData
 from shallowrules.fitting.finishing import finish
 from shallowrules.fitting.growing import grow
-from shallowrules.fitting.searching import grow_within, more_rules_notes
+from shallowrules.fitting.searching import Explained, grow_within, more_rules_notes
 from shallowrules.measures.metrics import (
     partition_cost,
 )
@@ -127,7 +128,7 @@ class TradeoffPath:
         self._take_stock()
 
     def _take_stock(self) -> None:
-        """Order what was tried, and find what is worth having."""
+        """Sort the trees that were tried, and find those that are worth having."""
         self._tried.sort(key=lambda tried: tried[0].tradeoff)
         found = [point for point, _ in self._tried]
         self.tradeoffs: NDArray[np.float64] = np.array([point.tradeoff for point in found])
@@ -135,24 +136,29 @@ class TradeoffPath:
         self.conditions: NDArray[np.float64] = np.array([point.conditions for point in found])
         self.points: tuple[TradeoffPoint, ...] = _non_dominated(found)
 
+    @cached_property
+    def _explained(self) -> Explained:
+        return Explained.of(self._data)
+
     def _search_within(self, goal: Goal) -> None:
         """Search for the best tree within a bound, from those next to it on both sides."""
         data = self._data
         if self._model.refine == "none" or data.reference.labelled or data.parameters.keep:
             return  # trees are to be greedy, to stay near the labels, or to keep cuts
-        distinct = list({id(tree): (point, tree) for point, tree in self._tried}.values())
-        most = max(len(np.unique(tree.center[tree.leaves])) for _, tree in distinct)
+        distinct = {id(tree): (point, tree, len(np.unique(tree.center[tree.leaves]))) for point, tree in self._tried}
+        most = max(count for *_, count in distinct.values())
         if most < len(data.kept_centers):
             return
-        complete = [each for each in distinct if len(np.unique(each[1].center[each[1].leaves])) == most]
-        figures = {id(tree): (point.cost, point.conditions) for point, tree in complete}
-        within = [each for each in complete if goal.is_met(figures[id(each[1])])]
-        beyond = [each for each in complete if not goal.is_met(figures[id(each[1])])]
-        within.sort(key=lambda each: goal.low(figures[id(each[1])]))
-        beyond.sort(key=lambda each: goal.bounded(figures[id(each[1])]))
+
+        def is_met(tried: tuple[TradeoffPoint, GrownTree]) -> bool:
+            return goal.is_met(_figures(tried[0]))
+
+        complete = [(point, tree) for point, tree, count in distinct.values() if count == most]
+        within = sorted(filter(is_met, complete), key=lambda tried: goal.low(_figures(tried[0])))
+        beyond = sorted(filterfalse(is_met, complete), key=lambda tried: goal.bounded(_figures(tried[0])))
         starts = [*within[:STARTS], *beyond[:STARTS]]
         nearest = starts[0][0]
-        found = grow_within(data, [tree for _, tree in starts], goal, nearest.tradeoff)
+        found = grow_within(self._explained, [tree for _, tree in starts], goal, nearest.tradeoff)
         if found is not None:
             point = replace(self._measure(nearest.tradeoff, found), refine=self._model.refine)
             self._tried.append((point, found))
@@ -448,6 +454,10 @@ def _unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
     again.on_progress, again.on_best = model.on_progress, model.on_best
     again.prices_more_rules = model.prices_more_rules
     return again
+
+
+def _figures(point: TradeoffPoint) -> tuple[float, float]:
+    return point.cost, point.conditions
 
 
 def _check_goal(max_cost: float | None, max_conditions: float | None) -> None:

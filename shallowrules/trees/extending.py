@@ -11,15 +11,16 @@ are merged to clusters by Ward's criterion. As in `refining`, trees are searched
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.measures.summation import group_means
-from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed, with_gaps
-from shallowrules.trees.refining import MAX_IMPROVED_ROWS, WholeTable, aim_of, numbered, shared_weights
+from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed
+from shallowrules.trees.refining import MAX_IMPROVED_ROWS, WholeTable, aim_of, finished
 from shallowrules.trees.searching import (
     STREAM_PASSES,
     TIE,
@@ -37,7 +38,7 @@ from shallowrules.trees.searching import (
 )
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["MAX_JUDGED", "extend", "found_on", "merge_by_ward", "price_more", "tables_of"]
+__all__ = ["MAX_JUDGED", "AllRows", "extend", "found_on", "merge_by_ward", "price_more"]
 
 N_STREAMS = 2
 """Searches from each of the two starts, each with random numbers of its own."""
@@ -75,28 +76,16 @@ def extend(
     searches : bool
         Whether the search goes on from the tree with its leaves cut.
     """
-    data = unique.data
-    aim = _aim(unique, tradeoff, reference_cost)
-    if not aim.unit > 0 or max_leaves <= data.k:
+    rows = AllRows.of(tree, unique, tradeoff, reference_cost, n_clusters=unique.data.k, n_threads=n_threads)
+    aim = rows.aim
+    if not aim.unit > 0 or max_leaves <= aim.n_clusters:
         return tree
-    table, broad = tables_of(tree, unique, n_threads)
-    by_part = broad is not table
-    found = found_on(tree, broad, aim, max_leaves, random_seed, searches=searches, progress=progress)
-    if by_part:
-        whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
-        judged = [whole.judge(routed(one.tree, data, n_threads)) for one in different(found, aim)[:MAX_JUDGED]]
-        own = whole.judge(tree)
-    else:
-        judged, own = found, table.measure(tree, aim)
-    best = min([own, *judged], key=aim.objective)
+    found = found_on(tree, rows.broad, aim, max_leaves, random_seed, searches=searches, progress=progress)
+    [own] = rows.measure([tree])
+    best = min([own, *rows.judge(found)], key=aim.objective)
     if aim.objective(best) >= aim.objective(own) * (1 - TIE):
         return tree
-    if not by_part:
-        best = table.measure(best.tree, aim)  # the gaps of its cuts
-    extended = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
-    if by_part:
-        extended = with_gaps(extended, data, n_threads)
-    extended = numbered(extended, shared_weights(extended, data, reference_labels))
+    best, extended = rows.finish(best, reference_labels)
     after, before = (aim.objective(one) / aim.unit for one in (best, own))
     objectives = Objectives(after, before, aim.reference_cost, tradeoff)
     return replace(extended, notes=tree.notes, objectives=objectives)
@@ -112,31 +101,75 @@ def price_more(
     tree, unique, max_leaves, tradeoff, reference_cost, n_threads
         As for `extend`.
     """
-    aim, data = _aim(unique, tradeoff, reference_cost), unique.data
-    if not aim.unit > 0:
+    rows = AllRows.of(tree, unique, tradeoff, reference_cost, n_clusters=unique.data.k, n_threads=n_threads)
+    if not rows.aim.unit > 0:
         return []
-    table, broad = tables_of(tree, unique, n_threads)
-    found = sample_of(broad).split(tree, aim, max_leaves)
-    if broad is not table:
-        whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
-        judged = [whole.judge(tree), *(whole.judge(routed(one.tree, data, n_threads)) for one in found)]
-    else:
-        judged = [table.measure(one, aim) for one in (tree, *(one.tree for one in found))]
-    return [one.figures[0] / aim.unit for one in judged]
+    found = sample_of(rows.broad).split(tree, rows.aim, max_leaves)
+    return [one.figures[0] / rows.aim.unit for one in rows.measure([tree, *(one.tree for one in found)])]
 
 
-def _aim(unique: UniqueRows, tradeoff: float, reference_cost: float) -> Aim:
-    """Return what is searched for, of clusters of several leaves."""
-    data = unique.data
-    aim = aim_of(tradeoff, reference_cost, data.total_weight, unique.total_weight, data.k)
-    return replace(aim, n_clusters=data.k)
+@dataclass(frozen=True, eq=False)
+class AllRows:
+    """The rows of a table, on which trees are judged that were searched for.
 
+    Attributes
+    ----------
+    table : CodedTable
+    broad : CodedTable
+        The rows to search on: the same, or some of those of a large table.
+    whole : WholeTable
+        Where trees from some rows are judged.
+    aim : Aim
+    """
 
-def tables_of(tree: GrownTree, unique: UniqueRows, n_threads: int) -> tuple[CodedTable, CodedTable]:
-    """Return all rows, and those on which trees are measured while they are searched for: some of a large table."""
-    by_part = len(unique.first) > MAX_IMPROVED_ROWS
-    table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)
-    return table, few_of(table) if by_part else table
+    table: CodedTable
+    broad: CodedTable
+    whole: WholeTable
+    aim: Aim
+
+    @classmethod
+    def of(
+        cls,
+        tree: GrownTree,
+        unique: UniqueRows,
+        tradeoff: float,
+        reference_cost: float,
+        *,
+        n_clusters: int,
+        n_threads: int,
+    ) -> AllRows:
+        """Return those of a table; the labels of `tree` say which rows of a large one to search on."""
+        data, total = unique.data, unique.total_weight
+        by_part = len(unique.first) > MAX_IMPROVED_ROWS
+        table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)
+        aim = replace(aim_of(tradeoff, reference_cost, data.total_weight, total, data.k), n_clusters=n_clusters)
+        whole = WholeTable(data, total / data.total_weight, n_threads)
+        return cls(table, few_of(table) if by_part else table, whole, aim)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether trees are searched for on some of the rows."""
+        return self.broad is not self.table
+
+    def measure(self, trees: Sequence[CutTree]) -> list[Found]:
+        """Return trees with their figures on all rows."""
+        if not self.is_large:
+            return [self.table.measure(tree, self.aim) for tree in trees]
+        data, n_threads = self.whole.data, self.whole.n_threads
+        grown = (tree if isinstance(tree, GrownTree) else routed(tree, data, n_threads) for tree in trees)
+        return [self.whole.judge(tree) for tree in grown]
+
+    def judge(self, found: list[Found]) -> list[Found]:
+        """Return trees that were found with their figures on all rows; of a large table only the best few."""
+        if not self.is_large:
+            return found
+        return self.measure([one.tree for one in different(found, self.aim)[:MAX_JUDGED]])
+
+    def finish(self, best: Found, reference_labels: NDArray[np.int32]) -> tuple[Found, GrownTree]:
+        """Return a tree that was chosen as it was measured at last, and as `finished` returns it."""
+        best = best if self.is_large else self.table.measure(best.tree, self.aim)
+        data, n_threads = self.whole.data, self.whole.n_threads
+        return best, finished(best, data, reference_labels, has_gaps=not self.is_large, n_threads=n_threads)
 
 
 def found_on(
@@ -167,7 +200,7 @@ def found_on(
     max_leaves = min(max_leaves, len(sample.rows))
     found = sample.split(tree, aim, max_leaves, part_of(progress, 0, 3))
     if searches:
-        half = sample.split(tree, aim, (max_leaves + aim.n_clusters + 1) // 2)
+        half = found[: (max_leaves - aim.n_clusters + 1) // 2]
         middle = _stream(sample, half[-1].tree if half else tree, aim, (seed << 24) + (5 << 21), None)[0]
         grown = sample.split(middle.tree, aim, max_leaves)
         found.append(middle)

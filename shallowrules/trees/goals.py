@@ -14,9 +14,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.trees.extending import tables_of
-from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed, with_gaps
-from shallowrules.trees.refining import WholeTable, aim_of, numbered, shared_weights
+from shallowrules.trees.extending import AllRows
+from shallowrules.trees.growing import CutTree, GrownTree, Progress, UniqueRows
 from shallowrules.trees.searching import STREAM_PASSES, Aim, CodedTable, Found, Goal, from_data, sample_of, side_by_side
 
 __all__ = ["search_within"]
@@ -53,34 +52,15 @@ def search_within(
     n_clusters : int
         As in `Aim`.
     """
-    data = unique.data
-    aim = aim_of(tradeoff, reference_cost, data.total_weight, unique.total_weight, data.k)
-    if not aim.unit > 0 or data.k == 1:
+    rows = AllRows.of(trees[0], unique, tradeoff, reference_cost, n_clusters=n_clusters, n_threads=n_threads)
+    k, aim, table = unique.data.k, rows.aim, rows.table
+    if not aim.unit > 0 or k == 1:
         return None
-    aim = replace(aim, n_clusters=n_clusters)
-    table, broad = tables_of(trees[0], unique, n_threads)
-    starts = list(trees[:MAX_STARTS])
-    found: list[tuple[CutTree, tuple[float, float]]] = []
-    best = _found(goal, starts, broad, data.k, aim, random_seed)
-    if broad is table:
-        found += [(one.tree, table.normalized(one, aim)) for one in best]
-    else:
-        whole = WholeTable(data, unique.total_weight / data.total_weight, n_threads)
-        for one in best:
-            judged = whole.judge(routed(one.tree, data, n_threads))
-            found.append((judged.tree, (judged.figures[0] / aim.unit, judged.figures[1] / aim.weight)))
-    within = [(tree, figures) for tree, figures in found if goal.is_met(figures)]
+    found = rows.judge(_found(goal, trees[:MAX_STARTS], rows.broad, k, aim, random_seed))
+    within = [one for one in found if goal.is_met(table.normalized(one, aim))]
     if not within:
         return None
-    tree, (cost, waes) = min(within, key=lambda one: goal.low(one[1]))
-    if broad is table:
-        tree = table.measure(tree, aim).tree  # the gaps of its cuts
-    grown = tree if isinstance(tree, GrownTree) else routed(tree, data, n_threads)
-    if broad is not table:
-        grown = with_gaps(grown, data, n_threads)
-    grown = numbered(grown, shared_weights(grown, data, reference_labels))
-    objective = cost + tradeoff * waes
-    return replace(grown, objectives=Objectives(objective, objective, aim.reference_cost, tradeoff))
+    return rows.finish(min(within, key=lambda one: goal.low(table.normalized(one, aim))), reference_labels)[1]
 
 
 def _found(goal: Goal, starts: Sequence[CutTree], table: CodedTable, k: int, aim: Aim, seed: int) -> list[Found]:

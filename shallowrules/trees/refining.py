@@ -74,9 +74,9 @@ __all__ = [
     "Search",
     "WholeTable",
     "aim_of",
+    "finished",
     "numbered",
     "refine",
-    "shared_weights",
 ]
 
 # How they were tuned: by the mean gain in J over the greedy tree and the time in greedy growths, of iris, wine, breast
@@ -217,13 +217,19 @@ def refine(
         outcome = search.run(table, greedy)
     best = search.choose(outcome.found, greedy)
     if best is not greedy:
-        if not by_part:
-            best = table.measure(best.tree, aim)  # what was perturbed has no gaps yet
-        refined = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
-        if by_part:
-            refined = with_gaps(refined, data, n_threads)
-        tree = numbered(refined, shared_weights(refined, data, reference_labels))
+        best = best if by_part else table.measure(best.tree, aim)  # what was perturbed has no gaps yet
+        tree = finished(best, data, reference_labels, has_gaps=not by_part, n_threads=n_threads)
     return outcome.refinement(tree, greedy, best, aim, kernel_weight)
+
+
+def finished(
+    best: Found, data: GrowthData, reference_labels: NDArray[np.int32], *, has_gaps: bool, n_threads: int
+) -> GrownTree:
+    """Return a tree that was chosen, with the rows of its nodes and the gaps of its cuts, numbered as the reference."""
+    tree = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
+    if not has_gaps:
+        tree = with_gaps(tree, data, n_threads)
+    return numbered(tree, _shared_weights(tree, data, reference_labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -496,7 +502,7 @@ def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim)
     ]
 
 
-def shared_weights(tree: GrownTree, data: GrowthData, reference_labels: NDArray[np.int32]) -> NDArray[np.float64]:
+def _shared_weights(tree: GrownTree, data: GrowthData, reference_labels: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the weight that each leaf, by its center, shares with each cluster of the reference."""
     k, known, weight = data.k, (tree.labels >= 0) & (reference_labels >= 0), data.weight
     pairs = tree.labels[known].astype(np.int64) * k + reference_labels[known]

@@ -297,8 +297,8 @@ def perturb_tree(
         (leaf_share, min_gain, max_rise): the share of changes that move a leaf; what a step of a repair gains, at
         least, and by how much the objective rises with a change that is repaired, at most, both as shares of it.
     goal : tuple of (str, float, float, float), optional
-        What is bounded, "length" or "cost", conditions per row or cost / reference cost; the bound; the reference cost
-        and the weight of all rows. The other figure is to be low then, in place of the objective.
+        The bounded figure, "length" (conditions per row) or "cost" (cost / reference cost); its bound; the reference
+        cost; the weight of all rows. The other figure is to be low then, in place of the objective.
     instructions : int
         As for `grow_tree`.
 

@@ -153,7 +153,7 @@ cdef struct MoveBuffers:
 
 
 cdef enum:
-    # What is bounded, where there is a goal: then the other figure is to be low.
+    # The figure that a goal bounds; the other one is to be low.
     NO_GOAL = 0
     BOUNDED_LENGTH = 1
     BOUNDED_COST = 2

@@ -1,4 +1,4 @@
-"""What is sorted by each feature: partitioning it keeps the order on both sides."""
+"""Partitioning of rows or centers that are sorted by each feature: both sides stay sorted."""
 
 
 cdef inline void partition_orders(

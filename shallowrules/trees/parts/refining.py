@@ -166,7 +166,7 @@ def price_parts(
 
 @dataclass(frozen=True, eq=False)
 class _Broad:
-    """The rows that a tree is searched on, and what is searched for."""
+    """The rows to search on, and the aim of the search."""
 
     rows: CodedTable
     aim: Aim
@@ -369,7 +369,7 @@ class JudgedTree:
 
 @dataclass(frozen=True, eq=False)
 class TreeSums:
-    """What is added up for some trees: squares by center, and the weight that each leaf shares with each cluster."""
+    """Sums for some trees: squares by center, and the weight that each leaf shares with each cluster."""
 
     squares: tuple[Squares, ...]
     shared: tuple[NDArray[np.float64], ...]
