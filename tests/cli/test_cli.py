@@ -150,12 +150,16 @@ def test_path_shows_what_run_would_give():
     assert [line[3] for line in lines] == sorted((line[3] for line in lines), reverse=True)
     assert {line[6] for line in lines} == {"full", "none"}
     for tradeoff, cost, extra, conditions, questions, rules, refine in lines:
+        assert extra == pytest.approx(100 * (cost - 1), abs=0.11)
+        assert rules == 9
         fitted = call("fit", "t.csv", "-k", 9, "--tradeoff", tradeoff, "--refine", refine)
         statistics = json.loads(fitted.stdout)["statistics"]
-        assert statistics["normalized_cost"] == pytest.approx(cost, abs=6e-4)
-        assert extra == pytest.approx(100 * (statistics["normalized_cost"] - 1), abs=0.06)
-        assert (statistics["waes"], statistics["wad"]) == pytest.approx((conditions, questions), abs=6e-3)
-        assert rules == 9
+        if refine == "none":
+            assert statistics["normalized_cost"] == pytest.approx(cost, abs=6e-4)
+            assert (statistics["waes"], statistics["wad"]) == pytest.approx((conditions, questions), abs=6e-3)
+        else:  # the trees of a path help each other: together they are as good as each alone, or better
+            alone = statistics["normalized_cost"] + tradeoff * statistics["waes"]
+            assert min(line[1] + tradeoff * line[3] for line in lines) <= alone + 6e-4 + 6e-3 * tradeoff
 
 
 @pytest.mark.slow
@@ -163,9 +167,12 @@ def test_goals_choose_on_the_path():
     lines = path_lines()
     cheap, short = lines[2], lines[-2]
     call("run", "t.csv", "-k", 9, "--max-conditions", cheap[3] + 0.01)
-    assert RuleSet.from_json("t_rules/rules.json").statistics.tradeoff == cheap[0]
+    statistics = RuleSet.from_json("t_rules/rules.json").statistics
+    assert statistics.waes <= cheap[3] + 0.01
+    assert statistics.normalized_cost <= cheap[1] + 6e-4
     statistics = json.loads(call("fit", "t.csv", "-k", 9, "--max-cost", short[1] + 0.001).stdout)["statistics"]
-    assert statistics["tradeoff"] == short[0]
+    assert statistics["normalized_cost"] <= short[1] + 0.001
+    assert statistics["waes"] <= short[3] + 6e-3
     result = call("fit", "t.csv", "-k", 9, "--max-cost", cheap[1] + 0.001, "--max-conditions", short[3] - 0.1)
     assert result.exit_code == 0
     [warning] = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
@@ -184,7 +191,8 @@ def test_goals_and_leaves_that_are_refused(words):
         (["--max-cost", "1.1", "--method", "exgreedy"], 2, ["--method exgreedy"]),
         (["--budget", "9"], 2, ["--budget", "--refine thorough", "--refine full"]),
         (["--refine", "thorough", "--budget", "soon"], 2, ["--budget", "'soon'"]),
-        (["--max-leaves", "9"], 2, ["--max-leaves", "--method exkmc", "--method exshallow"]),
+        (["--max-leaves", "8"], 2, ["--max-leaves 8", "9 clusters"]),
+        (["--method", "imm", "--max-leaves", "9"], 2, ["--max-leaves", "--method exkmc", "--method exshallow"]),
         (["--base", "imm"], 2, ["--base", "--method exkmc"]),
         (["--method", "exkmc", "--max-leaves", "4"], 2, ["--max-leaves 4", "9 clusters"]),
     ):
