@@ -427,7 +427,7 @@ class Search:
         aim = self.aim
 
         def wide(progress: Progress | None) -> list[Found]:
-            return wide_ahead(sample.alone, self.tree, self.data, aim, progress)
+            return wide_ahead(sample.alone, self.tree, self.data, aim, wider=not rounds_are_cheap, progress=progress)
 
         def ahead(progress: Progress | None) -> list[Found]:
             return look_ahead(sample.alone, self.tree, self.data, aim, n_rounds, progress)
