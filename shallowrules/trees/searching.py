@@ -82,8 +82,8 @@ WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
 Without it diabetes gains 3.2 % in place of 4.1. On so few rows the work of 12 trees gains no more than that of 8, and
 that of 6 gains 0.04 to 0.12 % less on three of the tables."""
 WIDER_TREES, WIDER_ROWS = 10.0, 2048
-"""The same for a table of more rows that is not looked at in rounds: digits gains 3.3 % in place of 2.8, with that work
-as with the work of 14 trees. Where there are rounds, avila and letter gain nothing by it."""
+"""The same for a table of more rows that is looked at in one round: digits gains 3.3 % in place of 2.8, and no more
+with the work of 14 trees. Avila and letter, looked at in three rounds, gain nothing by it."""
 DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
 """A tree of the data alone visits all rows of the sample this many times at most; of a wide table those columns are cut
 that tell the clusters best, so that a visit takes no more sums than this. Not tuned."""
@@ -532,7 +532,10 @@ def look_ahead(
 def wide_ahead(
     sample: CodedTable, tree: GrownTree, data: GrowthData, aim: Aim, *, wider: bool, progress: Progress | None = None
 ) -> list[Found]:
-    """Grow a tree for each of many cuts of the root, on some rows of the sample; improve the best on all of these."""
+    """Grow a tree for each of many cuts of the root, on some rows of the sample; improve the best on all of these.
+
+    With `wider`, these are more rows, if the sample has them.
+    """
     centers = data.explain_centers, data.cluster_centers
     max_trees, n_rows = (WIDER_TREES, WIDER_ROWS) if wider and len(sample.rows) > WIDE_ROWS else (WIDE_TREES, WIDE_ROWS)
     few = some_of(sample, n_rows)

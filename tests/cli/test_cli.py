@@ -156,6 +156,7 @@ def test_path_shows_what_run_would_give():
         statistics = json.loads(fitted.stdout)["statistics"]
         if refine == "none":
             assert statistics["normalized_cost"] == pytest.approx(cost, abs=6e-4)
+            assert extra == pytest.approx(100 * (statistics["normalized_cost"] - 1), abs=0.06)
             assert (statistics["waes"], statistics["wad"]) == pytest.approx((conditions, questions), abs=6e-3)
         else:  # the trees of a path help each other: together they are as good as each alone, or better
             alone = statistics["normalized_cost"] + tradeoff * statistics["waes"]
