@@ -42,9 +42,9 @@ PARTS = {
     "checking": ("shallowrules.cli.preparation", "judged"),
     "encoding": ("shallowrules.fitting.preparing", "encode"),
     "k-means": ("shallowrules.clustering.reference", "fit_clusterer"),
-    "distinct rows": ("shallowrules.fitting.growing", "find_unique_rows"),
+    "distinct rows": ("shallowrules.fitting.whole", "find_unique_rows"),
     "growing": ("shallowrules.trees.growing", "grow"),
-    "refining": ("shallowrules.fitting.growing", "refine"),
+    "refining": ("shallowrules.fitting.whole", "refine"),
     "finishing": ("shallowrules.models.estimator", "finish"),
     "exporting": ("shallowrules.exporters", "export_by"),
 }

@@ -120,6 +120,11 @@ class Encoder:
     cluster_positions: tuple[int, ...] = ()
     explain_positions: tuple[int, ...] = ()
 
+    @property
+    def number_places(self) -> dict[int, int]:
+        """The position of the model column of each raw column of numbers, by that of the raw column."""
+        return {column.source: j for j, column in enumerate(self.columns) if column.kind == "number"}
+
     def with_columns(self, cluster_columns: Sequence[int] | None, explain_columns: Sequence[int] | None) -> Encoder:
         """Return the encoder with the raw columns to cluster by, and those that rules may test; None is all."""
         coded = {column.source for column in self.columns if column.kind == "code"}

@@ -47,14 +47,12 @@ MAX_HISTOGRAMS = 4000
 class FitRecord:
     """What is known of a fit without measuring it; the fields are those of `Statistics`.
 
-    `weighted` says whether weights were given: where rows are in no cluster, there are weights in any case. The
-    reference cost is measured if it is not known. `names_clusters` asks for names made from the rules.
-    `separation` is that of the raw columns, by position (`RuleColumn.separation`).
+    `weighted` says whether weights were given. `names_clusters` asks for names made from the rules. `separation` is
+    that of the raw columns, by position (`RuleColumn.separation`).
     """
 
     method: str
     weighted: bool
-    reference_cost: float | None = None
     tradeoff: float = 0.0
     labelled: bool = False
     left_out: int = 0

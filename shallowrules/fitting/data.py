@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges
-from shallowrules.clustering.reference import UNLABELLED, Reference
-from shallowrules.encoding import Encoding
-from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
-from shallowrules.measures.summation import GroupSums, group_means
+from shallowrules.clustering.reference import Reference
+from shallowrules.encoding import Encoder
+from shallowrules.fitting.describing import TreeRows
 from shallowrules.tables.table import Table
+from shallowrules.trees.growing import GrownTree, Objectives, Progress
+from shallowrules.trees.tree import Tree
 
 __all__ = ["FitData", "FitParameters", "GivenTable", "Log"]
 
@@ -73,84 +74,82 @@ class GivenTable:
 
 
 @dataclass(frozen=True, eq=False)
-class FitData:
-    """A table that is read and clustered: all that trees are grown from.
+class FitData(ABC):
+    """A clustered table, in memory or in parts: all that trees are grown from and measured on.
 
     Parameters
     ----------
     parameters : FitParameters
-    given : GivenTable
-    encoding : Encoding
-        Its table has the columns that are used.
     reference : Reference
     cluster_columns : list of int
         Positions of the columns that are clustered, among those given.
-    clusterer : fitted estimator or None
-        None where centers or labels were given.
-    weight : ndarray of float64, shape (n_rows,), or None
-        The weights that were given.
-    fit_weight : ndarray of float64, shape (n_rows,), or None
-        The weights that rows are fitted with: 0 also for those that are in no cluster.
     """
 
     parameters: FitParameters
-    given: GivenTable
-    encoding: Encoding
     reference: Reference
     cluster_columns: list[int]
-    clusterer: Any
-    weight: NDArray[np.float64] | None
-    fit_weight: NDArray[np.float64] | None
 
-    @cached_property
-    def used_centers(self) -> NDArray[np.int32]:
+    @property
+    @abstractmethod
+    def encoder(self) -> Encoder:
+        """What gives the model columns."""
+
+    @property
+    @abstractmethod
+    def table(self) -> Table:
+        """The columns that are used; of a table in parts a small one with the same types, ends and categories."""
+
+    @property
+    @abstractmethod
+    def weighted(self) -> bool:
+        """Whether weights were given."""
+
+    @property
+    @abstractmethod
+    def left_out(self) -> int:
+        """Number of rows in no cluster before there was a tree; rows of weight 0 were not meant to count."""
+
+    @property
+    @abstractmethod
+    def separation(self) -> Mapping[int, float]:
+        """The share of each raw column in what separates the clusters that are explained, where it is known."""
+
+    @property
+    @abstractmethod
+    def used_centers(self) -> NDArray[np.integer]:
         """The centers that rows of positive weight are assigned to."""
-        sums, labels = self.reference_sums, self.reference.labels
-        if sums is not None:
-            return np.flatnonzero(sums.size).astype(np.int32)
-        rows = np.bincount(labels if self.fit_weight is None else labels[self.fit_weight > 0])
-        return np.flatnonzero(rows).astype(np.int32)
 
     @property
     def kept_centers(self) -> NDArray[np.integer]:
         """The centers to explain: all, but of a labelling only those that have rows."""
         return self.used_centers if self.reference.labelled else np.arange(len(self.reference.centers))
 
-    @cached_property
-    def reference_cost(self) -> float:
-        """The k-means cost of the unrestricted clustering, with the means of its labels."""
-        X, labels, sums = self.encoding.X_cluster, self.reference.labels, self.reference_sums
-        weight, n_threads = self.fit_weight, self.parameters.n_threads
-        if sums is not None:
-            return cost_around_means(sums, X, labels, weight, n_threads)
-        return partition_cost(X, labels, weight, n_threads, self.encoding.cluster_ranges)
+    @abstractmethod
+    def grown_for(
+        self,
+        kept: NDArray[np.integer],
+        tradeoffs: Sequence[float],
+        progress: Progress | None,
+        log: Log,
+        tell_best: Callable[[float], None] | None,
+    ) -> list[tuple[GrownTree, ...]]:
+        """Return for each trade-off the greedy tree of some centers, and the refined one behind it, if there is one.
 
-    @cached_property
-    def reference_sums(self) -> GroupSums | None:
-        """The sums of the unrestricted clusters; None if rows are in none, and as `exact_sums` says."""
-        labels, k = self.reference.labels, len(self.reference.centers)
-        if labels.min() < 0:
-            return None
-        encoding, n_threads = self.encoding, self.parameters.n_threads
-        return exact_sums(encoding.X_cluster, labels, k, self.fit_weight, n_threads, encoding.cluster_ranges)
-
-    @property
-    def reference_means(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The means of the clusters of the unrestricted clustering in the clustered space, and their weights.
-
-        Shapes (k, m) and (k,); NaN for the mean of one without rows.
+        Features are model columns, centers those of the reference.
         """
-        sums = self.reference_sums
-        if sums is not None:
-            return sums.means, sums.size
-        encoding, labels, weight, k = self.encoding, self.reference.labels, self.fit_weight, len(self.reference.centers)
-        counted = labels >= 0
-        sizes = np.bincount(labels[counted], None if weight is None else weight[counted], k).astype(np.float64)
-        n_threads, ranges = self.parameters.n_threads, encoding.cluster_ranges
-        return group_means(encoding.X_cluster, labels, k, weight, n_threads, ranges), sizes
 
-    @property
-    def left_out(self) -> int:
-        """Number of rows in no cluster before there was a tree; rows of weight 0 were not meant to count."""
-        unlabelled = self.reference.labels == UNLABELLED
-        return int(np.count_nonzero(unlabelled if self.weight is None else unlabelled & (self.weight > 0)))
+    @abstractmethod
+    def costs(self, grown: GrownTree) -> tuple[float, float]:
+        """Return the k-means cost of a grown tree's partition and that of the clustering."""
+
+    @abstractmethod
+    def rounded(self, grown: GrownTree, objectives: Objectives) -> GrownTree:
+        """Return what `round_thresholds` does, with the labels that rows get."""
+
+    @abstractmethod
+    def prices(self, grown: GrownTree, max_leaves: int, tradeoff: float) -> Sequence[float]:
+        """Return what `price_more` does; empty where the clustering costs nothing."""
+
+    @abstractmethod
+    def rows_of(self, tree: Tree, encoder: Encoder, grown: GrownTree) -> TreeRows:
+        """Return the rows with the clusters that a grown tree gives them, once its thresholds are placed."""

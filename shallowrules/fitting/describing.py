@@ -6,15 +6,15 @@ The one module that leads from rules back to the encoding and the metrics.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.clustering.reference import UNLABELLED
-from shallowrules.encoding import Encoding, categories, encode, refuse_extreme_weights
+from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_extreme_weights
 from shallowrules.errors import DataError, counted
 from shallowrules.fitting.assembling import (
     MAX_CLUSTERS,
@@ -26,13 +26,13 @@ from shallowrules.fitting.assembling import (
     rule_nodes,
 )
 from shallowrules.fitting.measuring import Counting, count_labels, measured_of
-from shallowrules.measures.metrics import cost_around_means, partition_cost
-from shallowrules.measures.summation import GroupSums, exact_weights, group_means
+from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
+from shallowrules.measures.summation import exact_weights, group_means
 from shallowrules.rules import Node, RuleSet
 from shallowrules.tables.table import Column, Table, unmasked
 from shallowrules.trees.tree import LEAF, Tree
 
-__all__ = ["describe_tree", "rules_of_tree"]
+__all__ = ["LabelledRows", "TreeFigures", "TreeRows", "describe_tree", "numbers_of", "rules_of_tree"]
 
 
 def rules_of_tree(
@@ -104,114 +104,234 @@ def rules_of_tree(
     if not n_rows or (fit_weight is not None and not fit_weight.any()):
         raise DataError("there is no row to measure the tree on: give at least one of positive weight and with a label")
     fit_weight = None if fit_weight is None else exact_weights(fit_weight)
-    means = group_means(X_explain, labels, k, fit_weight)
-    return describe_tree(
-        replace(tree.count(X_explain, fit_weight), names=names),
+    rows = LabelledRows(
         encoding.in_space(points),
         labels,
         followed,
-        means=np.where(np.isnan(means), np.average(X_explain, axis=0, weights=fit_weight), means),
-        weight=fit_weight,
-        record=FitRecord(
-            method,
-            weighted=weight is not None,
-            labelled=reference is not None,
-            left_out=int(unlabelled.sum()),
-        ),
+        k,
+        fit_weight,
+        sample_weight is not None,
+        lambda: np.broadcast_to(np.average(X_explain, axis=0, weights=fit_weight), (k, X_explain.shape[1])),
     )
+    record = FitRecord(
+        method,
+        weighted=sample_weight is not None,
+        labelled=reference is not None,
+        left_out=int(unlabelled.sum()),
+    )
+    return describe_tree(replace(tree.count(X_explain, fit_weight), names=names), rows, record)[0]
+
+
+class TreeRows(Protocol):
+    """Rows in the clusters that a tree gives them, of a table in memory or in parts."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """What gives the columns that the tree is over."""
+
+    @property
+    def table(self) -> Table:
+        """The raw columns; of a table in parts a small one with the same types, ends and categories."""
+
+    @property
+    def labels(self) -> NDArray[np.int32] | None:
+        """The cluster of each row; None of a table in parts."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the rules has to know of missing values that were imputed."""
+
+    def ends(self) -> Mapping[int, Sequence[float]]:
+        """Return the ends of each column of numbers by its position, NaN where they are not known."""
+
+    def complete(self) -> Collection[int]:
+        """Return the positions of the columns of numbers without a missing or infinite value."""
+
+    def measure(self, counting: Counting) -> TreeFigures:
+        """Return what is measured on the rows that count."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeFigures:
+    """What is measured on rows in the clusters of a tree.
+
+    Parameters
+    ----------
+    counts : mapping from str to ndarray
+        As `count_labels` gives them.
+    means : ndarray of float64, shape (k, n_model_columns)
+        Of every cluster, also of those without a leaf; what stands for it in a cluster without rows.
+    clustered_means : ndarray of float64, shape (k, m)
+        In the space that was clustered; NaN for a cluster without rows.
+    numbers : mapping from int to ndarray of float64, shape (k,)
+        The means of each raw column of numbers, by its position.
+    costs : (float, float)
+        Of the tree's partition and of the clustering that it follows.
+    """
+
+    counts: Mapping[str, NDArray[Any]]
+    means: NDArray[np.float64]
+    clustered_means: NDArray[np.float64]
+    numbers: Mapping[int, NDArray[np.float64]]
+    costs: tuple[float, float]
 
 
 def describe_tree(
-    tree: Tree,
-    encoding: Encoding,
-    labels: NDArray[np.int32],
-    reference: NDArray[np.int32],
-    *,
-    means: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    record: FitRecord,
-    sums: GroupSums | None = None,
-    nodes: tuple[Node, ...] | None = None,
-    n_threads: int = 1,
-) -> RuleSet:
-    """Measure a tree on its rows and return its rules.
+    tree: Tree, rows: TreeRows, record: FitRecord, nodes: tuple[Node, ...] | None = None, n_threads: int = 1
+) -> tuple[RuleSet, TreeFigures]:
+    """Measure a tree on its rows and return its rules, and the figures that they come from.
 
     Parameters
     ----------
     tree : Tree
         Counted on these rows; it names every cluster.
-    encoding : Encoding
-        The columns that the tree is over, and the space in which costs are measured.
-    labels, reference : ndarray of int32, shape (n_rows,)
-        Index of each row's cluster by the tree, and by the clustering that it follows; anything where rows do not
-        count.
-    means : ndarray of float64, shape (k, n_model_columns)
-        Mean of every cluster, also of those without a leaf, in all model columns; what stands for it in a cluster
-        without rows.
-    weight : ndarray of float64, shape (n_rows,), or None
-        Rows of weight 0 do not count.
+    rows : TreeRows
     record : FitRecord
-    sums : GroupSums, optional
-        What `exact_sums` gives for the clusters of the tree in the space of the costs, where it is known.
     nodes : tuple of Node, optional
         The tree over the raw columns, where it is known. What `tree` tests does not matter then.
     n_threads : int
         The result does not depend on it.
     """
-    k = len(tree.names)
-    cluster, ranges = encoding.X_cluster, encoding.cluster_ranges
-    if sums is None:
-        cost = partition_cost(cluster, labels, weight, n_threads, ranges)
-    else:
-        cost = cost_around_means(sums, cluster, labels, weight, n_threads)
-    reference_cost = record.reference_cost
-    if reference_cost is None:
-        reference_cost = cost if reference is labels else partition_cost(cluster, reference, weight, n_threads, ranges)
-    numbers = _numbers_of(encoding, means, labels, weight)
-    nodes = rule_nodes(tree, encoding.encoder, encoding.table) if nodes is None else nodes
+    table, ends = rows.table, rows.ends()
+    nodes = rule_nodes(tree, rows.encoder, table) if nodes is None else nodes
     n_clusters = len(np.unique(tree.cluster[tree.leaves]))
-    table = encoding.table
     values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}
-    columns = {i: describe_numbers(table.columns[i], 0.0, ends) for i, (_, ends) in numbers.items()}
+    columns = {i: describe_numbers(table.columns[i], 0.0, each) for i, each in ends.items()}
     has_pairs = n_clusters <= MAX_CLUSTERS
-    bins = choose_bins(columns, nodes, n_clusters, _complete(encoding)) if has_pairs else {}
-    if weight is not None and not weight.all():
-        rows = weight > 0
-        table, labels, reference, weight = table.take(rows), labels[rows], reference[rows], weight[rows]
-    counting = Counting(k, bins, values, has_pairs, n_threads)
-    found = count_labels(table.columns, labels, reference, weight if record.weighted else None, counting)
-    measured = measured_of(found, (cost, reference_cost), counting, encoding.table, numbers)
-    return assemble_rules(tree, nodes, measured, replace(record, notes=(*_imputation_notes(encoding), *record.notes)))
+    bins = choose_bins(columns, nodes, n_clusters, rows.complete()) if has_pairs else {}
+    counting = Counting(len(tree.names), bins, values, has_pairs, n_threads)
+    figures = rows.measure(counting)
+    numbers = {i: (figures.numbers[i], each) for i, each in ends.items()}
+    measured = measured_of(figures.counts, figures.costs, counting, table, numbers)
+    return assemble_rules(tree, nodes, measured, replace(record, notes=(*rows.notes, *record.notes))), figures
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Rows in memory in the clusters that a tree gives them, as `TreeRows`.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The columns that the tree is over, and the space in which costs are measured.
+    labels, followed : ndarray of int32, shape (n_rows,)
+        Index of each row's cluster by the tree, and by the clustering that it follows; anything where rows do not
+        count.
+    k : int
+        Clusters of the tree, whether they have a leaf or not.
+    weight : ndarray of float64, shape (n_rows,), or None
+        Rows of weight 0 do not count.
+    weighted : bool
+        Whether weights were given: where rows are in no cluster, there are weights in any case.
+    central_rows : callable
+        Returns what stands for the means of clusters without rows, shape (n, n_model_columns), of the first n clusters.
+    reference_cost : float or None
+        The cost of the clustering, where it is known.
+    n_threads : int
+        The result does not depend on it.
+    """
+
+    encoding: Encoding
+    labels: NDArray[np.int32]
+    followed: NDArray[np.int32]
+    k: int
+    weight: NDArray[np.float64] | None
+    weighted: bool
+    central_rows: Callable[[], NDArray[np.float64]]
+    reference_cost: float | None = None
+    n_threads: int = 1
+
+    @property
+    def encoder(self) -> Encoder:
+        """What gives the columns that the tree is over."""
+        return self.encoding.encoder
+
+    @property
+    def table(self) -> Table:
+        """The raw columns."""
+        return self.encoding.table
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the rules has to know of missing values that were imputed."""
+        return _imputation_notes(self.encoding)
+
+    def ends(self) -> dict[int, Sequence[float]]:
+        """Return the ends of each column of numbers, NaN where a transformer hides them."""
+        encoder = self.encoder
+        found: dict[int, Sequence[float]] = {}
+        places = encoder.number_places
+        for source, raw in enumerate(self.table.columns):
+            if source in places:
+                j = places[source]
+                direction = encoder.columns[j].direction
+                found[source] = sorted(float(end[j]) * direction for end in self.encoding.ranges)
+            elif raw.is_numeric:  # a transformer left it out, or took its numbers for categories
+                found[source] = [math.nan, math.nan]
+        return found
+
+    def complete(self) -> set[int]:
+        """Return the positions of the columns of numbers without a missing or infinite value."""
+        return _complete(self.encoding)
+
+    def measure(self, counting: Counting) -> TreeFigures:
+        """Return what is measured on the rows that count."""
+        encoding, labels, weight, n_threads = self.encoding, self.labels, self.weight, self.n_threads
+        cluster, ranges = encoding.X_cluster, encoding.cluster_ranges
+        sums = exact_sums(cluster, labels, self.k, weight, n_threads, ranges)
+        if sums is None:
+            cost = partition_cost(cluster, labels, weight, n_threads, ranges)
+            clustered_means = group_means(cluster, labels, self.k, weight, n_threads, ranges)
+        else:
+            cost = cost_around_means(sums, cluster, labels, weight, n_threads)
+            clustered_means = sums.means
+        means = clustered_means
+        if cluster is not encoding.matrix:
+            means = group_means(encoding.matrix, labels, self.k, weight, n_threads, encoding.ranges)
+        if np.isnan(means).any():
+            central = self.central_rows()
+            known = means[: len(central)]
+            means = np.vstack([np.where(np.isnan(known), central, known), means[len(central) :]])
+        reference_cost = self.reference_cost
+        if reference_cost is None:
+            same = self.followed is labels
+            reference_cost = cost if same else partition_cost(cluster, self.followed, weight, n_threads, ranges)
+        return TreeFigures(self._counts(counting), means, clustered_means, self._numbers(means), (cost, reference_cost))
+
+    def _counts(self, counting: Counting) -> dict[str, NDArray[Any]]:
+        columns, labels, followed, weight = self.table.columns, self.labels, self.followed, self.weight
+        if weight is not None and not weight.all():
+            rows = weight > 0
+            columns, labels, followed, weight = (
+                self.table.take(rows).columns,
+                labels[rows],
+                followed[rows],
+                weight[rows],
+            )
+        return count_labels(columns, labels, followed, weight if self.weighted else None, counting)
+
+    def _numbers(self, means: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
+        """Return the means of each raw column of numbers."""
+        numbers = numbers_of(self.encoder, means)
+        for source, raw in enumerate(self.table.columns):
+            if raw.is_numeric and source not in numbers:
+                numbers[source] = np.nan_to_num(
+                    group_means(raw.values[:, None], self.labels, self.k, self.weight)[:, 0]
+                )
+        return numbers
+
+
+def numbers_of(encoder: Encoder, means: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
+    """Return the means of the raw columns of numbers, by position, from those of the model columns, a column each."""
+    return {source: means[:, j] * encoder.columns[j].direction for source, j in encoder.number_places.items()}
 
 
 def _complete(encoding: Encoding) -> set[int]:
     """Return the positions of the columns of numbers without a missing or infinite value."""
     finite = np.isfinite(encoding.ranges.low) & np.isfinite(encoding.ranges.high)
-    known = {
-        column.source
-        for column, is_finite in zip(encoding.encoder.columns, finite, strict=True)
-        if column.kind == "number" and is_finite
-    }
+    known = {source for source, j in encoding.encoder.number_places.items() if finite[j]}
     columns = enumerate(encoding.table.columns)
     return known | {i for i, column in columns if i not in known and column.is_numeric and not column.absent.any()}
-
-
-def _numbers_of(
-    encoding: Encoding, means: NDArray[np.float64], labels: NDArray[np.int32], weight: NDArray[np.float64] | None
-) -> dict[int, tuple[NDArray[np.float64], Sequence[float]]]:
-    """Return the means of each raw column of numbers by cluster, and its ends, NaN where they are not known."""
-    encoder = encoding.encoder
-    place = {column.source: j for j, column in enumerate(encoder.columns) if column.kind == "number"}
-    numbers: dict[int, tuple[NDArray[np.float64], Sequence[float]]] = {}
-    for source, raw in enumerate(encoding.table.columns):
-        if source in place:
-            direction = encoder.columns[place[source]].direction
-            ends = sorted(float(end[place[source]]) * direction for end in encoding.ranges)
-            numbers[source] = means[:, place[source]] * direction, ends
-        elif raw.is_numeric:  # a transformer left it out, or took its numbers for categories
-            in_cluster = np.nan_to_num(group_means(raw.values[:, None], labels, len(means), weight)[:, 0])
-            numbers[source] = in_cluster, (math.nan, math.nan)
-    return numbers
 
 
 def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:

@@ -9,21 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from shallowrules.clustering.reference import Reference, centers_among, has_transformers
 from shallowrules.encoding import Encoder
 from shallowrules.errors import ShallowRulesWarning, counted
-from shallowrules.fitting.assembling import FitRecord, separation_of
+from shallowrules.fitting.assembling import FitRecord
 from shallowrules.fitting.data import FitData
 from shallowrules.fitting.describing import describe_tree
-from shallowrules.measures.metrics import exact_sums
-from shallowrules.measures.summation import group_means
-from shallowrules.rules import Node, RuleSet
-from shallowrules.tables.table import Table
+from shallowrules.rules import RuleSet
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.placing import place_exact_thresholds, place_thresholds
 from shallowrules.trees.tree import Tree
 
-__all__ = ["Described", "Fit", "describe", "doubts_of", "finish", "leafless_note", "placed", "record_of"]
+__all__ = ["Fit", "finish", "leafless_note", "record_of"]
 
 LOW_AGREEMENT = 0.8
 """Share of rows with their given label below which the fit warns: k-means geometry cannot follow every shape."""
@@ -71,149 +67,43 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     tradeoff : float
         The one that it was grown with.
     """
-    encoding, reference = data.encoding, data.reference
-    fit_weight, method = data.fit_weight, data.parameters.method
-    tree, encoder = placed(grown, encoding.encoder, encoding.table, reference)
-    if encoder is not encoding.encoder:
-        encoding = encoding.recoded(encoder)
-        data = replace(data, encoding=encoding)
-    labels = grown.labels.copy()
-    if fit_weight is not None and not fit_weight.all():
-        weightless = fit_weight == 0
-        labels[weightless] = tree.predict(encoding.matrix[weightless])
-    record = record_of(grown, tree, reference, data.kept_centers, method, tradeoff, weighted=data.weight is not None)
-    described = describe(data, tree, labels, reference.labels, record)
-    rules = described.rules
+    reference, kept, method = data.reference, data.kept_centers, data.parameters.method
+    tree = place_thresholds(grown, data.encoder, data.table)
+    tree, encoder = place_exact_thresholds(tree, grown.kept, data.encoder, data.table)
+    tree = replace(tree, names=reference.names, classes=reference.classes)
+    rows = data.rows_of(tree, encoder, grown)
+    leafless = np.setdiff1d(kept, tree.cluster[tree.leaves])
+    notes = leafless_note([reference.names[i] for i in leafless], len(kept))
+    record = record_of(
+        data, method, tradeoff if method == "exshallow" else 0.0, (*reference.notes, *grown.notes, *notes)
+    )
+    rules, figures = describe_tree(tree, rows, record, n_threads=data.parameters.n_threads)
     return Fit(
         tree,
         encoder,
-        labels,
+        rows.labels,
         rules,
-        described.means,
-        np.where(np.isnan(described.clustered_means), reference.centers, described.clustered_means),
-        tuple(doubts_of(tree.n_leaves, len(data.kept_centers), rules)),
+        figures.means,
+        np.where(np.isnan(figures.clustered_means), reference.centers, figures.clustered_means),
+        tuple(_doubts(tree.n_leaves, len(kept), rules)),
     )
 
 
-def placed(grown: GrownTree, encoder: Encoder, table: Table, reference: Reference) -> tuple[Tree, Encoder]:
-    """Return a grown tree with readable thresholds and the names of its clusters, and what gives its columns."""
-    tree = place_thresholds(grown, encoder, table)
-    tree, encoder = place_exact_thresholds(tree, grown.kept, encoder, table)
-    return replace(tree, names=reference.names, classes=reference.classes), encoder
-
-
-def record_of(
-    grown: GrownTree,
-    tree: Tree,
-    reference: Reference,
-    kept: NDArray[np.integer],
-    method: str,
-    tradeoff: float,
-    *,
-    weighted: bool,
-) -> FitRecord:
-    """Return what is known of a fit without measuring it; `kept` are the centers that it explains."""
-    leafless = np.setdiff1d(kept, tree.cluster[tree.leaves])
+def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str]) -> FitRecord:
+    """Return what is known of rules for a clustered table without measuring them."""
     return FitRecord(
         method,
-        weighted=weighted,
-        tradeoff=float(tradeoff) if method == "exshallow" else 0.0,
-        labelled=reference.labelled,
-        names_clusters=not reference.labelled,
-        notes=(*reference.notes, *grown.notes, *leafless_note([reference.names[i] for i in leafless], len(kept))),
+        weighted=data.weighted,
+        tradeoff=float(tradeoff),
+        labelled=data.reference.labelled,
+        left_out=data.left_out,
+        notes=tuple(notes),
+        names_clusters=not data.reference.labelled,
+        separation=data.separation,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Described:
-    """The rules of a tree, and where its clusters lie.
-
-    Parameters
-    ----------
-    rules : RuleSet
-    means : ndarray of float64, shape (k, n_model_columns)
-        Of a cluster without rows its center.
-    clustered_means : ndarray of float64, shape (k, n_clustered)
-        In the space that was clustered; NaN for a cluster without rows.
-    """
-
-    rules: RuleSet
-    means: NDArray[np.float64]
-    clustered_means: NDArray[np.float64]
-
-
-def describe(
-    data: FitData,
-    tree: Tree,
-    labels: NDArray[np.int32],
-    followed: NDArray[np.int32],
-    record: FitRecord,
-    nodes: tuple[Node, ...] | None = None,
-) -> Described:
-    """Measure a tree on the rows of a fit.
-
-    Parameters
-    ----------
-    data : FitData
-    tree : Tree
-        Its first clusters are those of the reference; there may be more behind them.
-    labels, followed : ndarray of int32, shape (n_rows,)
-        As for `describe_tree`.
-    record : FitRecord
-        What it says of the clustering that is followed is filled in here.
-    nodes : tuple of Node, optional
-        As for `describe_tree`.
-    """
-    encoding, reference = data.encoding, data.reference
-    fit_weight, matrix, n_threads = data.fit_weight, encoding.matrix, data.parameters.n_threads
-    k = len(tree.names)
-    clustered = encoding.X_cluster, labels, k, fit_weight, n_threads, encoding.cluster_ranges
-    sums = exact_sums(*clustered)
-    clustered_means = group_means(*clustered) if sums is None else sums.means
-    if encoding.X_cluster is matrix:
-        means = clustered_means
-    else:
-        means = group_means(matrix, labels, k, fit_weight, n_threads, encoding.ranges)
-    if np.isnan(means).any():  # clusters without rows, which are of the reference
-        one_matrix = encoding.X_explain is matrix
-        centers = (
-            reference.explain_centers
-            if one_matrix
-            else centers_among(matrix, reference, encoding.X_cluster, fit_weight, n_threads)
-        )
-        of_reference = means[: len(centers)]
-        means = np.vstack([np.where(np.isnan(of_reference), centers, of_reference), means[len(centers) :]])
-    rules = describe_tree(
-        tree,
-        encoding,
-        labels,
-        followed,
-        means=means,
-        sums=sums,
-        weight=fit_weight,
-        nodes=nodes,
-        n_threads=n_threads,
-        record=replace(
-            record,
-            reference_cost=data.reference_cost,
-            labelled=reference.labelled,
-            left_out=data.left_out,
-            names_clusters=not reference.labelled,
-            separation=_separation(data),
-        ),
-    )
-    return Described(rules, means, clustered_means)
-
-
-def _separation(data: FitData) -> dict[int, float]:
-    """Return the share of each raw column in what separates the clusters that are explained, where it is known."""
-    encoder = data.encoding.encoder
-    if encoder.transformer is not None or has_transformers(data.clusterer):
-        return {}
-    return separation_of(encoder, *data.reference_means)
-
-
-def doubts_of(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
+def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
     """Return what to warn of: fewer leaves than clusters, given labels that the rules hardly follow."""
     doubts: list[tuple[str, type[Warning]]] = []
     if n_leaves < k:

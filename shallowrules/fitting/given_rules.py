@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from shallowrules.clustering.reference import UNLABELLED
 from shallowrules.encoding import categories
 from shallowrules.errors import DataError, counted
-from shallowrules.fitting.assembling import FitRecord
-from shallowrules.fitting.data import FitData
-from shallowrules.fitting.finishing import describe, leafless_note
+from shallowrules.fitting.describing import describe_tree
+from shallowrules.fitting.finishing import leafless_note, record_of
+from shallowrules.fitting.whole import TableData
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.rules import Cut, Leaf, Node, RuleColumn, RuleSet, Value, format_value, match_clusters
 from shallowrules.rules.figures import normalized_cost
@@ -34,14 +34,14 @@ class Measuring:
 
     Parameters
     ----------
-    data : FitData
+    data : TableData
         The table, clustered with the settings that the rules were made with.
     rules : RuleSet
         Those whose clusters the clustering of the table is numbered like: the same numbers if it is the clustering
         that they follow, else by the rows that they share; given labels keep theirs.
     """
 
-    def __init__(self, data: FitData, rules: RuleSet) -> None:
+    def __init__(self, data: TableData, rules: RuleSet) -> None:
         self.data = data
         self.rules = rules
         table = data.encoding.table
@@ -147,20 +147,14 @@ class Measuring:
         statistics = self.rules.statistics
         leafless = set(np.setdiff1d(data.kept_centers, tree.cluster[tree.leaves]).tolist())
         lost = [tree.names[i] for i in sorted(leafless) if classes[i] not in merged]
-        described = describe(
-            data,
+        notes = (*data.reference.notes, *notes, *leafless_note(lost, len(data.kept_centers)))
+        rules, _ = describe_tree(
             tree,
-            labels,
-            positions[data.reference.labels],
-            FitRecord(
-                statistics.method,
-                weighted=data.weight is not None,
-                tradeoff=statistics.tradeoff,
-                notes=(*data.reference.notes, *notes, *leafless_note(lost, len(data.kept_centers))),
-            ),
+            data.labelled(labels, positions[data.reference.labels], len(classes)),
+            record_of(data, statistics.method, statistics.tradeoff, notes),
             _over(nodes, columns, data.encoding.table, tree),
+            data.parameters.n_threads,
         )
-        rules = described.rules
         return replace(rules, clusters=tuple(sorted(rules.clusters, key=lambda cluster: cluster.index)))
 
     def price(self) -> tuple[float, float]:

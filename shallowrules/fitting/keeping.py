@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.encoding import Encoding, ModelColumn, categories
+from shallowrules.encoding import Encoder, Encoding, ModelColumn, categories
 from shallowrules.errors import DataError, OptionError, OptionName
-from shallowrules.fitting.data import FitData
 from shallowrules.rules import Between, Condition, RuleColumn
 from shallowrules.rules.words.written import read_condition
 from shallowrules.tables.table import Column
@@ -21,7 +20,7 @@ from shallowrules.tables.times import TIME_TYPES, average_text
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.tree import LEAF, compare
 
-__all__ = ["KeptCut", "Region", "Split", "divide", "join", "kept_cuts", "regions_of"]
+__all__ = ["KeptCut", "Region", "RowsToDivide", "Split", "divide", "join", "kept_cuts", "regions_of"]
 
 
 @dataclass(frozen=True)
@@ -81,18 +80,33 @@ class Split:
     right: Split | Region
 
 
-def kept_cuts(data: FitData) -> list[KeptCut]:
-    """Return the cuts that the parameters ask for.
+@dataclass(frozen=True, eq=False)
+class RowsToDivide:
+    """What says on which side of a cut rows and centers are.
+
+    Attributes
+    ----------
+    X_explain : ndarray, shape (n_rows, n_explained)
+    explain_centers : ndarray of float64, shape (n_centers, n_explained)
+    weight : ndarray of float64, shape (n_rows,), or None
+        Rows of weight 0 do not count.
+    """
+
+    X_explain: NDArray[Any]
+    explain_centers: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+
+
+def kept_cuts(texts: Sequence[str], encoding: Encoding) -> list[KeptCut]:
+    """Return the cuts that some texts ask for.
 
     Raises
     ------
     OptionError
         If one cannot be read, or tests a column that rules may not test.
     """
-    if not data.parameters.keep:
-        return []
-    columns = [_readable(column) for column in data.encoding.table.columns]
-    return [_kept_cut(text, columns, data) for text in data.parameters.keep]
+    columns = [_readable(column) for column in encoding.table.columns] if texts else []
+    return [_kept_cut(text, columns, encoding.encoder) for text in texts]
 
 
 def _readable(column: Column) -> RuleColumn:
@@ -104,13 +118,12 @@ def _readable(column: Column) -> RuleColumn:
     return RuleColumn(column.name, column.type, None, lowest, highest, ())  # type: ignore[arg-type]
 
 
-def _kept_cut(text: str, columns: Sequence[RuleColumn], data: FitData) -> KeptCut:
+def _kept_cut(text: str, columns: Sequence[RuleColumn], encoder: Encoder) -> KeptCut:
     option, given = OptionName("keep"), f" {text!r}"
     try:
         condition = read_condition(text, columns)
     except DataError as error:
         raise OptionError(option, f": {error}") from error
-    encoder = data.encoding.encoder
     explained = encoder.explain_positions or range(len(encoder.columns))
     for feature, position in enumerate(explained):
         model = encoder.columns[position]
@@ -168,12 +181,16 @@ def _code_of(threshold: int, values: NDArray[np.integer]) -> float:
     return float(place)
 
 
-def divide(data: FitData, centers: NDArray[np.integer], cuts: Sequence[KeptCut]) -> Split | Region:
+def divide(
+    rows: RowsToDivide, encoding: Encoding, centers: NDArray[np.integer], cuts: Sequence[KeptCut]
+) -> Split | Region:
     """Return the regions that kept cuts leave, in their order; a cut is made wherever it has centers on both sides.
 
     Parameters
     ----------
-    data : FitData
+    rows : RowsToDivide
+    encoding : Encoding
+        That of the table.
     centers : ndarray of int
         Positions of those to explain.
     cuts : sequence of KeptCut
@@ -185,17 +202,17 @@ def divide(data: FitData, centers: NDArray[np.integer], cuts: Sequence[KeptCut])
     """
     if not cuts:
         return Region(None, np.asarray(centers, dtype=np.intp))
-    X, n_features = data.encoding.X_explain, data.encoding.X_explain.shape[1]
-    whole = Region(np.arange(len(X)), np.asarray(centers, dtype=np.intp), np.zeros(n_features, np.uint8))
+    n_rows, n_features = rows.X_explain.shape
+    whole = Region(np.arange(n_rows), np.asarray(centers, dtype=np.intp), np.zeros(n_features, np.uint8))
     tree: Split | Region = whole
     for cut in cuts:
-        tree, used = _divided(tree, cut, data)
+        tree, used = _divided(tree, cut, rows)
         if not used:
-            values = data.reference.explain_centers[centers, cut.feature] * cut.direction
+            values = rows.explain_centers[centers, cut.feature] * cut.direction
             raise OptionError(
                 OptionName("keep"),
                 f" {cut.text!r}: all clusters are on one side of it, so that no tree can start so; "
-                f"{_means_of_clusters(data.encoding, cut.feature, sorted(values.tolist()))}",
+                f"{_means_of_clusters(encoding, cut.feature, sorted(values.tolist()))}",
             )
     return tree
 
@@ -216,24 +233,23 @@ def _means_of_clusters(encoding: Encoding, feature: int, values: Sequence[float]
     return f"their means of the column are from {low} to {high}"
 
 
-def _divided(tree: Split | Region, cut: KeptCut, data: FitData) -> tuple[Split | Region, bool]:
+def _divided(tree: Split | Region, cut: KeptCut, rows: RowsToDivide) -> tuple[Split | Region, bool]:
     """Return a tree whose regions are divided by a cut, and whether any was."""
     if isinstance(tree, Split):
-        (left, first), (right, second) = (_divided(side, cut, data) for side in (tree.left, tree.right))
+        (left, first), (right, second) = (_divided(side, cut, rows) for side in (tree.left, tree.right))
         return Split(tree.kept, left, right), first or second
     assert tree.rows is not None
     assert tree.path_sides is not None
-    goes_left = data.reference.explain_centers[tree.centers, cut.feature] <= cut.cut
-    rows_left = compare(data.encoding.X_explain[tree.rows, cut.feature], cut.cut)[0]
-    weight = data.fit_weight
-    counted = np.ones(len(tree.rows), bool) if weight is None else weight[tree.rows] > 0
+    goes_left = rows.explain_centers[tree.centers, cut.feature] <= cut.cut
+    rows_left = compare(rows.X_explain[tree.rows, cut.feature], cut.cut)[0]
+    counted = np.ones(len(tree.rows), bool) if rows.weight is None else rows.weight[tree.rows] > 0
     if goes_left.all() or not goes_left.any() or not (counted & rows_left).any() or not (counted & ~rows_left).any():
         return tree, False
     sides = []
-    for side, rows, bit in ((goes_left, rows_left, 1), (~goes_left, ~rows_left, 2)):
+    for side, rows_there, bit in ((goes_left, rows_left, 1), (~goes_left, ~rows_left, 2)):
         path_sides = tree.path_sides.copy()
         path_sides[cut.feature] |= bit
-        sides.append(Region(tree.rows[rows], tree.centers[side], path_sides))
+        sides.append(Region(tree.rows[rows_there], tree.centers[side], path_sides))
     return Split(cut, *sides), True
 
 

@@ -1,10 +1,12 @@
-"""A whole fit of a table in parts."""
+"""A table in parts as a fit works on it: prepared, and trees grown, rounded and measured, by passes over the parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,57 +15,41 @@ from numpy.typing import NDArray
 from shallowrules._kernel import column_ranges
 from shallowrules.clustering.centers import Grids, cluster_parts, given_centers, sum_reference
 from shallowrules.clustering.reference import Reference, classes_of_labels, label_notes, nearest_labels
-from shallowrules.encoding import categories, encode, find_scaler
+from shallowrules.encoding import Encoder, encode, find_scaler
 from shallowrules.encoding.codes import with_all_codes
 from shallowrules.encoding.roles import Roles
 from shallowrules.encoding.rows import Encode, RawNumbers, RowEncoder
 from shallowrules.errors import DataError, OptionError, counted
-from shallowrules.fitting.assembling import (
-    MAX_CLUSTERS,
-    assemble_rules,
-    choose_bins,
-    describe_numbers,
-    rule_nodes,
-    separation_of,
-)
-from shallowrules.fitting.data import FitParameters
-from shallowrules.fitting.finishing import Fit, doubts_of, placed, record_of
-from shallowrules.fitting.growing import lowest, neighbors_of, over_the_table, seed_of, thorough_of
+from shallowrules.fitting.assembling import separation_of
+from shallowrules.fitting.data import FitData, FitParameters, Log
+from shallowrules.fitting.describing import TreeFigures, numbers_of
+from shallowrules.fitting.growing import from_the_table, over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
-from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, costs_of_grown, count_tree, measured_of
+from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, costs_of_grown, count_tree
 from shallowrules.fitting.options import refuse_in_parts
-from shallowrules.fitting.preparing import check_max_leaves, choose_columns
-from shallowrules.fitting.rounding import round_parts
-from shallowrules.fitting.searching import MORE_RULES, from_the_table, notes_of_prices, prices_more
+from shallowrules.fitting.preparing import check_max_leaves, check_rows, choose_columns
 from shallowrules.fitting.stored_rows import stored_rows
 from shallowrules.fitting.survey import Survey, survey
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.measures.summation import SumGrid
-from shallowrules.partitions import Partitions
+from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.memory import rows_within
 from shallowrules.partitions.merging import Added
 from shallowrules.tables.table import Table
 from shallowrules.trees.extending import extend
-from shallowrules.trees.growing import GrownTree, Progress, UniqueRows, renumber_centers
+from shallowrules.trees.growing import GrownTree, Objectives, Progress, UniqueRows, renumber_centers
+from shallowrules.trees.moved_rows import RoundedRows
 from shallowrules.trees.parts.growing import grow_parts
 from shallowrules.trees.parts.refining import PartsReference, extend_parts, price_parts, refine_parts
 from shallowrules.trees.refining import refine
-from shallowrules.trees.rounding import check_round_within
+from shallowrules.trees.rounding import check_round_within, round_thresholds
 from shallowrules.trees.searching import part_of
+from shallowrules.trees.tree import Tree
 
-__all__ = ["PartsFit", "fit_parts"]
-
-
-@dataclass(frozen=True, eq=False)
-class PartsFit(Fit):
-    """A finished fit of a table in parts, and what it came from."""
-
-    reference: Reference
-    names: tuple[str, ...]
-    cluster_columns: list[int]
+__all__ = ["PartsData", "prepare_parts", "refuse_options"]
 
 
-def fit_parts(
+def prepare_parts(
     parts: Partitions,
     parameters: FitParameters,
     *,
@@ -71,11 +57,9 @@ def fit_parts(
     labels: str | None,
     weight: str | None,
     memory: int | None,
-    prices_more_rules: bool,
-    progress: Progress | None,
-    log: Callable[[str], None],
-) -> PartsFit:
-    """Cluster a table in parts, grow a tree, and measure it, by passes over the parts.
+    log: Log,
+) -> PartsData:
+    """Encode and cluster a table in parts: all that comes before the tree.
 
     Parameters
     ----------
@@ -87,14 +71,12 @@ def fit_parts(
         Names of columns.
     memory : int or None
         Bytes that the work in this process may take; None for half of what the machine has available.
-    prices_more_rules : bool
-        Whether a note is to say what one or two more rules would bring.
-    progress, log : callable
+    log : callable
 
     Raises
     ------
     DataError, OptionError
-        If the table cannot be fitted in this way.
+        If the table cannot be clustered in this way.
     """
     refuse_options(parameters, centers, labels)
     if centers is not None:
@@ -113,10 +95,7 @@ def fit_parts(
         cluster_columns=cluster_columns,
         explain_columns=explain_columns,
     )
-    encoder, used, classes, numbers = encoding.encoder, None, None, None
-    if labels is not None:
-        known, numbers, used = facts.labelling()
-    encoder = with_all_codes(parts, roles, encoder)
+    encoder = with_all_codes(parts, roles, encoding.encoder)
     if encoder.scaler is not None:
         read = RawNumbers.of(roles, encoder)
         scaler = find_scaler(str(parameters.scale), parts.map_reduce, read, read.ends(head), facts.weights)
@@ -124,81 +103,63 @@ def fit_parts(
     matrix = encoder.encode_imputed(head)
     X_explain, X_cluster = encoder.spaces(matrix)
     grids = Grids(*(SumGrid.of(column_ranges(X), facts.weights) for X in (matrix, X_explain, X_cluster)))
-    one_space, n_clustered = X_explain is X_cluster, X_cluster.shape[1]
-    rows = RowEncoder(roles, encoder, numbers)
-    if used is not None and numbers is not None:
-        # A label whose rows all have weight 0 is left out.
-        place = np.cumsum(used) - 1
-        rows = replace(rows, numbers={label: int(place[i]) for label, i in numbers.items() if used[i]})
-        found = sum_reference(parts, rows, grids, None, int(used.sum()))
-        names = tuple(name for name, is_used in zip(known.names, used, strict=True) if is_used)
-        whole = (
-            None if known.numbers is None else [n for n, is_used in zip(known.numbers, used, strict=True) if is_used]
-        )
-        classes, notes = classes_of_labels(whole, len(names)), label_notes(known.names, facts.absent_labels, facts.rows)
-        means = _means(grids.cluster, found, "cluster")
-        points = means
+    row_bytes = (X_explain.shape[1] + (X_explain is not X_cluster) * X_cluster.shape[1]) * X_cluster.itemsize + 8
+    rows = RowEncoder(roles, encoder)
+    if labels is None:
+        sums, reference = _cluster(parts, rows, facts, grids, parameters, X_cluster.shape[1], log)
     else:
-        given = parameters.clusterer
-        log(f"clustering {counted(facts.rows, 'row')} x {counted(n_clustered, 'column')}")
-        if given is None:
-            if facts.counted < parameters.n_clusters:
-                raise DataError(
-                    f"n_samples={facts.counted} should be >= n_clusters={parameters.n_clusters}: ask for fewer "
-                    "clusters or give more rows"
-                )
-            points = cluster_parts(parts, rows, grids, parameters.n_clusters, parameters.random_state, log)
-        else:
-            points = given_centers(given, n_clustered)
-        found = sum_reference(parts, rows, grids, points, len(points))
-        classes, notes = tuple(range(len(points))), ()
-        names = tuple(map(str, classes))
-        means = _means(grids.cluster, found, "cluster")
-    explain_centers = points
-    if not one_space:
-        explain_centers = _means(grids.explain, found, "explain")
-        empty = np.flatnonzero(found["rows"] == 0)
+        rows, sums, reference = _follow_labels(parts, rows, facts, grids)
+    if X_explain is not X_cluster:
+        empty = np.flatnonzero(sums["rows"] == 0)
         if len(empty):
             raise DataError(
                 f"no row is nearest to the centers {', '.join(map(str, empty))}, so that there is no place for them in "
                 "the explained columns: leave them out"
             )
-    for note in notes:
+        reference = replace(reference, explain_centers=_means(grids.explain, sums, "explain"))
+    for note in reference.notes:
         log(note)
-    reference = Reference(
-        points, explain_centers, np.zeros(0, np.int32), names, classes, labelled=labels is not None, notes=notes
+    check_max_leaves(parameters, len(reference.centers), labelled=reference.labelled)
+    n_collected = rows_within(memory, row_bytes)
+    return PartsData(
+        parameters, reference, cluster_columns, parts, rows, facts, head, grids, sums, row_bytes, n_collected
     )
-    check_max_leaves(parameters, len(points), labelled=labels is not None)
-    row_bytes = (X_explain.shape[1] + (0 if one_space else n_clustered)) * X_cluster.itemsize + 8
-    growing = _Growing(
-        parts,
-        rows,
-        facts,
-        reference,
-        found["rows"],
-        found["weight"],
-        means,
-        parameters,
-        rows_within(memory, row_bytes),
-        row_bytes,
-        progress=progress,
-        log=log,
-    )
-    tradeoffs = [parameters.tradeoff]
-    tradeoffs += neighbors_of(parameters, tradeoffs, labelled=reference.labelled)
-    trees = []
-    for i, tradeoff in enumerate(tradeoffs):
-        at = replace(parameters, tradeoff=tradeoff)
-        growing_at = replace(growing, parameters=at, progress=part_of(progress, i, len(tradeoffs)))
-        grown = over_the_table(growing_at.run(), encoder)
-        trees.append(round_parts(parts, rows, grown, head, grids, reference.centers, found, at, log))
-    grown = trees[0]
-    if len(trees) > 1:
-        costs = [costs_of_grown(parts, rows, tree, head, grids, reference.centers, found)[0] for tree in trees]
-        grown = trees[lowest(trees, costs)]
-    if prices_more_rules:
-        grown = replace(grown, notes=(*grown.notes, *growing.notes(grown)))
-    return _finish(parts, rows, facts, reference, found, grids, grown, head, parameters, cluster_columns, log)
+
+
+def _cluster(
+    parts: Partitions,
+    rows: RowEncoder,
+    facts: Survey,
+    grids: Grids,
+    parameters: FitParameters,
+    n_columns: int,
+    log: Log,
+) -> tuple[Added, Reference]:
+    """Return the sums of the clusters around given centers or our own, and the clustering."""
+    log(f"clustering {counted(facts.rows, 'row')} x {counted(n_columns, 'column')}")
+    if parameters.clusterer is None:
+        check_rows(facts.counted, parameters)
+        points = cluster_parts(parts, rows, grids, parameters.n_clusters, parameters.random_state, log)
+    else:
+        points = given_centers(parameters.clusterer, n_columns)
+    classes = tuple(range(len(points)))
+    sums = sum_reference(parts, rows, grids, points, len(points))
+    return sums, Reference(points, points, np.zeros(0, np.int32), tuple(map(str, classes)), classes, labelled=False)
+
+
+def _follow_labels(
+    parts: Partitions, rows: RowEncoder, facts: Survey, grids: Grids
+) -> tuple[RowEncoder, Added, Reference]:
+    """Return what reads the labels too, the sums and the clustering; a label whose rows have weight 0 is left out."""
+    known, numbers, used = facts.labelling()
+    place = np.cumsum(used) - 1
+    rows = replace(rows, numbers={label: int(place[i]) for label, i in numbers.items() if used[i]})
+    sums = sum_reference(parts, rows, grids, None, int(used.sum()))
+    names = tuple(compress(known.names, used))
+    whole = None if known.numbers is None else list(compress(known.numbers, used))
+    means, notes = _means(grids.cluster, sums, "cluster"), label_notes(known.names, facts.absent_labels, facts.rows)
+    classes = classes_of_labels(whole, len(names))
+    return rows, sums, Reference(means, means, np.zeros(0, np.int32), names, classes, labelled=True, notes=notes)
 
 
 def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) -> None:
@@ -210,215 +171,289 @@ def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) 
 
 
 @dataclass(frozen=True, eq=False)
-class _Growing:
-    """What trees over parts are grown from.
+class PartsData(FitData):
+    """A table in parts that is read and clustered.
 
     Parameters
     ----------
-    reference_rows, reference_weight : ndarray, shape (n_centers,)
-        Of each cluster of the clustering that is explained.
-    means : ndarray of float64, shape (n_centers, m)
-        Of its clusters.
-    collected_rows : int
-        Rows that may be collected.
+    parts : Partitions
+    rows : RowEncoder
+    facts : Survey
+    head : Table
+        With the ends and categories of the rows that count.
+    grids : Grids
+    sums : Added
+        What `sum_reference` gave for the clustering.
     row_bytes : int
         What the numbers of a row take.
+    collected_rows : int
+        Rows that may be collected.
     """
 
     parts: Partitions
     rows: RowEncoder
     facts: Survey
-    reference: Reference
-    reference_rows: NDArray[Any]
-    reference_weight: NDArray[np.float64]
-    means: NDArray[np.float64]
-    parameters: FitParameters
-    collected_rows: int
+    head: Table
+    grids: Grids
+    sums: Added
     row_bytes: int
-    progress: Progress | None
-    log: Callable[[str], None]
+    collected_rows: int
 
-    def run(self) -> GrownTree:
-        """Return the tree: the greedy one, or unless ``refine="none"`` a refined one."""
-        k = len(self.reference.centers)
-        self.log(f"growing a tree for {counted(k, 'cluster')}")
-        kept, used = np.arange(k), np.flatnonzero(self.reference_rows)
-        with self._table() as table:
-            grown = self._greedy(*table, kept)
-            if len(used) < k and grown[0].n_leaves < k:
-                # More centers than distinct rows: without the centers that no row has, cuts get valid.
-                smaller = self._greedy(*table, used)
-                if smaller[0].n_leaves > grown[0].n_leaves:
-                    grown, kept = smaller, used
-        tree = self._extended(self._refined(*grown, kept), grown[0], grown[1], kept)
-        if self.progress is not None:
-            self.progress(1.0)
-        return renumber_centers(replace(tree, labels=np.empty(0, dtype=np.int32)), kept)
+    @property
+    def encoder(self) -> Encoder:
+        """What gives the model columns."""
+        return self.rows.encoder
+
+    @property
+    def table(self) -> Table:
+        """A small table with the ends and categories of the rows that count."""
+        return self.head
+
+    @property
+    def weighted(self) -> bool:
+        """Whether there is a column of weights."""
+        return self.rows.roles.weight is not None
+
+    @property
+    def left_out(self) -> int:
+        """Number of rows of positive weight without a label."""
+        return self.facts.unlabelled
+
+    @property
+    def separation(self) -> Mapping[int, float]:
+        """What each raw column adds to the separation of the clusters."""
+        return separation_of(self.encoder, self._means, self.sums["weight"])
+
+    @cached_property
+    def _means(self) -> NDArray[np.float64]:
+        """The means of the clusters, NaN for one without rows."""
+        return _means(self.grids.cluster, self.sums, "cluster")
+
+    @property
+    def used_centers(self) -> NDArray[np.integer]:
+        """The centers that rows are nearest to."""
+        return np.flatnonzero(self.sums["rows"])
+
+    def grown_for(
+        self,
+        kept: NDArray[np.integer],
+        tradeoffs: Sequence[float],
+        progress: Progress | None,
+        log: Log,
+        tell_best: Callable[[float], None] | None,
+    ) -> list[tuple[GrownTree, ...]]:
+        """Return the trees of some centers, each trade-off by passes of its own."""
+        found = []
+        for i, tradeoff in enumerate(tradeoffs):
+            growing = _Growing(
+                self, kept.astype(np.intp), tradeoff, part_of(progress, i, len(tradeoffs)), log, tell_best
+            )
+            found.append(growing.run())
+        return found
+
+    def costs(self, grown: GrownTree) -> tuple[float, float]:
+        """Return the k-means cost of a tree's partition and that of the clustering, by two passes."""
+        centers = self.reference.centers
+        return costs_of_grown(self.parts, self.rows, grown, self.head, self.grids, centers, self.sums)
+
+    def rounded(self, grown: GrownTree, objectives: Objectives) -> GrownTree:
+        """Return a tree with rounder thresholds."""
+
+        def run(function: Callable[[RoundedRows, Any], Any], state: Any) -> Any:
+            return self.parts.map_reduce(_on_part, (self.rows, function, state))
+
+        within, grid = self.parameters.round_within, self.grids.cluster
+        return round_thresholds(grown, self.encoder, self.head, grid, run, objectives, within=within, in_parts=True)
+
+    def prices(self, grown: GrownTree, max_leaves: int, tradeoff: float) -> Sequence[float]:
+        """Return the normalized cost of a tree, with one more leaf, with two more."""
+        kept = self.kept_centers.astype(np.intp)
+        return price_parts(
+            self.parts,
+            self.rows,
+            from_the_table(grown, self.encoder, kept),
+            self.explained(kept),
+            max_leaves=max_leaves,
+            tradeoff=tradeoff,
+            n_threads=self.parameters.n_threads,
+        )
+
+    def explained(self, kept: NDArray[np.intp]) -> PartsReference:
+        """Return the clustering as a tree of some of its centers explains it."""
+        reference = self.reference
+        return PartsReference(
+            reference.centers, kept, reference.explain_centers[kept], self._means, self.sums["weight"]
+        )
+
+    def rows_of(self, tree: Tree, encoder: Encoder, grown: GrownTree) -> LabelledParts:
+        """Return the rows in the clusters of a tree, counted when they are measured."""
+        rows = replace(self.rows, encoder=encoder)
+        table = self.facts.head(self.parts, rows.roles, encoder.imputed, counted_only=False)
+        return LabelledParts(self, rows, tree, table)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledParts:
+    """The rows of a table in parts in the clusters that a tree gives them, as `TreeRows`.
+
+    Parameters
+    ----------
+    data : PartsData
+    rows : RowEncoder
+        Gives the columns that the tree is over.
+    tree : Tree
+    table : Table
+        With the ends and categories of all rows.
+    """
+
+    data: PartsData
+    rows: RowEncoder
+    tree: Tree
+    table: Table
+    labels: None = None
+
+    @property
+    def encoder(self) -> Encoder:
+        """What gives the columns that the tree is over."""
+        return self.rows.encoder
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the rules has to know of missing values that were imputed."""
+        data = self.data
+        return imputation_notes(data.facts, self.rows.roles, self.encoder.imputed, data.parts.types)
+
+    def ends(self) -> dict[int, Sequence[float]]:
+        """Return the ends of each column of numbers."""
+        return {i: column.ends for i, column in enumerate(self.table.columns) if column.is_numeric}
+
+    def complete(self) -> Collection[int]:
+        """Return the positions of the columns of numbers: none lacks a value."""
+        return self.ends()
+
+    def measure(self, counting: Counting) -> TreeFigures:
+        """Return what is measured, by two passes."""
+        data, grids = self.data, self.data.grids
+        on = TreeOnParts(self.rows, self.tree, data.reference.centers, grids, counting)
+        counts = count_tree(data.parts, on)
+        means = _means(grids.matrix, counts, "matrix")
+        if np.isnan(means).any():  # clusters without rows
+            one_matrix = not self.encoder.explain_positions
+            centers = data.reference.explain_centers if one_matrix else _means(grids.matrix, data.sums, "matrix")
+            means = np.where(np.isnan(means), centers, means)
+        return TreeFigures(
+            counts.arrays,
+            means,
+            _means(grids.cluster, counts, "cluster"),
+            numbers_of(self.encoder, means),
+            costs_of(data.parts, on, counts, data.sums),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Growing:
+    """What the trees of a trade-off are grown with; `kept` are the centers that they explain."""
+
+    data: PartsData
+    kept: NDArray[np.intp]
+    tradeoff: float
+    progress: Progress | None
+    log: Log
+    tell_best: Callable[[float], None] | None
+
+    def run(self) -> tuple[GrownTree, ...]:
+        """Return the greedy tree, and behind it the refined one, if there is one."""
+        tree, unique = self._greedy()
+        trees = [tree]
+        if self._refines and tree.n_leaves == len(self.kept) > 1:
+            trees.append(self._refined(tree, unique))
+        trees = [self._extended(each, tree, unique) for each in trees]
+        found = {id(each): self._over_the_table(each) for each in trees}
+        return tuple(found[id(each)] for each in trees)
+
+    def _over_the_table(self, tree: GrownTree) -> GrownTree:
+        tree = renumber_centers(replace(tree, labels=np.empty(0, dtype=np.int32)), self.kept)
+        return over_the_table(tree, self.data.encoder)
 
     @property
     def _refines(self) -> bool:
-        parameters = self.parameters
-        return parameters.refine != "none" and parameters.method == "exshallow" and not self.reference.labelled
+        parameters = self.data.parameters
+        return parameters.refine != "none" and parameters.method == "exshallow" and not self.data.reference.labelled
 
     def _table(self) -> AbstractContextManager[tuple[Partitions, Encode]]:
         """Return the table for the passes that grow a tree."""
-        if self.facts.counted <= self.collected_rows:  # there is one pass
-            return nullcontext((self.parts, self.rows))
-        return stored_rows(self.parts, self.rows, self.facts.counted * self.row_bytes)
+        data = self.data
+        if data.facts.counted <= data.collected_rows:  # there is one pass
+            return nullcontext((data.parts, data.rows))
+        return stored_rows(data.parts, data.rows, data.facts.counted * data.row_bytes)
 
-    def _greedy(self, parts: Partitions, encode: Encode, kept: NDArray[np.intp]) -> tuple[GrownTree, UniqueRows | None]:
-        reference, parameters = self.reference, self.parameters
-        return grow_parts(
-            parts,
-            encode,
-            reference.explain_centers[kept],
-            reference.centers[kept],
-            n_rows=self.facts.counted,
-            collected_rows=self.collected_rows,
-            method=parameters.method,
-            tradeoff=parameters.tradeoff,
-            n_threads=parameters.n_threads,
-            progress=part_of(self.progress, 0, 1 + self._refines),
-            log=self.log,
-        )
+    def _greedy(self) -> tuple[GrownTree, UniqueRows | None]:
+        data, reference, parameters = self.data, self.data.reference, self.data.parameters
+        with self._table() as (parts, encode):
+            return grow_parts(
+                parts,
+                encode,
+                reference.explain_centers[self.kept],
+                reference.centers[self.kept],
+                n_rows=data.facts.counted,
+                collected_rows=data.collected_rows,
+                method=parameters.method,
+                tradeoff=self.tradeoff,
+                n_threads=parameters.n_threads,
+                progress=part_of(self.progress, 0, 1 + self._refines),
+                log=self.log,
+            )
 
-    def _refined(self, tree: GrownTree, unique: UniqueRows | None, kept: NDArray[np.intp]) -> GrownTree:
-        """Return a refined tree, the greedy one if refinement does not apply."""
-        if not self._refines or not tree.n_leaves == len(kept) > 1:
-            return tree
-        parameters = self.parameters
+    def _refined(self, tree: GrownTree, unique: UniqueRows | None) -> GrownTree:
+        """Return a refined tree, the greedy one if the clustering costs nothing."""
+        data, parameters = self.data, self.data.parameters
         options: dict[str, Any] = {
-            "tradeoff": parameters.tradeoff,
+            "tradeoff": self.tradeoff,
             "random_seed": seed_of(parameters.random_state),
-            "thorough": thorough_of(parameters, len(kept), self.log, None),
+            "thorough": thorough_of(parameters, len(self.kept), self.log, self.tell_best),
             "n_threads": parameters.n_threads,
             "progress": part_of(self.progress, 1, 2),
         }
         if unique is None:
-            refinement = refine_parts(self.parts, self.rows, tree, self._on(kept), **options)
+            refinement = refine_parts(data.parts, data.rows, tree, data.explained(self.kept), **options)
         else:
-            refinement = refine(tree, unique, **self._clustering(unique, kept), **options)
+            refinement = refine(tree, unique, **self._clustering(unique), **options)
         if refinement is None:
             return tree
         self.log(refinement.summary())
         return refinement.tree
 
-    def _on(self, kept: NDArray[np.intp]) -> PartsReference:
-        """Return the clustering as trees over parts explain it."""
-        reference = self.reference
-        return PartsReference(
-            reference.centers, kept, reference.explain_centers[kept], self.means, self.reference_weight
-        )
-
-    def _extended(
-        self, tree: GrownTree, greedy: GrownTree, unique: UniqueRows | None, kept: NDArray[np.intp]
-    ) -> GrownTree:
+    def _extended(self, tree: GrownTree, greedy: GrownTree, unique: UniqueRows | None) -> GrownTree:
         """Return a tree of at most `max_leaves` leaves, if that is given."""
-        parameters = self.parameters
-        if parameters.method != "exshallow" or parameters.max_leaves is None or tree.n_leaves < len(kept):
+        data, parameters = self.data, self.data.parameters
+        if parameters.method != "exshallow" or parameters.max_leaves is None or tree.n_leaves < len(self.kept):
             return tree
         options: dict[str, Any] = {
             "max_leaves": parameters.max_leaves,
-            "tradeoff": parameters.tradeoff,
+            "tradeoff": self.tradeoff,
             "random_seed": seed_of(parameters.random_state),
             "searches": tree is not greedy,
             "n_threads": parameters.n_threads,
         }
         if unique is None:
-            return extend_parts(self.parts, self.rows, tree, self._on(kept), **options)
-        return extend(tree, unique, **self._clustering(unique, kept), **options)
+            return extend_parts(data.parts, data.rows, tree, data.explained(self.kept), **options)
+        return extend(tree, unique, **self._clustering(unique), **options)
 
-    def notes(self, tree: GrownTree) -> list[str]:
-        """Return what one or two more rules would bring a finished tree, in a note."""
-        kept, parameters = np.unique(tree.center[tree.leaves]).astype(np.intp), self.parameters
-        tree = from_the_table(tree, self.rows.encoder, kept)
-        if not prices_more(parameters, tree, len(self.reference.centers), labelled=self.reference.labelled):
-            return []
-        costs = price_parts(
-            self.parts,
-            self.rows,
-            tree,
-            self._on(kept),
-            max_leaves=len(kept) + MORE_RULES,
-            tradeoff=parameters.tradeoff,
-            n_threads=parameters.n_threads,
-        )
-        return notes_of_prices(costs, len(kept))
-
-    def _clustering(self, unique: UniqueRows, kept: NDArray[np.intp]) -> dict[str, Any]:
+    def _clustering(self, unique: UniqueRows) -> dict[str, Any]:
         """Return cost and labels of the clustering of rows that are in memory."""
-        data, n_threads = unique.data, self.parameters.n_threads
-        labels = nearest_labels(data.X_cluster, self.reference.centers, n_threads)
-        cost = partition_cost(data.X_cluster, labels, data.weight, n_threads)
-        place = np.zeros(len(self.reference.centers), dtype=np.int32)
-        place[kept] = np.arange(len(kept))
+        rows, centers, n_threads = unique.data, self.data.reference.centers, self.data.parameters.n_threads
+        labels = nearest_labels(rows.X_cluster, centers, n_threads)
+        cost = partition_cost(rows.X_cluster, labels, rows.weight, n_threads)
+        place = np.zeros(len(centers), dtype=np.int32)
+        place[self.kept] = np.arange(len(self.kept))
         return {"reference_cost": cost, "reference_labels": place[labels]}
-
-
-def _finish(
-    parts: Partitions,
-    rows: RowEncoder,
-    facts: Survey,
-    reference: Reference,
-    found: Added,
-    grids: Grids,
-    grown: GrownTree,
-    head: Table,
-    parameters: FitParameters,
-    cluster_columns: list[int],
-    log: Callable[[str], None],
-) -> PartsFit:
-    """Return the fit with the rules of a grown tree, measured on all parts."""
-    k = len(reference.centers)
-    tree, encoder = placed(grown, rows.encoder, head, reference)
-    rows = replace(rows, encoder=encoder)
-    table = facts.head(parts, rows.roles, encoder.imputed, counted_only=False)
-    nodes = rule_nodes(tree, encoder, table)
-    values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}
-    numbers = {i: describe_numbers(c, 0.0, c.ends) for i, c in enumerate(table.columns) if c.is_numeric}
-    n_clusters = len(np.unique(tree.cluster[tree.leaves]))
-    bins = choose_bins(numbers, nodes, n_clusters, numbers) if n_clusters <= MAX_CLUSTERS else {}
-    counting = Counting(k, bins, values, pairs=n_clusters <= MAX_CLUSTERS)
-    on = TreeOnParts(rows, tree, reference.centers, grids, counting)
-    log("measuring the tree on all rows")
-    counts = count_tree(parts, on)
-    means, clustered = (
-        _means(grid, counts, name) for grid, name in ((grids.matrix, "matrix"), (grids.cluster, "cluster"))
-    )
-    if np.isnan(means).any():  # clusters without rows
-        one_matrix = not encoder.explain_positions
-        centers = reference.explain_centers if one_matrix else _means(grids.matrix, found, "matrix")
-        means = np.where(np.isnan(means), centers, means)
-    by_column = {
-        # Side by side, so that products add up as for a whole table.
-        column.source: (np.ascontiguousarray(means[:, j]), table.columns[column.source].ends)
-        for j, column in enumerate(encoder.columns)
-        if column.kind == "number"
-    }
-    measured = measured_of(counts.arrays, costs_of(parts, on, counts, found), counting, table, by_column)
-    method, tradeoff = parameters.method, parameters.tradeoff
-    record = record_of(grown, tree, reference, np.arange(k), method, tradeoff, weighted=rows.roles.weight is not None)
-    record = replace(
-        record,
-        left_out=facts.unlabelled,
-        separation=separation_of(encoder, _means(grids.cluster, found, "cluster"), found["weight"]),
-        notes=(*imputation_notes(facts, rows.roles, encoder.imputed, parts.types), *record.notes),
-    )
-    rules = assemble_rules(tree, nodes, measured, record)
-    return PartsFit(
-        tree,
-        encoder,
-        None,
-        rules,
-        means,
-        np.where(np.isnan(clustered), reference.centers, clustered),
-        tuple(doubts_of(tree.n_leaves, k, rules)),
-        reference,
-        rows.roles.columns,
-        cluster_columns,
-    )
 
 
 def _means(grid: SumGrid, found: Added, name: str) -> NDArray[np.float64]:
     """Return the mean of each cluster, NaN for one without rows."""
     return grid.means(found[name], found["weight"])
+
+
+def _on_part(part: Part, state: tuple[RowEncoder, Callable[[RoundedRows, Any], Any], Any]) -> Any:
+    rows, function, given = state
+    return function(rows(part), given)

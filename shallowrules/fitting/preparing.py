@@ -15,15 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 from shallowrules.clustering.reference import UNLABELLED, Labelling, into_space, reference_clustering
 from shallowrules.encoding import Encoder, Encoding, encode
 from shallowrules.errors import DataError, OptionError, OptionName, counted
-from shallowrules.fitting.data import FitData, FitParameters, GivenTable, Log
+from shallowrules.fitting.data import FitParameters, GivenTable, Log
+from shallowrules.fitting.whole import TableData
 from shallowrules.measures.summation import exact_weights
 from shallowrules.tables.table import NESTED, Column, Table, unmasked
 from shallowrules.trees.rounding import check_round_within
 
-__all__ = ["check_max_leaves", "choose_columns", "is_whole", "prepare", "to_clustered_space"]
+__all__ = ["check_max_leaves", "check_rows", "choose_columns", "is_whole", "prepare", "to_clustered_space"]
 
 
-def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.float64] | None, log: Log) -> FitData:
+def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.float64] | None, log: Log) -> TableData:
     """Encode and cluster a table: all that comes before the tree.
 
     Parameters
@@ -40,12 +41,8 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
         If the table cannot be clustered in this way.
     """
     table = given.table
-    n_weighted = table.n_rows if weight is None else int(np.count_nonzero(weight))
-    if parameters.clusterer is None and n_weighted < parameters.n_clusters:
-        raise DataError(
-            f"n_samples={n_weighted} should be >= n_clusters={parameters.n_clusters}: "
-            "ask for fewer clusters or give more rows"
-        )
+    if parameters.clusterer is None:
+        check_rows(table.n_rows if weight is None else int(np.count_nonzero(weight)), parameters)
     labelling = _given_labels(parameters.clusterer, table.n_rows)
     check_round_within(parameters.round_within, labelled=labelling is not None)
     # Rows in no cluster are as those of weight 0: they do not count, and get a label by the tree.
@@ -74,9 +71,18 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     for note in reference.notes:
         log(note)
     fit_weight = _without_unlabelled(fit_weight, reference.labels)
-    data = FitData(parameters, given, encoding, reference, cluster_columns, clusterer, weight, fit_weight)
+    data = TableData(parameters, reference, cluster_columns, given, encoding, clusterer, weight, fit_weight)
     check_max_leaves(parameters, len(data.kept_centers), labelled=reference.labelled)
     return data
+
+
+def check_rows(n_counted: int, parameters: FitParameters) -> None:
+    """Raise DataError if there are fewer rows that count than clusters."""
+    if n_counted < parameters.n_clusters:
+        raise DataError(
+            f"n_samples={n_counted} should be >= n_clusters={parameters.n_clusters}: "
+            "ask for fewer clusters or give more rows"
+        )
 
 
 def check_max_leaves(parameters: FitParameters, k: int, *, labelled: bool) -> None:

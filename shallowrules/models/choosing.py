@@ -17,9 +17,9 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from shallowrules.clustering.reference import fit_clusterer
 from shallowrules.errors import OptionError
-from shallowrules.fitting.data import FitData
 from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.preparing import is_whole
+from shallowrules.fitting.whole import TableData
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.models.tradeoff import import_pyplot
@@ -287,7 +287,7 @@ def compare_cluster_counts(
     return ClusterCounts(found, models)
 
 
-def _count(k: int, data: FitData, rules: RuleSet, total: float, seed: int) -> ClusterCount:
+def _count(k: int, data: TableData, rules: RuleSet, total: float, seed: int) -> ClusterCount:
     """Return the figures of one fit; `total` is the cost of a single cluster."""
     X, weight = data.encoding.X_cluster, data.fit_weight
     statistics = rules.statistics

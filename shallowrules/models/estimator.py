@@ -18,16 +18,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from shallowrules.clustering.reference import Reference
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_extreme_weights, refuse_unusable
 from shallowrules.errors import DataError, OptionError, OptionName, counted
-from shallowrules.fitting.data import FitData, FitParameters, GivenTable
+from shallowrules.fitting.data import FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
 from shallowrules.fitting.growing import grow
 from shallowrules.fitting.options import FIT_OPTIONS, applied_options
-from shallowrules.fitting.parts import PartsFit, fit_parts, refuse_options
+from shallowrules.fitting.parts import PartsData, prepare_parts, refuse_options
 from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
 from shallowrules.fitting.searching import more_rules_notes
+from shallowrules.fitting.whole import TableData
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
 from shallowrules.rules import RuleSet
@@ -42,6 +42,9 @@ __all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of"
 
 MAX_THREADS = 64
 """Threads that `n_jobs` may ask for, at most, where there are not more cores."""
+
+NOT_OF_ALL_TABLES = ("feature_names_in_", "labels_", "reference_labels_")
+"""Attributes that some tables do not set: those of an earlier fit go."""
 
 
 class ExplainableKMeans(ClusterMixin, BaseEstimator):
@@ -348,23 +351,17 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         parameters, memory = _parameters(self), check_memory(memory)
         refuse_options(parameters, centers, labels)
         with open_partitions(source, memory=memory, n_threads=parameters.n_threads) as parts:
-            fit = fit_parts(
+            data = prepare_parts(
                 parts,
                 parameters,
                 centers=centers,
                 labels=labels,
                 weight=sample_weight,
                 memory=memory,
-                prices_more_rules=self.prices_more_rules,
-                progress=progress_of(self),
                 log=log_of(self),
             )
-        for message, category in fit.warnings:
-            warnings.warn(message, category, stacklevel=2)
-        unset = ("labels_", "reference_labels_")
-        kept = {name: value for name, value in vars(self).items() if name not in unset}
-        self.__dict__ = {**kept, **_parts_attributes(fit)}
-        return self
+            [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self), self.on_best)
+            return fitted(self, data, trees[-1])
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
@@ -420,7 +417,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name not in calls}
 
 
-def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLike | None) -> FitData:
+def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLike | None) -> TableData:
     """Check parameters and input as scikit-learn does, and cluster the table. The model is not changed.
 
     Parameters are those of `ExplainableKMeans.fit`.
@@ -466,7 +463,7 @@ def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     return checked
 
 
-def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> ExplainableKMeans:
+def fitted(model: ExplainableKMeans, data: TableData | PartsData, grown: GrownTree) -> ExplainableKMeans:
     """Finish a grown tree and make it the fit of the model, which is returned.
 
     An earlier fit is replaced as a whole, in one step at the end, or not at all.
@@ -476,47 +473,20 @@ def fitted(model: ExplainableKMeans, data: FitData, grown: GrownTree) -> Explain
     fit = finish(data, grown, model.tradeoff)
     for message, category in fit.warnings:
         warnings.warn(message, category, stacklevel=3)
-    attributes = _attributes(data, fit)
-    kept = {name: value for name, value in vars(model).items() if name != "feature_names_in_"}
-    model.__dict__ = {**kept, **attributes}
+    kept = {name: value for name, value in vars(model).items() if name not in NOT_OF_ALL_TABLES}
+    model.__dict__ = {**kept, **_attributes(data, fit)}
     return model
 
 
-def _attributes(data: FitData, fit: Fit) -> dict[str, Any]:
+def _attributes(data: TableData | PartsData, fit: Fit) -> dict[str, Any]:
     """Return all attributes that a fit sets."""
-    reference = data.reference
-    attributes = _fit_attributes(fit, reference)
-    classes = attributes["classes_"]
-    attributes |= {
-        "n_features_in_": len(data.given.table.columns),
-        "clusterer_": data.clusterer,
-        "labels_": classes[fit.labels],
-        "reference_labels_": np.append(classes, classes.dtype.type(NO_CLUSTER))[reference.labels],
-        "_cluster_columns": data.cluster_columns,
-    }
-    if data.given.feature_names is not None:
-        attributes["feature_names_in_"] = data.given.feature_names
-    return attributes
-
-
-def _parts_attributes(fit: PartsFit) -> dict[str, Any]:
-    """Return all attributes that a fit of parts sets."""
-    return _fit_attributes(fit, fit.reference) | {
-        "n_features_in_": len(fit.names),
-        "feature_names_in_": np.array(fit.names, dtype=object),
-        "clusterer_": None,
-        "_cluster_columns": fit.cluster_columns,
-    }
-
-
-def _fit_attributes(fit: Fit, reference: Reference) -> dict[str, Any]:
-    """Return the attributes that every fit sets."""
-    statistics = fit.rules.statistics
-    return {
+    reference, statistics = data.reference, fit.rules.statistics
+    classes = np.array(reference.classes, dtype=label_type(reference.classes))
+    attributes = {
         "encoder_": fit.encoder,
         "scaler_": fit.encoder.scaler,
         "tree_": fit.tree,
-        "classes_": np.array(reference.classes, dtype=label_type(reference.classes)),
+        "classes_": classes,
         "rules_": fit.rules,
         "n_leaves_": fit.tree.n_leaves,
         "wad_": statistics.wad,
@@ -526,8 +496,22 @@ def _fit_attributes(fit: Fit, reference: Reference) -> dict[str, Any]:
         "cluster_centers_": fit.cluster_centers[:, [column.kind != "code" for column in fit.encoder.columns]],
         "reference_centers_": reference.centers,
         "reference_inertia_": statistics.reference_cost,
+        "_cluster_columns": data.cluster_columns,
         "_clustered_centers": fit.clustered_centers,
     }
+    if isinstance(data, PartsData):
+        names = data.rows.roles.columns
+        own = {"n_features_in_": len(names), "feature_names_in_": np.array(names, dtype=object), "clusterer_": None}
+        return attributes | own
+    attributes |= {
+        "n_features_in_": len(data.given.table.columns),
+        "clusterer_": data.clusterer,
+        "labels_": classes[fit.labels],
+        "reference_labels_": np.append(classes, classes.dtype.type(NO_CLUSTER))[reference.labels],
+    }
+    if data.given.feature_names is not None:
+        attributes["feature_names_in_"] = data.given.feature_names
+    return attributes
 
 
 def _parameters(model: ExplainableKMeans) -> FitParameters:

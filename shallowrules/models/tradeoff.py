@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
-from shallowrules.fitting.data import FitData
 from shallowrules.fitting.finishing import finish
 from shallowrules.fitting.growing import grow
-from shallowrules.fitting.searching import Explained, grow_within, more_rules_notes
+from shallowrules.fitting.searching import grow_within, more_rules_notes
+from shallowrules.fitting.whole import Explained, TableData
 from shallowrules.measures.metrics import (
     partition_cost,
 )
@@ -106,7 +106,7 @@ class TradeoffPath:
         ``refine="full"``, or "thorough", the greedy tree of each trade-off and a refined one.
     """
 
-    def __init__(self, model: ExplainableKMeans, data: FitData, tradeoffs: Sequence[float]) -> None:
+    def __init__(self, model: ExplainableKMeans, data: TableData, tradeoffs: Sequence[float]) -> None:
         self._model = model
         self._data = data
         self._tried: list[tuple[TradeoffPoint, GrownTree]] = []

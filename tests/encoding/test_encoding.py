@@ -22,11 +22,10 @@ from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColum
 from shallowrules.encoding import encoder as encoder_module
 from shallowrules.errors import DataError, OptionError
 from shallowrules.fitting.assembling import FitRecord
-from shallowrules.fitting.describing import describe_tree
-from shallowrules.fitting.finishing import place_thresholds
-from shallowrules.measures.summation import group_means
+from shallowrules.fitting.describing import LabelledRows, describe_tree
 from shallowrules.rules import Leaf
 from shallowrules.tables.table import Column
+from shallowrules.trees.placing import place_thresholds
 from shallowrules.verification import verify
 
 
@@ -359,16 +358,9 @@ def raw_rules(X_explain, X_cluster, explain_centers, centers, columns, raw):
     encoder, table = Encoder(columns, None, 1.0), Table.of(raw)
     names = tuple(str(i) for i in range(len(centers)))
     tree = replace(place_thresholds(grown, encoder, table), names=names, classes=tuple(range(len(centers))))
-    means = group_means(X_explain, grown.labels, len(centers))
-    rules = describe_tree(
-        tree,
-        Encoding(encoder, table, X_explain, X_explain, X_cluster, column_ranges(X_explain)),
-        grown.labels,
-        grown.labels,
-        means=np.where(np.isnan(means), explain_centers, means),
-        weight=None,
-        record=FitRecord("exshallow", weighted=False),
-    )
+    encoding = Encoding(encoder, table, X_explain, X_explain, X_cluster, column_ranges(X_explain))
+    rows = LabelledRows(encoding, grown.labels, grown.labels, len(centers), None, False, lambda: explain_centers)
+    rules, _ = describe_tree(tree, rows, FitRecord("exshallow", weighted=False))
     return grown, rules
 
 

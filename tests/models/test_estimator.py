@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shallowrules import ExplainableKMeans, RuleSet, export, tradeoff_path
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
-from shallowrules.fitting import finishing, growing, preparing
+from shallowrules.fitting import describing, finishing, preparing, whole
 from shallowrules.tables.table import Table
 from shallowrules.verification import verify
 
@@ -221,10 +221,10 @@ def test_integers_get_integer_thresholds():
 
 STAGES = [
     (preparing, "reference_clustering"),
-    (growing, "find_unique_rows"),
-    (growing, "refine"),
+    (whole, "find_unique_rows"),
+    (whole, "refine"),
     (finishing, "describe_tree"),
-    (finishing, "exact_sums"),
+    (describing, "exact_sums"),
 ]
 """Functions that the pipeline calls, at least one of each part of a fit."""
 

@@ -17,23 +17,23 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import OptionError
-from shallowrules.fitting import growing
+from shallowrules.fitting import whole
 
 
 def threads_of_fit(n_jobs: int | None = None) -> int:
     """Return the number of threads with which a fit goes to the kernel."""
     given = []
-    find_unique_rows = growing.find_unique_rows
+    find_unique_rows = whole.find_unique_rows
 
     def spy(*arguments):
         given.append(arguments[-1])
         return find_unique_rows(*arguments)
 
-    growing.find_unique_rows = spy
+    whole.find_unique_rows = spy
     try:
         ExplainableKMeans(clusterer=np.array([[0.0], [3.0]]), n_jobs=n_jobs).fit(np.arange(4.0)[:, None])
     finally:
-        growing.find_unique_rows = find_unique_rows
+        whole.find_unique_rows = find_unique_rows
     [n_threads] = given
     return n_threads
 

@@ -50,9 +50,10 @@ def test_a_refined_tree_is_never_behind_the_greedy_one(problem):
 def test_a_large_table_is_searched_by_a_part_and_judged_whole(problem, n_threads, seed):
     """All tables are large ones here; what is promised holds on all rows, in any order."""
     order = np.random.default_rng(seed).permutation(len(problem.X_explain))
+    cost = partition_cost(problem.X_cluster, nearest(problem), problem.weight)  # rounded in the order of rows
     with patch.object(refining, "MAX_IMPROVED_ROWS", 0):
-        one = assert_refined(problem)
-        _, two = refined(shuffled(problem, order), n_threads)
+        one = assert_refined(problem, reference_cost=cost)
+        _, two = refined(shuffled(problem, order), n_threads, reference_cost=cost)
     assert_same(one.tree, two.tree, ("feature", "center", "lower", "upper", "rows"))
     assert np.array_equal(one.tree.labels[order], two.tree.labels)
 
