@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules.clustering.reference import Reference
 from shallowrules.encoding import Encoder, Encoding, ModelColumn, categories
 from shallowrules.errors import DataError, OptionError, OptionName
 from shallowrules.rules import Between, Condition, RuleColumn
@@ -20,7 +21,7 @@ from shallowrules.tables.times import TIME_TYPES, average_text
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.tree import LEAF, compare
 
-__all__ = ["KeptCut", "Region", "RowsToDivide", "Split", "divide", "join", "kept_cuts", "regions_of"]
+__all__ = ["KeptCut", "Region", "Split", "divide", "join", "kept_cuts", "regions_of"]
 
 
 @dataclass(frozen=True)
@@ -78,23 +79,6 @@ class Split:
     kept: KeptCut
     left: Split | Region
     right: Split | Region
-
-
-@dataclass(frozen=True, eq=False)
-class RowsToDivide:
-    """What says on which side of a cut rows and centers are.
-
-    Attributes
-    ----------
-    X_explain : ndarray, shape (n_rows, n_explained)
-    explain_centers : ndarray of float64, shape (n_centers, n_explained)
-    weight : ndarray of float64, shape (n_rows,), or None
-        Rows of weight 0 do not count.
-    """
-
-    X_explain: NDArray[Any]
-    explain_centers: NDArray[np.float64]
-    weight: NDArray[np.float64] | None
 
 
 def kept_cuts(texts: Sequence[str], encoding: Encoding) -> list[KeptCut]:
@@ -182,15 +166,20 @@ def _code_of(threshold: int, values: NDArray[np.integer]) -> float:
 
 
 def divide(
-    rows: RowsToDivide, encoding: Encoding, centers: NDArray[np.integer], cuts: Sequence[KeptCut]
+    encoding: Encoding,
+    reference: Reference,
+    weight: NDArray[np.float64] | None,
+    centers: NDArray[np.integer],
+    cuts: Sequence[KeptCut],
 ) -> Split | Region:
     """Return the regions that kept cuts leave, in their order; a cut is made wherever it has centers on both sides.
 
     Parameters
     ----------
-    rows : RowsToDivide
     encoding : Encoding
-        That of the table.
+    reference : Reference
+    weight : ndarray of float64, shape (n_rows,), or None
+        Rows of weight 0 do not count.
     centers : ndarray of int
         Positions of those to explain.
     cuts : sequence of KeptCut
@@ -202,13 +191,13 @@ def divide(
     """
     if not cuts:
         return Region(None, np.asarray(centers, dtype=np.intp))
-    n_rows, n_features = rows.X_explain.shape
+    n_rows, n_features = encoding.X_explain.shape
     whole = Region(np.arange(n_rows), np.asarray(centers, dtype=np.intp), np.zeros(n_features, np.uint8))
     tree: Split | Region = whole
     for cut in cuts:
-        tree, used = _divided(tree, cut, rows)
+        tree, used = _divided(tree, cut, encoding, reference, weight)
         if not used:
-            values = rows.explain_centers[centers, cut.feature] * cut.direction
+            values = reference.explain_centers[centers, cut.feature] * cut.direction
             raise OptionError(
                 OptionName("keep"),
                 f" {cut.text!r}: all clusters are on one side of it, so that no tree can start so; "
@@ -233,23 +222,27 @@ def _means_of_clusters(encoding: Encoding, feature: int, values: Sequence[float]
     return f"their means of the column are from {low} to {high}"
 
 
-def _divided(tree: Split | Region, cut: KeptCut, rows: RowsToDivide) -> tuple[Split | Region, bool]:
+def _divided(
+    tree: Split | Region, cut: KeptCut, encoding: Encoding, reference: Reference, weight: NDArray[np.float64] | None
+) -> tuple[Split | Region, bool]:
     """Return a tree whose regions are divided by a cut, and whether any was."""
     if isinstance(tree, Split):
-        (left, first), (right, second) = (_divided(side, cut, rows) for side in (tree.left, tree.right))
+        (left, first), (right, second) = (
+            _divided(side, cut, encoding, reference, weight) for side in (tree.left, tree.right)
+        )
         return Split(tree.kept, left, right), first or second
     assert tree.rows is not None
     assert tree.path_sides is not None
-    goes_left = rows.explain_centers[tree.centers, cut.feature] <= cut.cut
-    rows_left = compare(rows.X_explain[tree.rows, cut.feature], cut.cut)[0]
-    counted = np.ones(len(tree.rows), bool) if rows.weight is None else rows.weight[tree.rows] > 0
+    goes_left = reference.explain_centers[tree.centers, cut.feature] <= cut.cut
+    rows_left = compare(encoding.X_explain[tree.rows, cut.feature], cut.cut)[0]
+    counted = np.ones(len(tree.rows), bool) if weight is None else weight[tree.rows] > 0
     if goes_left.all() or not goes_left.any() or not (counted & rows_left).any() or not (counted & ~rows_left).any():
         return tree, False
     sides = []
-    for side, rows_there, bit in ((goes_left, rows_left, 1), (~goes_left, ~rows_left, 2)):
+    for side, rows, bit in ((goes_left, rows_left, 1), (~goes_left, ~rows_left, 2)):
         path_sides = tree.path_sides.copy()
         path_sides[cut.feature] |= bit
-        sides.append(Region(tree.rows[rows_there], tree.centers[side], path_sides))
+        sides.append(Region(tree.rows[rows], tree.centers[side], path_sides))
     return Split(cut, *sides), True
 
 

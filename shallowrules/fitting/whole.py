@@ -26,7 +26,7 @@ from shallowrules.fitting.growing import (
     seed_of,
     thorough_of,
 )
-from shallowrules.fitting.keeping import Region, RowsToDivide, divide, join, kept_cuts, regions_of
+from shallowrules.fitting.keeping import Region, divide, join, kept_cuts, regions_of
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import GroupSums, SumGrid, WeightFacts, group_means
 from shallowrules.partitions.merging import at_once
@@ -153,9 +153,8 @@ class TableData(FitData):
         tell_best: Callable[[float], None] | None,
     ) -> list[tuple[GrownTree, ...]]:
         """Return the trees of some centers, joined where cuts are kept."""
-        encoding = self.encoding
-        rows = RowsToDivide(encoding.X_explain, self.reference.explain_centers, self.fit_weight)
-        plan = divide(rows, encoding, kept, kept_cuts(self.parameters.keep, encoding))
+        encoding, cuts = self.encoding, kept_cuts(self.parameters.keep, self.encoding)
+        plan = divide(encoding, self.reference, self.fit_weight, kept, cuts)
         regions = regions_of(plan)
         found = [
             _grow_region(self, region, tradeoffs, part_of(progress, i, len(regions)), log, tell_best)
