@@ -17,9 +17,8 @@ VERSIONS := 3.11 3.12 3.13
 KERNEL := $(foreach kind,pyx pxd h,$(wildcard shallowrules/_kernel/*/*.$(kind)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-# Python compiles the modules that it loads. All modules of an environment take 45 s more. (PIP_NO_COMPILE=1 asks for that:
-# pip takes the variable for the value of --compile.)
-INSTALL := -m pip install -q --no-compile
+# uv installs in a third of the time that pip takes, and does not compile all modules: Python compiles those that it loads.
+INSTALL := -m uv pip install -q
 # Where the caller forbids it to keep what it compiled, each of the hundreds of processes that the tests start compiles
 # some 1,500 modules anew, which takes 4 s.
 unexport PYTHONDONTWRITEBYTECODE
@@ -70,7 +69,7 @@ $(BIN)/python:
 		&& "$$python" -m pip --python $(VENV)/bin/python install -q pip; } \
 	|| { rm -rf $(VENV); \
 		echo "$$python can make no virtual environment. Install its venv module (Debian: python3-venv)" >&2; exit 1; }
-	@$(BIN)/python $(INSTALL) --upgrade pip  # those of Python 3.11 and 3.12 take twice as long to find versions
+	@$(BIN)/python -m pip install -q uv
 
 # The environment with the package and one of its extras (see pyproject.toml), kernel compiled. An extra holds others.
 WITHIN_dev := test cli
@@ -85,7 +84,7 @@ $(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/python
 # mypy. Later versions fetch a program from the network while they are installed.
 build/dbt/bin/dbt: | $(BIN)/python
 	@$(BIN)/python -m venv --without-pip build/dbt
-	@$(BIN)/python -m pip --python build/dbt/bin/python install -q --no-compile 'dbt-core>=1.8,<1.11' 'dbt-duckdb>=1.9'
+	@$(BIN)/python $(INSTALL) --python build/dbt/bin/python 'dbt-core>=1.8,<1.11' 'dbt-duckdb>=1.9'
 	@touch $@
 
 # Always runs: a change of the switches of setup.py does not change any source.
@@ -130,8 +129,8 @@ test: $(VENV)/with-test
 INSTALLED_TESTS := packaging public_names threads estimator tree kernel_reading \
 	cli cli_process cli_rules cli_label exporters_registry exporters_rendering
 
-# What holds on the oldest Python and on the newest holds between them but for how it was compiled: with SHORT=1, those
-# between run these.
+# What holds on the oldest Python and on the newest holds between them, if the compiled modules load there: with SHORT=1,
+# those between run these.
 COMPILED_TESTS := public_names estimator tree kernel_reading kernel_growth kernel_refinement cli exporters_registry
 
 # What changes from one Python to the next, and with the packages that it takes: how values, files and processes are read and
@@ -186,10 +185,9 @@ LOWEST_SERVERS := sources_adbc sources_database
 	@$(find_python); python=$$(find_python 3.11 python3.11 $(BIN)/python "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.11*/bin/python); \
 	[ -n "$$python" ] || { echo "No Python 3.11 with its C headers was found: make test-lowest needs it" >&2; exit 1; }; \
 	$(MAKE) .venv-lowest/bin/python VENV=.venv-lowest PYTHON="$$python"
-	@.venv-lowest/bin/python $(INSTALL) --upgrade uv $$(.venv-lowest/bin/python -c \
+	@.venv-lowest/bin/python $(INSTALL) $$(.venv-lowest/bin/python -c \
 		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
-	@.venv-lowest/bin/uv pip install -q --python .venv-lowest/bin/python --resolution lowest-direct --upgrade \
-		--no-build-isolation -e '.[test]'
+	@.venv-lowest/bin/python $(INSTALL) --resolution lowest-direct --upgrade --no-build-isolation -e '.[test]'
 	@touch $@
 
 setup-lowest: .venv-lowest/with-test

@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -30,6 +31,9 @@ DEBUG, NO_OPENMP, SANITIZE = (
 CACHE = os.environ.get("SHALLOWRULES_CACHE", "")
 
 KERNEL, SCRIPT = Path("shallowrules/_kernel"), Path("setup.py")
+
+# One build for Python 3.11 and all later versions: Python's stable ABI, which free-threaded builds do not have.
+STABLE_ABI = "" if sysconfig.get_config_var("Py_GIL_DISABLED") else "0x030B0000"
 
 # Cython's memoryviews, compiled once. Without this module, every module that uses them has its own copy, which
 # doubles what has to be compiled. Cython writes the source of this module too.
@@ -79,16 +83,18 @@ int main(void) {
 def extensions():
     """Return one extension for each .pyx of the kernel, and the module that they share."""
     headers = sorted(path.as_posix() for pattern in ("*.h", "*.pxd") for path in KERNEL.rglob(pattern))
-    modules = [
+    sources = {".".join(path.with_suffix("").parts): path.as_posix() for path in sorted(KERNEL.rglob("*.pyx"))}
+    sources[SHARED_MODULE] = SHARED_MODULE.replace(".", "/") + ".c"
+    return [
         Extension(
-            ".".join(source.with_suffix("").parts),
-            [source.as_posix()],
+            name,
+            [source],
             include_dirs=[KERNEL.as_posix()],
-            depends=headers,
+            depends=[] if name == SHARED_MODULE else headers,
+            py_limited_api=bool(STABLE_ABI),
         )
-        for source in sorted(KERNEL.rglob("*.pyx"))
+        for name, source in sources.items()
     ]
-    return [*modules, Extension(SHARED_MODULE, [SHARED_MODULE.replace(".", "/") + ".c"])]
 
 
 def openmp_candidates(compiler_type):
@@ -129,12 +135,16 @@ class Configuration:
 
 
 class Kept:
-    """The compiled modules of the last build with these flags and this Python, and the hash of what they came from."""
+    """The compiled modules of the last build with these flags, and the hash of what they came from.
+
+    Any Python that has the stable ABI may have built them; another has modules of its own.
+    """
 
     def __init__(self, command, flags):
-        compiler, linker = command.compiler.compiler_so, command.compiler.linker_so
-        version = subprocess.run([compiler[0], "--version"], capture_output=True, text=True, check=True).stdout
-        told = [sys.version, flags, compiler, linker, version]
+        compiler = command.compiler.compiler_so[0]
+        version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+        python = [STABLE_ABI or sys.version, sysconfig.get_platform()]
+        told = [python, flags, compiler, version, [os.environ.get(name) for name in ("CFLAGS", "CPPFLAGS", "LDFLAGS")]]
         self.folder = Path(CACHE) / hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
         sources = sorted(path for pattern in ("*.pyx", "*.pxd", "*.h") for path in KERNEL.rglob(pattern))
         told = [cython_version, DIRECTIVES, [(path.as_posix(), path.read_text()) for path in [SCRIPT, *sources]]]
@@ -185,6 +195,8 @@ class BuildKernel(build_ext):
             extension.extra_compile_args = COMPILE_FLAGS[kind] + compile_flags
             extension.extra_link_args = link_flags
             extension.define_macros = [("SHALLOWRULES_OPENMP", "1" if openmp else "0")]
+            if STABLE_ABI:
+                extension.define_macros += [("Py_LIMITED_API", STABLE_ABI)]
             if extension.name == SHARED_MODULE and not SANITIZE:
                 extension.extra_compile_args = extension.extra_compile_args + SHARED_MODULE_FLAGS[kind]
 
@@ -223,12 +235,11 @@ class BuildKernel(build_ext):
         super().build_extensions()
 
     def remove_stale(self):
-        """Remove compiled modules whose source is gone: a forgotten import would find them here, and nowhere else."""
-        known = {extension.name.rpartition("_kernel.")[2] for extension in self.extensions}
+        """Remove compiled modules that this build does not make: an import would find them here, and first."""
+        known = {Path(self.get_ext_filename(extension.name)) for extension in self.extensions}
         for pattern in ("*.so", "*.pyd"):
             for path in KERNEL.rglob(pattern):
-                relative = path.relative_to(KERNEL)
-                if ".".join((*relative.parent.parts, relative.name.partition(".")[0])) not in known:
+                if path not in known:
                     path.unlink()
 
     def find_openmp(self):
@@ -243,5 +254,8 @@ if __name__ == "__main__":  # not in the processes that translate to C
     setup(
         ext_modules=extensions(),
         cmdclass={"build_ext": BuildKernel},
-        options={"build_ext": {"parallel": os.cpu_count()}},
+        options={
+            "build_ext": {"parallel": os.cpu_count()},
+            "bdist_wheel": {"py_limited_api": "cp311"} if STABLE_ABI else {},
+        },
     )

@@ -156,7 +156,8 @@ def test_the_wheel_has_the_package_its_templates_and_its_license(built):
         name.replace("templates/", "shallowrules/templates/", 1) if name.startswith("templates/") else name
         for name in sources("*.py", "*.pxd", *TEMPLATES, "py.typed")
     }
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    suffix = ".pyd" if sys.platform == "win32" else ".abi3.so"
+    assert "-cp311-abi3-" in built.wheel.name
     expected |= {name.removesuffix(".pyx") + suffix for name in sources("*.pyx")}
     expected.add(f"shallowrules/_kernel/shared/_cyutility{suffix}")  # what the others share
     assert expected <= names

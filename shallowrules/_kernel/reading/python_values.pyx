@@ -2,15 +2,10 @@
 
 import numpy as np
 
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.float cimport PyFloat_AsDouble, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from cpython.object cimport PyObject
 from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
-
-
-cdef extern from "Python.h":
-    PyObject** PySequence_Fast_ITEMS(object fast)
 
 
 def numbers_of(values):
@@ -23,15 +18,16 @@ def numbers_of(values):
         None where there is no None. None in place of both if a value is of another type, or no int64, or all are None.
     """
     cdef Py_ssize_t n = len(values), i, n_missing = 0
-    cdef PyObject** items = PySequence_Fast_ITEMS(values)
+    cdef list items = values if isinstance(values, list) else list(values)
     cdef bint is_float
+    cdef object value
     for i in range(n):
-        if items[i] != <PyObject*> None:
+        if items[i] is not None:
             break
     else:
         return None
-    is_float = PyFloat_CheckExact(<object> items[i])
-    if not is_float and not PyLong_CheckExact(<object> items[i]):
+    is_float = PyFloat_CheckExact(items[i])
+    if not is_float and not PyLong_CheckExact(items[i]):
         return None
     numbers = np.empty(n, np.float64 if is_float else np.int64)
     missing = np.zeros(n, np.uint8)
@@ -40,7 +36,8 @@ def numbers_of(values):
     cdef int64_t[::1] whole = None if is_float else numbers
     cdef int overflow = 0
     for i in range(n):
-        if items[i] == <PyObject*> None:
+        value = items[i]
+        if value is None:
             absent[i] = 1
             n_missing += 1
             if is_float:
@@ -48,13 +45,13 @@ def numbers_of(values):
             else:
                 whole[i] = 0
         elif is_float:
-            if not PyFloat_CheckExact(<object> items[i]):
+            if not PyFloat_CheckExact(value):
                 return None
-            floats[i] = PyFloat_AS_DOUBLE(<object> items[i])
+            floats[i] = PyFloat_AsDouble(value)
         else:
-            if not PyLong_CheckExact(<object> items[i]):
+            if not PyLong_CheckExact(value):
                 return None
-            whole[i] = PyLong_AsLongLongAndOverflow(<object> items[i], &overflow)
+            whole[i] = PyLong_AsLongLongAndOverflow(value, &overflow)
             if overflow:
                 return None
     return numbers, missing.view(np.bool_) if n_missing else None
