@@ -18,7 +18,7 @@ KERNEL := $(foreach kind,pyx pxd h,$(wildcard shallowrules/_kernel/*/*.$(kind)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # uv installs in a third of the time that pip takes, and does not compile all modules: Python compiles those that it loads.
-INSTALL := -m uv pip install -q
+INSTALL = $(BIN)/uv pip install -q --python $(BIN)/python
 # Where the caller forbids it to keep what it compiled, each of the hundreds of processes that the tests start compiles
 # some 1,500 modules anew, which takes 4 s.
 unexport PYTHONDONTWRITEBYTECODE
@@ -69,22 +69,24 @@ $(BIN)/python:
 		&& "$$python" -m pip --python $(VENV)/bin/python install -q pip; } \
 	|| { rm -rf $(VENV); \
 		echo "$$python can make no virtual environment. Install its venv module (Debian: python3-venv)" >&2; exit 1; }
+
+$(BIN)/uv: | $(BIN)/python
 	@$(BIN)/python -m pip install -q uv
 
 # The environment with the package and one of its extras (see pyproject.toml), kernel compiled. An extra holds others.
 WITHIN_dev := test cli
 WITHIN_test := cli
-$(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/python
-	@$(BIN)/python $(INSTALL) $$($(BIN)/python -c \
+$(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/uv
+	@$(INSTALL) $$($(BIN)/python -c \
 		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
-	@$(BIN)/python $(INSTALL) --no-build-isolation -e '.[$*]'
+	@$(INSTALL) --no-build-isolation -e '.[$*]'
 	@touch $@ $(patsubst %,$(VENV)/with-%,$(WITHIN_$*))
 
 # dbt runs what the exporter of that name writes. It wants an environment of its own: its requirements contradict those of
 # mypy. Later versions fetch a program from the network while they are installed.
-build/dbt/bin/dbt: | $(BIN)/python
+build/dbt/bin/dbt: | $(BIN)/uv
 	@$(BIN)/python -m venv --without-pip build/dbt
-	@$(BIN)/python $(INSTALL) --python build/dbt/bin/python 'dbt-core>=1.8,<1.11' 'dbt-duckdb>=1.9'
+	@$(BIN)/uv pip install -q --python build/dbt/bin/python 'dbt-core>=1.8,<1.11' 'dbt-duckdb>=1.9'
 	@touch $@
 
 # Always runs: a change of the switches of setup.py does not change any source.
@@ -184,10 +186,10 @@ LOWEST_SERVERS := sources_adbc sources_database
 .venv-lowest/with-test: setup.py pyproject.toml $(KERNEL)
 	@$(find_python); python=$$(find_python 3.11 python3.11 $(BIN)/python "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.11*/bin/python); \
 	[ -n "$$python" ] || { echo "No Python 3.11 with its C headers was found: make test-lowest needs it" >&2; exit 1; }; \
-	$(MAKE) .venv-lowest/bin/python VENV=.venv-lowest PYTHON="$$python"
-	@.venv-lowest/bin/python $(INSTALL) $$(.venv-lowest/bin/python -c \
+	$(MAKE) .venv-lowest/bin/uv VENV=.venv-lowest PYTHON="$$python"
+	@.venv-lowest/bin/uv pip install -q --python .venv-lowest/bin/python $$(.venv-lowest/bin/python -c \
 		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
-	@.venv-lowest/bin/python $(INSTALL) --resolution lowest-direct --upgrade --no-build-isolation -e '.[test]'
+	@.venv-lowest/bin/uv pip install -q --python .venv-lowest/bin/python --resolution lowest-direct --upgrade --no-build-isolation -e '.[test]'
 	@touch $@
 
 setup-lowest: .venv-lowest/with-test
@@ -227,7 +229,7 @@ wheel: $(VENV)/with-dev
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
 	cp build/wheel/*.tar.gz dist
 	@$(MAKE) build/wheel/env/bin/python VENV=build/wheel/env PYTHON=$(BIN)/python
-	build/wheel/env/bin/python $(INSTALL) "$$(echo dist/*.whl)[test]"
+	$(BIN)/uv pip install -q --python build/wheel/env/bin/python "$$(echo dist/*.whl)[test]"
 	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
 		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m $(QUICK) $(PYTEST_FLAGS) \
 		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/*/test_%.py),$(CURDIR)/tests)

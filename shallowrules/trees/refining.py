@@ -42,6 +42,7 @@ from shallowrules.trees.growing import (
 )
 from shallowrules.trees.searching import (
     BROAD_ROWS,
+    FEW_DATA_VALUES,
     FEWER_STREAM_PASSES,
     MAX_ROWS_BESIDE,
     MIN_STREAM_VISITS,
@@ -452,7 +453,7 @@ class Search:
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
     def _from_data(self, table: CodedTable) -> list[Found]:
-        return from_data(table, self.data.k, self.aim)
+        return from_data(table, self.data.k, self.aim, FEW_DATA_VALUES)
 
     def _neither_dearer_nor_longer(self, table: CodedTable, found: list[Found], greedy: Found) -> list[Found]:
         """Search with other condition penalties, until a tree is neither dearer nor longer than the greedy one."""

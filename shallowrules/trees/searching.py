@@ -32,6 +32,7 @@ from shallowrules.trees.tree import LEAF
 __all__ = [
     "BROAD_ROWS",
     "FEWER_STREAM_PASSES",
+    "FEW_DATA_VALUES",
     "MAX_ROWS_BESIDE",
     "MIN_STREAM_VISITS",
     "TIE",
@@ -75,8 +76,9 @@ more on seven of the tables and takes one to two growths longer; so much perturb
 ROUND_FACTORS = (1.0, 0.6, 1.6)
 """Rounds of looking ahead: what the trade-off that proposes cuts is multiplied by. J has the true one. The second and
 third start from the means of the best tree's leaves: without them letter gains 1.9 % in place of 2.8."""
-MAX_TREES = 6.0
-"""A round takes at most the work of this many greedy trees on the sample."""
+MAX_TREES, ONE_ROUND_TREES = 6.0, 2.0
+"""A round takes at most the work of this many greedy trees on the sample, the only round of a shorter table that of the
+second number: what it spares gains more in perturb and repair (mice 1.39 % in place of 1.14)."""
 WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
 """Another tree is grown ahead of which many cuts of the root are tried, on about this many rows of the sample at most.
 Without it diabetes gains 3.2 % in place of 4.1. On so few rows the work of 12 trees gains no more than that of 8, and
@@ -87,13 +89,13 @@ with the work of 14 trees. Avila and letter, looked at in three rounds, gain not
 DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
 """A tree of the data alone visits all rows of the sample this many times at most; of a wide table those columns are cut
 that tell the clusters best, so that a visit takes no more sums than this. Not tuned."""
-WHOLE_DATA_CLUSTERS = 30
-"""For fewer clusters that tree is grown on `WIDE_ROWS` rows: on no table tried is it the best start then, and on all
-rows a fit of digits takes a third longer."""
+WHOLE_DATA_CLUSTERS, FEW_DATA_ROWS, FEW_DATA_VALUES = 30, 512, 1e6
+"""For fewer clusters that tree is grown on `WIDE_ROWS` rows, or on so many of a longer table, and a visit takes no more
+sums than this: on no table tried is it the best start then, and on all rows a fit of digits takes a third longer."""
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 """Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
 rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6 % with 64, in place of 1.5."""
-STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 62.0, 34.0, 20e3
+STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 62.0, 54.0, 20e3
 """A search by perturb and repair visits all rows of the sample this many times; fewer where the sample is the table or
 nearly so, where a visit costs more growths. On a very small table more again, so that it visits so many rows in all."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
@@ -520,12 +522,13 @@ def look_ahead(
     """Grow a tree ahead in each round, from the means of the best one's leaves, and improve it; all on the sample."""
     centers = data.explain_centers, data.cluster_centers
     shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
+    max_trees = MAX_TREES if n_rounds > 1 else ONE_ROUND_TREES
     found: list[Found] = []
     for i, factor in enumerate(ROUND_FACTORS[:n_rounds]):
         if found:
             centers = leaf_means(sample, min(found, key=aim.objective).tree, data.k)
         part = part_of(progress, i, n_rounds)
-        found += grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, MAX_TREES, part)
+        found += grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, max_trees, part)
     return found
 
 
@@ -542,14 +545,17 @@ def wide_ahead(
     return grown_ahead(few, sample, tree, data, centers, aim, 1.0, WIDE_SHAPE, max_trees, progress)
 
 
-def from_data(table: CodedTable, k: int, aim: Aim) -> list[Found]:
+def from_data(table: CodedTable, k: int, aim: Aim, few_values: float = MAX_DATA_VALUES) -> list[Found]:
     """Grow the tree of least cost from the data alone; none if that takes too long.
 
-    It knows neither centers nor conditions: where there are many clusters its cost can be the lowest.
+    It knows neither centers nor conditions: where there are many clusters its cost can be the lowest. Where there are
+    few, a visit takes at most `few_values` sums.
     """
-    few = table if k >= WHOLE_DATA_CLUSTERS else some_of(table, WIDE_ROWS)
+    few, max_values = table, MAX_DATA_VALUES
+    if k < WHOLE_DATA_CLUSTERS:
+        few, max_values = table if len(table.rows) <= WIDE_ROWS else some_of(table, FEW_DATA_ROWS), few_values
     coded, rows = few.coded, few.rows
-    features = _telling(few, max(1, int(MAX_DATA_VALUES / (len(rows) * coded.X_cluster.shape[1]))))
+    features = _telling(few, max(1, int(max_values / (len(rows) * coded.X_cluster.shape[1]))))
     tree = grow_data_tree(
         np.ascontiguousarray(coded.X_explain[np.ix_(rows, features)].T, dtype=np.float64),
         np.ascontiguousarray(coded.X_cluster[rows], dtype=np.float64),
