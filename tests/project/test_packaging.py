@@ -189,7 +189,7 @@ def test_a_serial_build_says_so_and_gives_the_same_tree(built):
     # The C that Cython made here is made anew where a source is newer; it does not depend on the switch.
     if (ROOT / "build" / "cython").is_dir():
         shutil.copytree(ROOT / "build" / "cython", built.tree / "build" / "cython")
-    # Not optimized, which takes a fifth of the time. The compiler has one path always, by which compiled modules are kept.
+    # Not optimized, which saves most of the time. The compiler has one path always, by which compiled modules are kept.
     compiler = ROOT / "build" / "cc-for-a-test"
     compiler.parent.mkdir(exist_ok=True)
     usual = os.environ.get("CC") or sysconfig.get_config_var("CC")
