@@ -18,7 +18,8 @@ KERNEL := $(foreach kind,pyx pxd h,$(wildcard shallowrules/_kernel/*/*.$(kind)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # uv installs in a third of the time that pip takes, and does not compile all modules: Python compiles those that it loads.
-INSTALL = $(BIN)/uv pip install -q --python $(BIN)/python
+INSTALL_INTO = $(BIN)/uv pip install -q --python
+INSTALL = $(INSTALL_INTO) $(BIN)/python
 # Where the caller forbids it to keep what it compiled, each of the hundreds of processes that the tests start compiles
 # some 1,500 modules anew, which takes 4 s.
 unexport PYTHONDONTWRITEBYTECODE
@@ -86,7 +87,7 @@ $(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/uv
 # mypy. Later versions fetch a program from the network while they are installed.
 build/dbt/bin/dbt: | $(BIN)/uv
 	@$(BIN)/python -m venv --without-pip build/dbt
-	@$(BIN)/uv pip install -q --python build/dbt/bin/python 'dbt-core>=1.8,<1.11' 'dbt-duckdb>=1.9'
+	@$(INSTALL_INTO) build/dbt/bin/python 'dbt-core>=1.8,<1.11' 'dbt-duckdb>=1.9'
 	@touch $@
 
 # Always runs: a change of the switches of setup.py does not change any source.
@@ -229,7 +230,7 @@ wheel: $(VENV)/with-dev
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
 	cp build/wheel/*.tar.gz dist
 	@$(MAKE) build/wheel/env/bin/python VENV=build/wheel/env PYTHON=$(BIN)/python
-	$(BIN)/uv pip install -q --python build/wheel/env/bin/python "$$(echo dist/*.whl)[test]"
+	$(INSTALL_INTO) build/wheel/env/bin/python "$$(echo dist/*.whl)[test]"
 	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
 		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m $(QUICK) $(PYTEST_FLAGS) \
 		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/*/test_%.py),$(CURDIR)/tests)

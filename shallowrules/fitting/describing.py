@@ -148,12 +148,12 @@ class TreeRows(Protocol):
         """Return the positions of the columns of numbers without a missing or infinite value."""
 
     def measure(self, counting: Counting) -> TreeFigures:
-        """Return what is measured on the rows that count."""
+        """Return the counts, means and costs of the rows that count."""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeFigures:
-    """What is measured on rows in the clusters of a tree.
+    """Counts, means and costs of rows in the clusters of a tree.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class LabelledRows:
         return _complete(self.encoding)
 
     def measure(self, counting: Counting) -> TreeFigures:
-        """Return what is measured on the rows that count."""
+        """Return the counts, means and costs of the rows that count."""
         encoding, labels, weight, n_threads = self.encoding, self.labels, self.weight, self.n_threads
         cluster, ranges = encoding.X_cluster, encoding.cluster_ranges
         sums = exact_sums(cluster, labels, self.k, weight, n_threads, ranges)

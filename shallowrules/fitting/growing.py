@@ -35,6 +35,8 @@ def grow(
     progress: Progress | None,
     log: Log,
     tell_best: Callable[[float], None] | None = None,
+    *,
+    with_greedy: bool = False,
 ) -> list[tuple[GrownTree, ...]]:
     """Grow the greedy tree for each trade-off, and unless ``refine="none"`` a refined one behind it.
 
@@ -51,6 +53,8 @@ def grow(
     log : callable
     tell_best : callable or None
         Called in a thorough search with J of the best tree so far.
+    with_greedy : bool
+        Whether the greedy tree is wanted where there is a refined one.
 
     Returns
     -------
@@ -67,11 +71,12 @@ def grow(
         # More centers than distinct rows: without the centers that no row has, cuts get valid.
         smaller = data.grown_for(used, tradeoffs, progress, log, tell_best)
         grown = [max(pair, key=lambda trees: trees[0].n_leaves) for pair in zip(grown, smaller, strict=True)]
-    rounded = _round_all(data, grown, tradeoffs, log)
+    are_refined = [len(trees) > 1 for trees in grown]
+    rounded = _round_all(data, grown if with_greedy else [trees[-1:] for trees in grown], tradeoffs, log)
     if progress is not None:
         progress(1.0)
-    if len(tradeoffs) > 1 and any(len(trees) > 1 for trees in rounded):
-        rounded = _shared(data, rounded, tradeoffs)
+    if len(tradeoffs) > 1 and any(are_refined):
+        rounded = _shared(data, rounded, are_refined, tradeoffs)
     return rounded[:asked]
 
 
@@ -90,7 +95,7 @@ def lowest(trees: Sequence[GrownTree], objectives: Sequence[float], own: int = 0
 
 
 def _shared(
-    data: FitData, grown: list[tuple[GrownTree, ...]], tradeoffs: Sequence[float]
+    data: FitData, grown: list[tuple[GrownTree, ...]], are_refined: Sequence[bool], tradeoffs: Sequence[float]
 ) -> list[tuple[GrownTree, ...]]:
     """Return for each trade-off the refined tree of the lowest J among those of all trade-offs."""
     trees = [each[-1] for each in grown]
@@ -100,9 +105,9 @@ def _shared(
             cost, reference_cost = data.costs(tree)
             figures[id(tree)] = cost / reference_cost, tree.as_tree().waes
     shared = []
-    for i, (tradeoff, each) in enumerate(zip(tradeoffs, grown, strict=True)):
+    for i, (tradeoff, each, is_refined) in enumerate(zip(tradeoffs, grown, are_refined, strict=True)):
         objectives = [cost + tradeoff * waes for cost, waes in (figures[id(tree)] for tree in trees)]
-        shared.append((*each[:-1], trees[lowest(trees, objectives, own=i)]) if len(each) > 1 else each)
+        shared.append((*each[:-1], trees[lowest(trees, objectives, own=i)]) if is_refined else each)
     return shared
 
 

@@ -332,7 +332,7 @@ class LabelledParts:
         return self.ends()
 
     def measure(self, counting: Counting) -> TreeFigures:
-        """Return what is measured, by two passes."""
+        """Return the counts, means and costs, by two passes."""
         data, grids = self.data, self.data.grids
         on = TreeOnParts(self.rows, self.tree, data.reference.centers, grids, counting)
         counts = count_tree(data.parts, on)
@@ -367,9 +367,8 @@ class _Growing:
         trees = [tree]
         if self._refines and tree.n_leaves == len(self.kept) > 1:
             trees.append(self._refined(tree, unique))
-        trees = [self._extended(each, tree, unique) for each in trees]
-        found = {id(each): self._over_the_table(each) for each in trees}
-        return tuple(found[id(each)] for each in trees)
+        trees[-1] = self._extended(trees[-1], tree, unique)
+        return tuple(self._over_the_table(each) for each in trees)
 
     def _over_the_table(self, tree: GrownTree) -> GrownTree:
         tree = renumber_centers(replace(tree, labels=np.empty(0, dtype=np.int32)), self.kept)

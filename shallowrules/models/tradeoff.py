@@ -118,7 +118,9 @@ class TradeoffPath:
         if not wanted:
             return
         measured: dict[int, TradeoffPoint] = {}
-        grown = grow(self._data, wanted, progress_of(self._model), log_of(self._model), self._model.on_best)
+        grown = grow(
+            self._data, wanted, progress_of(self._model), log_of(self._model), self._model.on_best, with_greedy=True
+        )
         for tradeoff, trees in zip(wanted, grown, strict=True):
             for refine, tree in zip(("none", self._model.refine), trees, strict=False):
                 if id(tree) not in measured:
