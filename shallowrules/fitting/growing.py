@@ -102,8 +102,7 @@ def _shared(
     figures: dict[int, tuple[float, float]] = {}
     for tree in trees:
         if id(tree) not in figures:
-            cost, reference_cost = data.costs(tree)
-            figures[id(tree)] = cost / reference_cost, tree.as_tree().waes
+            figures[id(tree)] = normalized_cost(*data.costs(tree)), tree.as_tree().waes
     shared = []
     for i, (tradeoff, each, is_refined) in enumerate(zip(tradeoffs, grown, are_refined, strict=True)):
         objectives = [cost + tradeoff * waes for cost, waes in (figures[id(tree)] for tree in trees)]
