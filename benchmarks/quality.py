@@ -129,7 +129,7 @@ SECONDS_PER_SEED = 1.0  # beyond MIN_ROUNDS, no round starts later
 
 NO_WORSE, BETTER, HIGHER, BEHIND = Target("≥", 7), Target("≥", 7), Target("≤", 0), Target("≤", 0)
 MAX_RISE = 0.01  # of the mean cost or WAES of a table
-GAIN, THOROUGH_GAIN = Target("≥", 1.85), Target("≥", 2.2)
+GAIN, THOROUGH_GAIN = Target("≥", 2.1), Target("≥", 2.4)
 GROWTHS, KMEANS, WHOLE_FIT = Target("≤", 15), Target("≤", 1), Target("≤", 3)
 
 

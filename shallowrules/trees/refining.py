@@ -404,13 +404,13 @@ class Search:
                 if data_wins:
                     found += self._from_data(broad)
                 found.append(broad.improve(min(found, key=aim.objective).tree, aim, part_of(first, 2, 3)))
+            found += self._neither_dearer_nor_longer(broad, found, greedy)
             if thorough is not None:
                 thorough.tell(found, aim)
                 more, note = search_on(
                     thorough, sample, broad, self.tree, self.data, found, aim, self.random_seed, later
                 )
                 found, notes = [*found, *more], (note,)
-            found += self._neither_dearer_nor_longer(broad, found, greedy)
         except KeyboardInterrupt:
             if thorough is None:
                 raise
@@ -447,8 +447,9 @@ class Search:
         found = side_by_side([ahead, wide, data], sample.n_threads, part_of(progress, 0, 3)) or improved(None)
         yield found
         start = min(found, key=aim.objective)
-        fewer = min(max(FEWER_STREAM_PASSES, MIN_STREAM_VISITS / len(sample.rows)), STREAM_PASSES)
-        passes = STREAM_PASSES if rounds_are_cheap else fewer
+        least, for_length = FEWER_STREAM_PASSES
+        fewer = max(least + for_length * self.n_rows / len(sample.rows), MIN_STREAM_VISITS / len(sample.rows))
+        passes = min(fewer, STREAM_PASSES)
         streams = [partial(stream, number) for number in range(N_STREAMS)]
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 

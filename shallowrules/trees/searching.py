@@ -95,9 +95,10 @@ sums than this: on no table tried is it the best start then, and on all rows a f
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 """Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
 rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6 % with 64, in place of 1.5."""
-STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 62.0, 54.0, 20e3
-"""A search by perturb and repair visits all rows of the sample this many times; fewer where the sample is the table or
-nearly so, where a visit costs more growths. On a very small table more again, so that it visits so many rows in all."""
+STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 62.0, (31.0, 16.0), 28e3
+"""A search by perturb and repair visits all rows of the sample this many times at most. If the table is not much longer
+than the sample, a visit costs more growths: then it is the first number of the pair, and the second times the table's
+rows by those of the sample. On a very small table it visits so many rows in all."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
 """Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
 and the share of it by which it rises with a change that is repaired, at most. Shares of leaf moves from 0.3 to 0.9,
@@ -656,7 +657,8 @@ def side_by_side(
     """Return what several searches find, in their order; they run at the same time where there are threads.
 
     Then the first one tells its progress, from the thread that called, where an interrupt is raised. What ends it ends
-    the others: they look, as often as they would tell theirs.
+    the others: they look, as often as they would tell theirs. Those that wait for a thread by then are done by the one
+    that called.
     """
     if n_threads == 1 or len(tasks) == 1:
         return [found for i, task in enumerate(tasks) for found in task(part_of(progress, i, len(tasks)))]
@@ -670,7 +672,8 @@ def side_by_side(
         others = [threads.submit(task, look) for task in tasks[1:]]
         try:
             found = tasks[0](progress)
-            return found + [one for other in others for one in other.result()]
+            left = {other: task(look) for task, other in zip(tasks[1:], others, strict=True) if other.cancel()}
+            return found + [one for other in others for one in (left[other] if other in left else other.result())]
         except BaseException:
             ended = True
             raise

@@ -197,8 +197,8 @@ class _MiddleHalf:
 
     def distance(self, decimal: _Decimal) -> Fraction:
         """Return how far a decimal is from the middle."""
-        power = Fraction(10) ** decimal.exponent
-        return abs(decimal.multiple * power - Fraction(self.middle, self.denominator))
+        up, down = 10 ** max(-decimal.exponent, 0), 10 ** max(decimal.exponent, 0)
+        return Fraction(abs(decimal.multiple * down * self.denominator - self.middle * up), self.denominator * up)
 
 
 def _magnitude(numerator: int, denominator: int) -> int:

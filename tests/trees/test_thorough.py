@@ -33,7 +33,7 @@ def thorough(budget: float | str, start=no_other_start, log=lambda line: None) -
     return {"thorough": Thorough(Budget.of(budget), start, log)}
 
 
-@draws(25)
+@draws(100)
 @given(problems(max_rows=60))
 def test_a_thorough_search_is_never_behind(problem):
     full = refined(problem)[1]
