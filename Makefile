@@ -129,8 +129,7 @@ test: $(VENV)/with-test
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
 # points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
 # tables, labels and texts come out is decided by the same files, which the other tests run.
-INSTALLED_TESTS := packaging public_names threads estimator tree kernel_reading \
-	cli cli_process cli_rules cli_label exporters_registry exporters_rendering
+INSTALLED_TESTS := packaging public_names threads estimator kernel_reading cli cli_process exporters_registry
 
 # What holds on the oldest Python and on the newest holds between them, if the compiled modules load there: with SHORT=1,
 # those between run these.

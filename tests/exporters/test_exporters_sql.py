@@ -484,15 +484,13 @@ def test_many_leaves(engine, make, predicates):
 
 
 @pytest.mark.slow
-def test_a_rule_with_more_conditions_than_sqlite_chains(tmp_path):
+def test_a_rule_with_more_conditions_than_sqlite_chains():
     n_columns = 1010
     tree = 1
     for column in range(n_columns):
         tree = (column, 0.5, tree, 0)
     rules = make_rules([(f"x{j}", "float") for j in range(n_columns)], tree)
-    template = tmp_path / "one.sql.j2"
-    template.write_text("{% for cluster in clusters if cluster.index == 1 %}{{ cluster.predicate }}{% endfor %}")
-    predicate = export(rules, "sql", dialect="sqlite", template=template)
+    predicate = Predicates([column.name for column in rules.columns], DIALECTS["sqlite"]).of_cluster(rules.rules_of(1))
     with Database("sqlite", rules, [(0.0,) * n_columns, (*(0.0,) * 600, 1.0, *(0.0,) * 409)]) as database:
         assert database.query(f'SELECT "row number" FROM "data" WHERE {predicate}') == [(0,)]
 

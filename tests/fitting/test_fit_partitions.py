@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import contextmanager
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -40,9 +41,16 @@ def memory(request):
     return request.param
 
 
-@pytest.mark.parametrize("n_parts", few(spread([1, 2, 7, 64], 2)))
-@pytest.mark.parametrize("scale", few([None, "minmax", "standard", "robust"], 2))
-@pytest.mark.parametrize("weights", few([None, "whole", "fractions"], 2))
+@pytest.mark.parametrize(
+    ("n_parts", "scale", "weights"),
+    few(
+        spread(
+            product([1, 2, 7, 64], [None, "minmax", "standard", "robust"], [None, "whole", "fractions"]),
+            12,
+        ),
+        4,
+    ),
+)
 def test_given_centers(n_parts, scale, weights, memory):
     frame = a_frame().drop(columns="label")
     used = frame.drop(columns="copies")
@@ -60,10 +68,18 @@ def test_given_centers(n_parts, scale, weights, memory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scale", few([None, "minmax", "standard", "robust"]))
-@pytest.mark.parametrize("impute", [None, "median"])
-@pytest.mark.parametrize("way", ["weights", "labels"])
-@pytest.mark.parametrize("columns", [["amount", "length"], ["amount", "age", "length", "kind", "open"]])
+@pytest.mark.parametrize(
+    ("scale", "impute", "way", "columns"),
+    spread(
+        product(
+            [None, "minmax", "standard", "robust"],
+            [None, "median"],
+            ["weights", "labels"],
+            [["amount", "length"], ["amount", "age", "length", "kind", "open"]],
+        ),
+        12,
+    ),
+)
 @pytest.mark.filterwarnings("ignore:the rules give")
 def test_parts_of_which_no_row_counts(scale, impute, way, columns, memory):
     frame = a_frame()
@@ -159,9 +175,10 @@ def with_holes(frame: pd.DataFrame, seed: int, share: float = 0.1) -> pd.DataFra
     return frame
 
 
-@pytest.mark.parametrize("n_parts", few(spread([1, 2, 7, 64], 2)))
-@pytest.mark.parametrize("scale", few([None, "robust"]))
-@pytest.mark.parametrize("way", few(["centers", "labels", "weights", "fractions"], 2))
+@pytest.mark.parametrize(
+    ("n_parts", "scale", "way"),
+    few(spread(product([1, 2, 7, 64], [None, "robust"], ["centers", "labels", "weights", "fractions"]), 8), 2),
+)
 @pytest.mark.filterwarnings("ignore:the rules give")
 def test_imputed_values(n_parts, scale, way, memory):
     frame = with_holes(a_frame(), n_parts)

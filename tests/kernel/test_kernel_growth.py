@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from draws import draws, few
+from draws import draws, few, spread
 from growths import assert_same, check, grow, grown
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +54,7 @@ def test_labels_are_where_the_cuts_and_every_value_of_their_gaps_send_the_rows(p
         assert np.array_equal(labels, tree.labels)
 
 
-@pytest.mark.parametrize("tradeoff", few([0.0, 0.03, 1.0]))
+@pytest.mark.parametrize("tradeoff", few(spread([0.0, 0.03, 1.0], 2)))
 def test_every_choice_is_the_oracles_on_tables_of_some_size(table, tradeoff):
     tree = check(replace(table, tradeoff=tradeoff))
     assert tree.n_leaves > 1

@@ -7,7 +7,7 @@ import random
 import pytest
 from applications import COMPUTED, HostileShop
 from databases import execute
-from draws import few
+from draws import few, spread
 from rulesets import FRAGMENTS
 
 pytest.importorskip("sqlalchemy")
@@ -19,7 +19,7 @@ ROUNDS = {"sqlite": 4, "duckdb": 4, "postgres": 2, "mysql": 2}
 """`tests/conformance/hostile_database.py` draws more of them."""
 
 
-@pytest.mark.parametrize("style", few(["view", "table", "update", "update in batches", "column"]))
+@pytest.mark.parametrize("style", few(spread(["view", "table", "update", "update in batches", "column"], 3)))
 def test_nothing_but_what_was_made_is_touched(shop, style):
     if style == "column" and shop.dialect not in COMPUTED:
         return

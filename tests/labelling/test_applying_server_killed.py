@@ -7,12 +7,14 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
 from commandline import COMMAND, call
 from comparing import PLACES
 from databases import execute, schema_of
+from draws import spread
 from rulesets import small_rules
 
 from shallowrules.errors import EngineError, MissingExtraError
@@ -37,7 +39,7 @@ SERVER = {"postgres": ("postgres", "-D"), "mysql": ("mariadbd", "--datadir")}
 """What the server's program is called, and an option that it alone has."""
 
 
-@pytest.fixture(params=SERVER)
+@pytest.fixture
 def server(request, tmp_path, monkeypatch):
     """Start a server for one test, with the table ``small``; write rules."""
     kind = PLACES[request.param]
@@ -98,7 +100,7 @@ def rows_of(opened):
     return [tuple(map(str, row)) for row in opened.query("SELECT count(*), sum(i), min(x), max(x) FROM small")]
 
 
-@pytest.mark.parametrize("style", ["table", "update"])
+@pytest.mark.parametrize(("server", "style"), spread(product(SERVER, ["table", "update"]), 2), indirect=["server"])
 def test_a_killed_server_has_nothing_half_made(server, style):
     before, rows = schema_of(server), rows_of(server)
     number, command = process_of(server)

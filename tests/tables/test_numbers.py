@@ -6,6 +6,7 @@ import csv
 import math
 from dataclasses import replace
 from decimal import Decimal
+from itertools import product
 
 import numbercases
 import pytest
@@ -69,28 +70,29 @@ def differences(found, wanted, cells):
 
 @pytest.mark.slow
 @ALL_ENGINES
-@READING
-@IMPUTED
+@pytest.mark.parametrize(("reading", "imputed"), spread(product(READINGS, [False, True]), 3))
 def test_texts_in_every_engine(engine, reading, imputed):
     cells, how = TEXTS[reading], READINGS[reading]
     found = labels_in(engine, engine.types["text"], cells, how, imputed=imputed)
     assert differences(found, expected(cells, how, imputed=imputed), cells) == {}
 
 
-DECLARED = spread([(dialect, kind) for dialect, kinds in numbercases.NUMBER_COLUMNS.items() for kind in kinds], 10)
+DECLARED = [(dialect, kind) for dialect, kinds in numbercases.NUMBER_COLUMNS.items() for kind in kinds]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("engine", "declaration"), DECLARED, indirect=["engine"])
-@READING
-@IMPUTED
+@pytest.mark.parametrize(
+    ("engine", "declaration", "reading", "imputed"),
+    spread([(*declared, *how) for declared in DECLARED for how in product(READINGS, [False, True])], 30),
+    indirect=["engine"],
+)
 def test_columns_of_every_type(engine, declaration, reading, imputed):
     cells, how = numbercases.cells_of(engine.dialect, declaration, reading), READINGS[reading]
     found = labels_in(engine, declaration, cells, how, imputed=imputed)
     assert differences(found, expected(cells, how, imputed=imputed), cells) == {}
 
 
-NUMERIC = [(dialect, kind) for dialect, kind in DECLARED if numbercases.numbers_of(dialect, kind)]
+NUMERIC = [(dialect, kind) for dialect, kind in spread(DECLARED, 10) if numbercases.numbers_of(dialect, kind)]
 
 
 @pytest.mark.slow

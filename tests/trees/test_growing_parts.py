@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import dataclass
 from functools import reduce
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +112,10 @@ def blobs(n_rows: int, k: int, random: np.random.Generator, weighted: bool = Fal
     return Problem(X, X, centers, centers, weight, 0.03)
 
 
-@pytest.mark.parametrize("n_parts", few(spread([1, 2, 7, 64], 2)))
-@pytest.mark.parametrize("collected_rows", [0, 4_000])
-@pytest.mark.parametrize(("weighted", "dtype"), few([(False, np.float64), (True, np.float64), (False, np.float32)]))
+@pytest.mark.parametrize(
+    ("n_parts", "collected_rows", "weighted", "dtype"),
+    few(spread(product([1, 2, 7, 64], [0, 4_000], [False, True], [np.float64, np.float32]), 6), 2),
+)
 def test_any_number_of_parts(n_parts: int, collected_rows: int, weighted: bool, dtype: Any) -> None:
     problem = blobs(20_000, 12, np.random.default_rng(5), weighted, dtype)
     assert_same(from_parts(problem, cut_into(problem, n_parts, seed=n_parts), collected_rows), whole(problem))
