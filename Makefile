@@ -3,7 +3,7 @@
 #   PYTHON=…        the Python to make the environment with
 #   VENV=…          where the environment is
 #   PYTEST_FLAGS=…  more options for pytest
-#   SHORT=1         make sanitize with a fiftieth of the kernel's random tables, the oracle and searches on small ones only;
+#   SHORT=1         make sanitize with a fiftieth of the kernel's random tables, small ones only, and without searches;
 #                   make wheel with INSTALLED_TESTS alone, make test-all with COMPILED_TESTS on the Pythons between
 #                   the oldest and the newest, and PYTHON_TESTS too on the newest; make conformance with a part of the cases
 
@@ -133,14 +133,13 @@ INSTALLED_TESTS := packaging public_names threads estimator kernel_reading cli c
 
 # What holds on the oldest Python and on the newest holds between them, if the compiled modules load there: with SHORT=1,
 # those between run these.
-COMPILED_TESTS := public_names estimator tree kernel_reading kernel_growth kernel_refinement cli exporters_registry
+COMPILED_TESTS := public_names tree kernel_reading kernel_growth kernel_refinement exporters_registry
 
 # What changes from one Python to the next, and with the packages that it takes: how values, files and processes are read and
 # written, and what emitted Python does. With SHORT=1, the newest Python runs these as well; the oldest runs all.
-PYTHON_TESTS := cli_label cli_output cli_pipes cli_process dataframes drift dtypes encoding exporters_exported \
-	exporters_frames exporters_python* fit_partitions interrupts labels leaks masks_and_weights metrics packaging partitions* \
-	rules_document rules_matching rules_model sources sources_csv sources_json sources_parquet sklearn_trees table threads \
-	transformers
+PYTHON_TESTS := cli cli_label cli_output cli_pipes cli_process dataframes dtypes encoding estimator exporters_exported \
+	exporters_frames exporters_python* interrupts leaks packaging partitions rules_document sources sources_csv sources_json \
+	sources_parquet sklearn_trees table threads transformers
 
 # Does something on every other Python found: $$version, $$python, and the tests that it runs, empty for all.
 define on_others
@@ -173,9 +172,9 @@ test-all: test-others
 
 # What the packages that the project takes decide: how tables, files and databases are read, what exporters write, what commands
 # take and print, and what scikit-learn asks of an estimator.
-LOWEST_TESTS := public_names estimator dataframes dtypes table cli cli_output exporters_exported exporters_frames \
-	exporters_python exporters_registry exporters_rendering exporters_xlsx metrics packaging partitions rules_schema settings \
-	sources_json sources_parquet tradeoff transformers
+LOWEST_TESTS := public_names estimator dataframes dtypes table cli exporters_exported exporters_frames \
+	exporters_python exporters_registry exporters_xlsx metrics packaging partitions rules_schema settings \
+	sources_json sources_parquet transformers
 
 # `make test` starts no PostgreSQL and no MariaDB; this does, for the drivers' sake.
 LOWEST_SERVERS := sources_adbc sources_database
@@ -216,7 +215,8 @@ sanitize: $(VENV)/with-test
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
 	PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize/lib CC="$(CC)" SHALLOWRULES_SANITIZE=1 SHALLOWRULES_DRAWS=$(if $(SHORT),short,quick) \
 	$(BIN)/python -m pytest -n auto --capture=sys $(PYTEST_FLAGS) \
-		$(if $(SHORT),-k 'not 70000') tests/kernel/test_sanitizers.py tests/kernel/test_kernel*.py tests/trees/test_refining.py tests/trees/test_thorough.py
+		$(if $(SHORT),-k 'not 70000',tests/trees/test_refining.py tests/trees/test_thorough.py) \
+		tests/kernel/test_sanitizers.py tests/kernel/test_kernel*.py
 
 # Built from the sdist, so that no leftovers get in. auditwheel puts libgomp inside and names the wheel
 # after the oldest glibc that it runs with. The tests see the installed wheel: they run from another folder, and

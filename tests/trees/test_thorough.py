@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
+from itertools import product
 
 import numpy as np
 import pytest
-from draws import draws
+from draws import draws, spread
 from growths import assert_same
 from hypothesis import given
 from refinements import assert_refined, clustered_table, objective, refined
@@ -103,8 +104,7 @@ def test_an_interrupt_ends_a_thorough_search_with_the_best_tree_so_far(n_threads
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_threads", [1, 2])
-@pytest.mark.parametrize("n_rows", [4000, 70_000])
+@pytest.mark.parametrize(("n_rows", "n_threads"), spread(product([4000, 70_000], [1, 2]), 2))
 def test_an_interrupt_before_the_first_round_gives_the_best_tree_by_then(n_rows, n_threads):
     problem = clustered_table(n_rows, 12, n_columns=30)
     full = refined(problem)[1]
