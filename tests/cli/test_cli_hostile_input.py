@@ -206,7 +206,7 @@ def test_names_of_files_that_are_not_utf8(folder):
         ["fit", f"{name}.csv", "-k", "3", "-o", f"{name}.json"],
         ["run", f"{name}.csv", "-k", "3"],
         ["run", "--settings", f"{name}_rules/settings.json", "--force"],
-        ["label", f"{name}.json", f"{name}.csv", "-o", f"{name}.out.csv"],
+        ["label", f"{name}.json", f"{name}.csv", "-o", "out.csv"],
         ["export", f"{name}.json", "markdown", "-o", f"{name}.md"],
     ):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, check=False)
