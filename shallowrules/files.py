@@ -136,9 +136,12 @@ def _room_in_scratch() -> Iterator[None]:
 
 
 def _new_file(path: Path) -> Path:
-    """Make an empty file beside a path, which has the permissions that any new file gets, and return its path."""
+    """Make an empty file beside a path, which has the permissions that any new file gets, and return its path.
+
+    Its name is not that of `path`, which may be as long as a name can be, or hold bytes that no database takes.
+    """
     while True:
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        part = path.with_name(f".shallowrules-{secrets.token_hex(8)}.part")
         try:
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # less the umask
         except FileExistsError:

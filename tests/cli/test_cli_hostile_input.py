@@ -206,7 +206,7 @@ def test_names_of_files_that_are_not_utf8(folder):
         ["fit", f"{name}.csv", "-k", "3", "-o", f"{name}.json"],
         ["run", f"{name}.csv", "-k", "3"],
         ["run", "--settings", f"{name}_rules/settings.json", "--force"],
-        ["label", f"{name}.json", f"{name}.csv", "-o", "out.csv"],
+        ["label", f"{name}.json", f"{name}.csv", "-o", f"{name}.out.csv"],
         ["export", f"{name}.json", "markdown", "-o", f"{name}.md"],
     ):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, check=False)
@@ -217,6 +217,13 @@ def test_names_of_files_that_are_not_utf8(folder):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, check=False)
         assert done.returncode in (2, 3)
         assert b"\\udce9" in done.stderr
+
+
+def test_names_of_files_as_long_as_names_can_be(folder):
+    rules, labels = "r" * 250 + ".json", "t" * 251 + ".csv"
+    for arguments in (["fit", "t.csv", "-k", "3", "-o", rules], ["label", rules, "t.csv", "-o", labels]):
+        assert call(*arguments).exit_code == 0
+    assert Path(labels).stat().st_size > 0
 
 
 def test_an_unknown_name_in_the_settings_of_databases(folder, words):
