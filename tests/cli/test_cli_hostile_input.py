@@ -207,13 +207,15 @@ def test_names_of_files_that_are_not_utf8(folder):
         ["run", f"{name}.csv", "-k", "3"],
         ["run", "--settings", f"{name}_rules/settings.json", "--force"],
         ["label", f"{name}.json", f"{name}.csv", "-o", f"{name}.out.csv"],
+        ["drift", f"{name}.json", f"{name}.csv"],
+        ["diff", f"{name}.json", f"{name}_rules/rules.json"],
         ["export", f"{name}.json", "markdown", "-o", f"{name}.md"],
     ):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, check=False)
         assert done.returncode == 0, done.stderr
         assert b"Traceback" not in done.stderr
     assert "\\udce9" in Path(f"{name}_rules/rules.json").read_text(encoding="utf-8")
-    for arguments in (["fit", f"no{name}", "-k", "3"], [name], ["diff", name, name]):
+    for arguments in (["fit", f"no{name}", "-k", "3"], ["fit", "t.csv", f"--{name}"], [name], ["diff", name, name]):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, check=False)
         assert done.returncode in (2, 3)
         assert b"\\udce9" in done.stderr
