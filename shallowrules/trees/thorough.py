@@ -23,7 +23,6 @@ from shallowrules.errors import OptionError, OptionName
 from shallowrules.trees.growing import GrownTree, GrowthData, Progress
 from shallowrules.trees.searching import (
     ROUND_FACTORS,
-    STREAM_PASSES,
     Aim,
     CodedTable,
     Found,
@@ -37,6 +36,9 @@ __all__ = ["BUDGET", "Budget", "Thorough", "note_of", "search_on"]
 
 BUDGET = 100
 """Growths that a thorough search takes by default."""
+ROUND_PASSES = 31.0
+"""Each of a round's two searches by perturb and repair visits all rows this many times at most. With 62, and half as many
+rounds, the mean gain of letter is 3.2 % in place of 3.4, of anuran 4.0 in place of 4.1, of mice 1.7 in place of 1.8."""
 PASSES_PER_GROWTH = 9.0
 """Visits of all rows that count as the growth of a greedy tree. Measured, 7 to 17 take as long, and a round takes up to
 5 growths more for looking ahead."""
@@ -130,7 +132,7 @@ def search_on(
     Parameters
     ----------
     sample, broad : CodedTable
-        Rows on which trees are grown ahead; rows on which they are perturbed and were found before.
+        Rows on which k-means starts and trees are grown ahead; rows on which they are perturbed and were found before.
     seed : int
 
     Returns
@@ -140,7 +142,7 @@ def search_on(
         What is to be noted.
     """
     growths_per_round = max(
-        STREAMS_PER_ROUND * STREAM_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * int(tree.rows[0])),
+        STREAMS_PER_ROUND * ROUND_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * int(tree.rows[0])),
         MIN_GROWTHS_PER_ROUND,
     )
     more: list[Found] = []
@@ -174,6 +176,8 @@ def _rounds(
         if number == n_rounds or (number and time.monotonic() - begin >= budget.seconds):
             return
         yield number, None if progress is None else tell
+        if progress is not None:
+            tell(1.0)  # a round of a small table is over before the kernel tells of it
 
 
 def _round(
@@ -191,10 +195,10 @@ def _round(
     """Grow a tree ahead and perturb it, and perturb the best one so far."""
     centers = leaf_means(broad, best.tree, data.k)
     if number % 2 == 0:
-        coded = broad.coded
+        coded = sample.coded
         labels = thorough.start(coded.X_cluster[coded.rows], coded.weight, (seed ^ seed >> 24) % (1 << 32))
         if len(np.unique(labels)) == data.k:
-            centers = group_centers(broad, labels, data.k)
+            centers = group_centers(sample, labels, data.k)
     factor, shape = ROUND_FACTORS[number % len(ROUND_FACTORS)], SHAPES[number % len(SHAPES)]
 
     def from_ahead(progress: Progress | None) -> list[Found]:
@@ -202,9 +206,9 @@ def _round(
         measured = [broad.alone.measure(one.tree, aim) for one in ahead]
         if not ahead:
             return measured
-        return measured + broad.perturb(ahead[0].tree, aim, seed, STREAM_PASSES, progress)
+        return measured + broad.perturb(ahead[0].tree, aim, seed, ROUND_PASSES, progress)
 
     def from_best(progress: Progress | None) -> list[Found]:
-        return broad.perturb(best.tree, aim, seed + 1, STREAM_PASSES, progress)
+        return broad.perturb(best.tree, aim, seed + 1, ROUND_PASSES, progress)
 
     return side_by_side([from_ahead, from_best], broad.n_threads, progress)

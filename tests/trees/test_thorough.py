@@ -77,7 +77,8 @@ def test_other_starts_of_kmeans_are_tried_where_the_clustering_is_our_own():
 
     lines: list[str] = []
     refinement = assert_refined(problem, **thorough(60, start, lines.append))
-    assert len(set(seeds)) == len(seeds) == 2
+    assert len(set(seeds)) == len(seeds) == 4
+    assert len(lines) == 8
     assert [line.split(":")[0] for line in lines] == [f"round {i}" for i in range(1, len(lines) + 1)]
     values = [float(line.split()[-1]) for line in lines]
     assert values == sorted(values, reverse=True)
