@@ -51,11 +51,10 @@ grow_tree(GrowthInput(X, X, rows, None, centers, centers, None), float(sys.argv[
 """
 
 PARTS = (
-    ("exact sums of runs in doubt", r"run_sums"),
-    ("going over centers in a column's order", r"sr_dense_sweep|sr_narrow_sweep|sr_dense_exact\b|sr_dense_exact_avx"),
-    ("distances to centers", r"sr_lane_distances|sr_float|sr_own_distances|sr_nearest_distances|distance_to"),
-    ("what each center adds", r"sr_dense_units|sr_narrow_units|sr_estimated_units|sr_dense_exact_units|sr_nearest"),
-    ("counting rows by code", r"_sweep_block|dense_sweep|bound_rows|sr_narrow_places|sr_unpack"),
+    ("going over centers in a column's order", r"sr_dense_sweep|sr_dense_exact\b|sr_dense_exact_avx"),
+    ("distances to centers", r"sr_lane_distances|sr_float|distance_to"),
+    ("what each center adds", r"sr_dense_units|sr_dense_exact_units|sr_nearest"),
+    ("counting rows by code", r"_sweep_block|dense_sweep|bound_rows"),
     ("making codes", r"binning|column_ranges|sr_widen"),
     ("reading rows", r"load_block|load_point|prefetch_rows"),
     ("partitioning rows", r"partition"),

@@ -156,7 +156,6 @@ def grow_tree(
     instructions: int = 2,
     dense_limit: int | None = None,
     kept_distances: int | None = None,
-    narrow_rows: int | None = None,
 ) -> _Nodes: ...
 def grow_path(
     inputs: GrowthInput,
@@ -167,7 +166,6 @@ def grow_path(
     instructions: int = 2,
     dense_limit: int | None = None,
     kept_distances: int | None = None,
-    narrow_rows: int | None = None,
 ) -> _Nodes: ...
 def grow_imm(
     inputs: GrowthInput,

@@ -101,7 +101,7 @@ def own_centers(problem: Problem) -> dict[str, np.ndarray]:
 @contextmanager
 def version(**options: Any) -> Iterator[None]:
     """Grow with other ways to make sums: see `grow_tree`."""
-    of_all = {name: value for name, value in options.items() if name not in ("kept_distances", "narrow_rows")}
+    of_all = {name: value for name, value in options.items() if name != "kept_distances"}
     with pytest.MonkeyPatch.context() as patch:
         for entry in ("grow_tree", "grow_path", "grow_imm", "grow_exkmc"):
             here = options if entry in ("grow_tree", "grow_path") else of_all

@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 from draws import IS_SHORT, drawn, draws, few
 from growths import assert_same, check, grow, grow_path, grown, grown_once, unique_rows, version
-from hypothesis import event, given
+from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
-from shallowrules._kernel.growth.bounding import estimated_units
 from strategies import Problem, problems
 from tables import blobs, lloyd
 
@@ -29,15 +27,11 @@ THREADS = (2,) if IS_SHORT else (1, 2)
 
 
 # The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none; distances that
-# are kept for the nodes below, and taken anew; bounds of 32 bits, and of 16 at all nodes or at larger ones.
-WIDE = 2**31 - 1
+# are kept for the nodes below, and taken anew.
 VERSIONS = [
-    {"instructions": i, "dense_limit": limit, "kept_distances": kept, "narrow_rows": narrow}
+    {"instructions": i, "dense_limit": limit, "kept_distances": kept}
     for i in (0, 1, 2)
-    for limit, kept, narrow in (
-        *((1, 0, 1), (5, 0, WIDE), (5, 5, 1), (128, 0, WIDE), (128, 4, WIDE), (128, 128, WIDE)),
-        *((128, 0, 1), (128, 4, 100), (128, 128, 1)),
-    )
+    for limit, kept in ((1, 0), (5, 0), (5, 5), (128, 0), (128, 4), (128, 128))
 ]
 
 
@@ -106,26 +100,14 @@ nearly = pytest.mark.parametrize(
 )
 
 
-def is_narrow(options: dict[str, int]) -> bool:
-    """Return whether columns that are alike in all clusters are added: so many that 16 bits hold what rows add."""
-    return options["narrow_rows"] == 1
-
-
-def noise_for(narrow: bool, random: np.random.Generator, n_rows: int) -> np.ndarray:
-    """Return columns that are alike in all clusters."""
-    return random.normal(size=(n_rows, 40 if narrow else 0))
-
-
 Checked = tuple[Problem, GrownTree]
 """A problem, and its tree, which the oracle has seen."""
 
 
-def checked(columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray, noise: np.ndarray) -> Checked:
+def checked(columns: np.ndarray, coordinates: np.ndarray, points: np.ndarray) -> Checked:
     """Return the problem of points around 0, 10, ..."""
-    centers = np.zeros((len(coordinates), 1 + noise.shape[1]))
-    centers[:, 0] = 10.0 * np.arange(len(coordinates))
-    X_cluster = np.column_stack([points, noise])
-    problem = Problem(columns.astype(np.float64), X_cluster, coordinates.astype(np.float64), centers, None, 0.0)
+    centers = 10.0 * np.arange(len(coordinates))[:, None]
+    problem = Problem(columns.astype(np.float64), points[:, None], coordinates.astype(np.float64), centers, None, 0.0)
     return problem, check(problem)
 
 
@@ -142,26 +124,26 @@ def chosen(problem: Problem, tree: GrownTree, options: dict[str, int]) -> GrownT
 SEEDS = drawn(8, least=1)
 
 
-@functools.lru_cache(SEEDS * 2)  # the versions come one after the other
-def other_centers_that_nearly_tie(seed: int, one_column: bool, gain: float, narrow: bool) -> Checked:
+@functools.lru_cache(SEEDS)  # the versions come one after the other
+def other_centers_that_nearly_tie(seed: int, one_column: bool, gain: float) -> Checked:
     """Return a table one cut of which has 100 rows of the first cluster on the wrong side, the other 100 of the second.
 
     A row that lies at x beyond its center costs 100 - 20 x more at the next one.
     """
     random = np.random.default_rng(seed)
     cluster = np.arange(2000) % 3
-    x, noise = random.normal(size=2000), noise_for(narrow, random, 2000)
+    x = random.normal(size=2000)
     wrong = [np.flatnonzero(cluster == c)[:100] for c in (0, 1)]
     x[wrong] = random.uniform(1, 4, size=(2, 100))
     x[wrong[1]] += (x[wrong[0]].sum() - x[wrong[1]].sum()) / 100
-    x[wrong[1][0]] += gain * ((x**2).sum() + (noise**2).sum() + (100 - 20 * x[wrong[0]]).sum()) / 20
+    x[wrong[1][0]] += gain * ((x**2).sum() + (100 - 20 * x[wrong[0]]).sum()) / 20
     columns = np.stack([cluster > 0, cluster > 1], axis=1).astype(int)
     for c in (0, 1):
         columns[wrong[c], c] = 1
     coordinates = np.array([[0, 0], [1, 0], [1, 1]])
     if one_column:
         columns, coordinates = columns.sum(axis=1, keepdims=True), coordinates.sum(axis=1, keepdims=True)
-    return checked(columns, coordinates, 10.0 * cluster + x, noise)
+    return checked(columns, coordinates, 10.0 * cluster + x)
 
 
 @dense
@@ -169,7 +151,7 @@ def other_centers_that_nearly_tie(seed: int, one_column: bool, gain: float, narr
 @nearly
 def test_cuts_between_other_centers_that_nearly_tie_are_told_apart(options, one_column, gain, second):
     for seed in range(SEEDS):
-        tree = chosen(*other_centers_that_nearly_tie(seed, one_column, gain, is_narrow(options)), options)
+        tree = chosen(*other_centers_that_nearly_tie(seed, one_column, gain), options)
         assert (tree.cut[0] if one_column else tree.feature[0]) == second
 
 
@@ -179,16 +161,15 @@ def two_clusters(random: np.random.Generator, n_rows: int) -> tuple[np.ndarray, 
 
 
 @functools.lru_cache(SEEDS)
-def neighbors_that_nearly_tie(seed: int, spread: float, apart: float, gain: float, narrow: bool) -> Checked:
+def neighbors_that_nearly_tie(seed: int, spread: float, apart: float, gain: float) -> Checked:
     """Return a table where, below two rows or above them, one of them is on the wrong side."""
     random = np.random.default_rng(seed)
     cluster, points = two_clusters(random, 6000)
-    noise = noise_for(narrow, random, 6000)
     points[:2] = 1.0, 9.0
-    points[1] -= gain * (((points - 10 * cluster) ** 2).sum() + (noise**2).sum() + 80) / 20
+    points[1] -= gain * (((points - 10 * cluster) ** 2).sum() + 80) / 20
     columns = spread * random.uniform(size=6000) + 2.0 * cluster
     columns[:2] = 1.5 + apart, 1.5
-    return checked(columns[:, None], np.array([[0], [3]]), points, noise)
+    return checked(columns[:, None], np.array([[0], [3]]), points)
 
 
 @pytest.mark.slow
@@ -197,7 +178,7 @@ def neighbors_that_nearly_tie(seed: int, spread: float, apart: float, gain: floa
 @nearly
 def test_cuts_next_to_each_other_that_nearly_tie_are_told_apart(options, spread, apart, gain, second):
     for seed in range((SEEDS + 1) // 2):
-        tree = chosen(*neighbors_that_nearly_tie(seed, spread, apart, gain, is_narrow(options)), options)
+        tree = chosen(*neighbors_that_nearly_tie(seed, spread, apart, gain), options)
         assert (tree.cut[0] > 1.2) == second
 
 
@@ -207,7 +188,7 @@ def test_a_cut_that_costs_next_to_nothing_is_not_free(options):
     points[0] = 5.0 - 1e-7
     columns = 2 * cluster
     columns[0] = 1
-    problem = checked(columns[:, None], np.array([[0], [2]]), points, np.empty((100, 0)))
+    problem = checked(columns[:, None], np.array([[0], [2]]), points)
     assert chosen(*problem, options).cut[0] == 1
 
 
@@ -219,8 +200,7 @@ def test_a_row_too_far_for_the_bounds_still_counts(options):
     points[101] = 5000.0
     columns = np.stack([cluster, cluster], axis=1)
     columns[101, 0] = columns[301:310:2, 1] = 0
-    noise = noise_for(is_narrow(options), random, 2000)
-    assert chosen(*checked(columns, np.array([[0, 0], [1, 1]]), points, noise), options).feature[0] == 1
+    assert chosen(*checked(columns, np.array([[0, 0], [1, 1]]), points), options).feature[0] == 1
 
 
 @pytest.mark.slow
@@ -235,24 +215,7 @@ def test_every_choice_is_the_oracles_with_lists_only():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("instructions", [0, 2])
-def test_bounds_of_16_bits_change_nothing_where_their_sums_are_moved_more_than_once(weighted, instructions):
-    # One thread moves them every 2^18 rows. The second column has two values: most rows share a code.
-    random = np.random.default_rng(4)
-    X = blobs(random, 300_000 if IS_SHORT else 600_000, 6, 5, 6.0)
-    X[:, 1] = X[:, 1] > 3
-    centers = np.array([X[np.flatnonzero(X[:, 1] == i % 2)[i * 1000 : i * 1000 + 500]].mean(axis=0) for i in range(5)])
-    problem = Problem(X, X, centers, centers, random.choice([1.0, 2.5], len(X)) if weighted else None, 0.03)
-    trees = []
-    for narrow_rows in (1, WIDE):
-        with version(narrow_rows=narrow_rows, instructions=instructions):
-            trees.append(grown(problem))
-    assert_same(*trees)
-
-
-@pytest.mark.slow
-def test_bounds_of_16_bits_that_leave_a_doubt_are_taken_again_for_all_trade_offs():
+def test_bounds_that_leave_a_doubt_leave_it_to_exact_sums_at_all_trade_offs():
     # Of equal columns the bounds are equal: they cannot tell which of them to cut by.
     random = np.random.default_rng(6)
     X = blobs(random, 3000, 3, 6, 2.0)
@@ -272,14 +235,13 @@ def nearly_equal_columns(draw: st.DrawFn) -> Problem:
     """Return a table of columns that a few rows tell apart, if any do: bounds leave a doubt between their cuts.
 
     Or rows that are nearly the same points have changed places, so that what is rounded off may tell more than they do.
-    Up to 16 runs of cuts in doubt are summed exactly; if there are more, they are bounded again.
     """
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_rows, n_columns, k = draw(st.sampled_from([300, 1500, 40_000])), draw(st.integers(1, 3)), draw(st.integers(2, 40))
     X = blobs(random, n_rows, n_columns, k, draw(st.sampled_from([0.5, 3.0, 8.0])))
     if draw(st.booleans()):
         X = X.round()
-    X[random.random(n_rows) < 0.5] += draw(st.sampled_from([0.0, 100.0, 1e4]))  # what is estimated in floats may be off
+    X[random.random(n_rows) < 0.5] += draw(st.sampled_from([0.0, 100.0, 1e4]))
     centers = lloyd(X, k, random, rounds=1)
     weight = random.choice([1e-3, 1.0, 2.5], n_rows) if draw(st.booleans()) else None  # light rows may have no units
     movable = np.arange(n_rows) if weight is None else np.flatnonzero(weight == 1e-3)
@@ -310,9 +272,9 @@ def nearly_equal_columns(draw: st.DrawFn) -> Problem:
 @given(nearly_equal_columns(), st.sampled_from([0, 2]), st.sampled_from([0, 128]), st.sampled_from([1, 2]))
 def test_runs_of_cuts_that_bounds_leave_in_doubt_are_told_apart(problem, instructions, kept, n_threads):
     tradeoffs = [problem.tradeoff, 0.3]
-    with version(narrow_rows=WIDE, kept_distances=0):
+    with version(kept_distances=0, dense_limit=1):
         expected = [grown(replace(problem, tradeoff=tradeoff)) for tradeoff in tradeoffs]
-    with version(narrow_rows=1, instructions=instructions, kept_distances=kept, dense_limit=128):
+    with version(instructions=instructions, kept_distances=kept, dense_limit=128):
         assert_same(expected[0], grown(problem, n_threads))
         path = grow_path(*problem.arrays, weight=problem.weight, tradeoffs=tradeoffs, n_threads=n_threads)
     for one, two in zip(expected, path, strict=True):
@@ -331,46 +293,3 @@ def test_threads_change_nothing_where_they_share_a_node(weighted):
     alone = check(problem)
     for n_threads in (2, 7):
         assert_same(alone, grown(problem, n_threads))
-
-
-@st.composite
-def rows_and_centers(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
-    """Return 16 rows, centers and weights that are hard to tell in floats: far from 0, near each other, of any size."""
-    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    m, k = draw(st.integers(1, 40)), draw(st.integers(3, 40))
-    scale = 10.0 ** draw(st.sampled_from([-120, -3, 0, 3, 120]))
-    centers = random.normal(size=(k, m))
-    rows = centers[random.integers(k, size=16)] + draw(st.sampled_from([1e-3, 0.3, 2.0])) * random.normal(size=(16, m))
-    if draw(st.booleans()):  # two centers that are equally near, or nearly
-        centers[-1] = centers[0] + draw(st.sampled_from([0.0, 1e-8, 1e-4])) * random.normal(size=m)
-    offset = draw(st.sampled_from([0.0, 10.0, 1e6])) * random.normal(size=m)
-    weight = random.choice([1e-3, 1.0, 2.5], 16) if draw(st.booleans()) else None
-    return (rows + offset) * scale, (centers + offset) * scale, weight
-
-
-@draws(300)
-@given(rows_and_centers(), st.sampled_from([0, 2]), st.sampled_from([0.5, 1.0, 1.5]), st.sampled_from([0.7, 1.5]))
-def test_units_from_estimates_are_the_true_ones_rounded_down(drawn, instructions, room, reach):
-    rows, centers, weight = drawn
-    distances = np.zeros((len(centers), 16))
-    for j in range(rows.shape[1]):  # column by column, as the kernel sums
-        distances += (rows[:, j] - centers[:, j, None]) ** 2
-    factor = np.ones(16) if weight is None else weight
-    gaps = (distances - distances.min(axis=0)) * factor
-    scale = 65535 / (room * gaps.max())
-    found = estimated_units(
-        np.ascontiguousarray(rows.T), centers, weight, scale, reach * distances.max(), instructions=instructions
-    )
-    if found is None:
-        return
-    units, nearest, first, beyond, slack = found
-    assert reach > 1  # else some row is too far
-    units, gaps = units.astype(np.int64) + 2**15, gaps * scale
-    assert (units <= gaps).all()
-    is_capped = units == 65535
-    assert (gaps < units + slack)[~is_capped].all()
-    assert (np.where(is_capped, gaps - units, 0.0).max(axis=0) * (1 - 1e-9)).sum() <= beyond
-    np.testing.assert_array_equal(first, distances.min(axis=0))
-    unsure = (units == 0).sum(axis=0) > 1
-    np.testing.assert_array_equal(nearest, np.where(unsure, 255, distances.argmin(axis=0)))
-    event(f"nearest not known: {unsure.any()}, capped: {is_capped.any()}, weights: {weight is not None}")

@@ -25,23 +25,6 @@ static inline int sr_any_equal(const uint16_t *codes, ptrdiff_t count, int32_t f
     return found;
 }
 
-/* Add `mark` to `left` where the code is at most `last`. */
-static inline void sr_mark_left(const uint16_t *restrict codes, ptrdiff_t count, uint16_t last, uint16_t mark,
-                                uint16_t *restrict left)
-{
-    for (ptrdiff_t i = 0; i < count; i++)
-        left[i] |= codes[i] <= last ? mark : 0;
-}
-
-/* How many of the sets have the bit. */
-static inline ptrdiff_t sr_count_bits(const uint16_t *sets, ptrdiff_t count, int bit)
-{
-    int32_t n = 0;
-    for (ptrdiff_t i = 0; i < count; i++)
-        n += sets[i] >> bit & 1;
-    return n;
-}
-
 /* side: 1 where the code is at most `below`; highest: of these codes; lowest: of those from `above` on.
  * Returns how many rows have side 1. */
 static inline ptrdiff_t sr_mark_sides(const uint16_t *codes, ptrdiff_t count, int32_t below, int32_t above,

@@ -6,9 +6,8 @@ Three sweeps fill the histograms (`cut_scan` reads them alike):
 - A node of many centers keeps a list of nearest centers for each row; one sweep sums all features exactly
   (`list_sweep`).
 - A node of few centers is dense: a first sweep bounds all cuts of all features in short integers (`bounding`).
-  Nearly every node's cut is certain from these bounds and the rows of a few runs of cuts. If not, what all rows add to
-  these runs is summed exactly (`run_sums`); where that is not possible, single features (`dense_sweep`), the likeliest
-  first, until no bound leaves room for a lower objective.
+  Nearly every node's cut is certain from these bounds and the rows of a few runs of cuts. If not, single features are
+  summed exactly (`dense_sweep`), the likeliest first, until no bound leaves room for a lower objective.
 
 All find the same cut: of those that tie with the lowest objective the first one, by feature and then by threshold.
 """
@@ -18,7 +17,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from shallowrules._kernel.growth.bounding cimport BoundUnits, bound_rows, bound_units
+from shallowrules._kernel.growth.bounding cimport bound_rows, bound_scale
 from shallowrules._kernel.growth.cut_scan cimport (
     ALL_CUTS, BIN_ENDS, FIRST_CUT, LIST_RUNS, LOWER_BOUND, Candidates, CutSearch, Goal, RowSource, list_candidates,
     scan_feature, search_run
@@ -30,10 +29,9 @@ from shallowrules._kernel.growth.imm cimport count_mistakes
 from shallowrules._kernel.growth.list_sweep cimport sweep_rows
 from shallowrules._kernel.growth.nearest_lists cimport fill_lists, filter_lists, list_members, sum_costs
 from shallowrules._kernel.growth.objective cimport (
-    RUNS_SHIFT, SLACK, Objective, excludes, highest_tie_limit, lowest_tie_limit, objective_error, objective_of_feature,
+    RUNS_SHIFT, Objective, excludes, highest_tie_limit, lowest_tie_limit, objective_error, objective_of_feature,
     price_of, tie_limit
 )
-from shallowrules._kernel.growth.run_sums cimport count_parted, sum_before_runs
 from shallowrules._kernel.growth.state cimport (
     MAX_RUNS, CenterOrder, Cut, CutRun, FeatureResults, NearestLists, Node, RowBuffers, ScanBuffers, Scratch, Slots,
     State, Table, chunks_of, costs_of_node, is_dense, is_imm, keeps_distances
@@ -51,8 +49,6 @@ cdef struct NodeSearch:
     Objective of_node
     Scratch* scratches      # one per thread; the first has the histograms of all, and the results
     int n_threads
-    bint narrow             # whether its bounds have 16 bits
-    double slack            # units by which a bound falls short of what a row adds, less than that
 
 
 cdef void mark_path_sides(const Table* table, const Node* nodes, int index, unsigned char* path_sides) noexcept nogil:
@@ -222,7 +218,7 @@ cdef void _search_mistakes(
     cdef int t, n_threads = search.n_threads
     search.fixed.scale = table.weight_scale if table.weighted else 1.0
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        clear_histograms(table, centers, node, &scratches[t].histograms, NULL)
+        clear_histograms(table, centers, node, &scratches[t].histograms)
         count_mistakes(
             table, slots, centers, node, &scratches[t].histograms,
             share_of(node.first, node.last_counted, t, n_threads),
@@ -240,7 +236,7 @@ cdef void _search_lists(
     cdef int t, n_threads = search.n_threads
     while True:
         for t in prange(n_threads if not swept else 0, num_threads=n_threads, schedule="static", chunksize=1):
-            clear_histograms(table, centers, node, &scratches[t].histograms, NULL)
+            clear_histograms(table, centers, node, &scratches[t].histograms)
             sweep_rows(
                 table, slots, lists, centers, node, &scratches[t].histograms, &scratches[t].lists, &search.fixed,
                 share_of(node.first, node.last, t, n_threads),
@@ -252,64 +248,36 @@ cdef void _search_lists(
 
 
 cdef void _bound_features(
-    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, bint may_be_narrow,
-    double* costs,
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, double* costs
 ) noexcept nogil:
     """Fill the histograms that bound every feature's cuts, and sum the node's cost, by chunks to `costs` first."""
-    memset(search.scratches.features.bounded, True, table.n_features)
-    _bound_some(table, slots, centers, search, may_be_narrow, costs)
-
-
-cdef void _bound_again(
-    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, bint all_features,
-    double* costs,
-) noexcept nogil:
-    """Bound the features that may have the best cut, or all, in 32 bits after 16 left a doubt."""
-    cdef FeatureResults* features = &search.scratches.features
-    cdef double error, limit = _limit_of_best(table, centers, search, &error)
-    cdef int f
-    for f in range(table.n_features):
-        features.bounded[f] = all_features or features.bound[f] <= limit
-    _bound_some(table, slots, centers, search, False, costs)
-
-
-cdef void _bound_some(
-    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, bint may_be_narrow,
-    double* costs,
-) noexcept nogil:
-    """Fill the histograms of the features to be bounded, and sum the node's cost, by chunks to `costs` first."""
     cdef Node* node = search.node
     cdef Scratch* scratches = search.scratches
-    cdef const unsigned char* bounded = scratches.features.bounded
     cdef int t, f, n_threads = search.n_threads, place
     cdef int64_t weight = 0
-    cdef BoundUnits units = bound_units(table, slots, centers, node, &scratches.rows, may_be_narrow)
+    cdef double scale = bound_scale(table, slots, centers, node, &scratches.rows)
     cdef bint keeps = keeps_distances(slots, node)
     for place in range(search.of_node.n_centers if keeps else 0):
         slots.distance_place[centers.order[node.first_center + place]] = place
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         bound_rows(
-            table, slots, centers, node, &scratches[t].histograms, &scratches[t].rows, &scratches[t].dense, units,
-            bounded, share_of(0, chunks_of(node), t, n_threads), costs,
+            table, slots, centers, node, &scratches[t].histograms, &scratches[t].rows, &scratches[t].dense, scale,
+            share_of(0, chunks_of(node), t, n_threads), costs,
         )
     node.has_distances |= keeps
     _sum_chunks(node, costs)
-    search.narrow, search.slack = units.narrow, units.slack
     search.of_node.cost = node.cost
-    for t in range(n_threads if search.of_node.total_weight == 0.0 else 0):
+    for t in range(n_threads):
         weight += counted_weight(table, centers, node, &scratches[t].histograms)
-    search.of_node.total_weight += <double>weight
+    search.of_node.total_weight = <double>weight
     for f in prange(table.n_features, num_threads=n_threads, schedule="static"):
-        if not bounded[f]:
-            continue
         for t in range(1, n_threads):
             add_histograms(table, centers, node, &scratches.histograms, &scratches[t].histograms, f)
         to_differences(table, centers, node, &scratches.histograms, f)
-        scratches.features.unit_scale[f] = units.scale
+        scratches.features.unit_scale[f] = scale
         scratches.features.exact[f] = False
     for t in range(1, n_threads):
         scratches.dense.capped |= scratches[t].dense.capped
-        scratches.dense.beyond += scratches[t].dense.beyond
 
 
 cdef void _sum_feature(
@@ -377,8 +345,7 @@ cdef inline double _error_of_bounds(const NodeSearch* search, Py_ssize_t n_rows,
     """Return by how much an objective by bounding sums is off at most if no more rows add something to its cut."""
     return objective_error(
         &search.of_node,
-        (n_rows + 1) * (search.slack / unit_scale + 2.0 / search.fixed.scale)
-        + search.scratches.dense.beyond * (1.0 + SLACK),
+        (n_rows + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale),
     )
 
 
@@ -425,7 +392,7 @@ cdef bint _list_runs(const Table* table, const CenterOrder* centers, const NodeS
     for f in range(table.n_features):
         if features.bound[f] > limit:
             continue
-        if features.exact[f] or features.unit_scale[f] != unit_scale:  # of another trade-off, or of 16 bits
+        if features.exact[f]:  # summed for another trade-off
             return False
         found.objective = INFINITY
         objective = _objective_of(search, f, unit_scale)
@@ -445,85 +412,40 @@ cdef bint _list_runs(const Table* table, const CenterOrder* centers, const NodeS
     return True
 
 
-cdef void _count_parted(
-    const Table* table, const Slots* slots, const CenterOrder* centers, const NodeSearch* search
-) noexcept nogil:
-    """Count the rows that add something to the cuts before the listed runs.
-
-    All rows, if there is one run alone, or in 32 bits, whose sweep does not write down the nearest centers.
-    """
-    cdef const Node* node = search.node
-    cdef Scratch* scratches = search.scratches
-    cdef ScanBuffers* scan = &scratches.scan
-    cdef int t, r, n_threads = search.n_threads
-    if not search.narrow or scan.n_runs == 1:
-        for r in range(scan.n_runs):
-            scan.n_parted[r] = node.last - node.first
-        return
-    _share_runs(search)
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        count_parted(
-            table, slots, centers, node, &scratches[t].rows, &scratches[t].scan,
-            share_of(node.first, node.last, t, n_threads),
-        )
-    for t in range(1, n_threads):
-        for r in range(scan.n_runs):
-            scan.n_parted[r] += scratches[t].scan.n_parted[r]
-
-
-cdef void _share_runs(const NodeSearch* search) noexcept nogil:
-    """List for all threads the runs that are listed for the first."""
-    cdef const ScanBuffers* scan = &search.scratches.scan
-    cdef int t
-    for t in range(1, search.n_threads):
-        search.scratches[t].scan.n_runs = scan.n_runs
-        memcpy(search.scratches[t].scan.runs, scan.runs, scan.n_runs * sizeof(CutRun))
-
-
 cdef bint _choose_if_certain(
     const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
     const NodeSearch* search, Cut* cut,
 ) noexcept nogil:
     """Choose the node's cut among the listed runs by the bounding sums; False if the exact sums might choose another.
 
-    Runs that cannot have the cut are listed no longer then.
-
-    A bounding sum falls short of the true one by less than `slack` units for each row that adds something, if none was
-    capped, and in 16 bits by what was cut off of capped rows; the exact sum is off by at most one of its own units for
-    each such row. So an exact objective lies in an interval of length `_error_of_bounds`, and only cuts whose interval
-    reaches down to the least upper end matter. Those of a feature between two neighboring centers, a run, differ by
-    the rows between them alone: these are added up exactly, on top of the most that may lie before. All objectives of
-    a run are then too high by the same amount, from 0 to its error. The choice is certain if those of all other runs,
-    less their errors, are higher, and none of its own is so near the limit of a tie that this amount, or how doubles
-    are rounded, matters.
+    A bounding sum falls short of the true one by less than a unit for each row that adds something, if none was
+    capped; the exact sum is off by at most one of its own units for each such row. So an exact objective lies in an
+    interval of length `_error_of_bounds`, and only cuts whose interval reaches down to the least upper end matter.
+    Those of a feature between two neighboring centers, a run, differ by the rows between them alone: these are added
+    up exactly, on top of the most that may lie before. All objectives of a run are then too high by the same amount,
+    from 0 to the error. The choice is certain if those of all other runs, less the error, are higher, and none of its
+    own is so near the limit of a tie that this amount, or how doubles are rounded, matters.
 
     Exact sums may be capped, too. Where one is, its cut is beyond reach and thus no choice; but it would not be in
     the interval, so that no run may begin there.
     """
     cdef const Node* node = search.node
-    cdef Scratch* scratch = search.scratches
-    cdef ScanBuffers* scan = &scratch.scan
-    cdef Py_ssize_t n
+    cdef ScanBuffers* scan = &search.scratches.scan
+    cdef Py_ssize_t n = node.last - node.first
     cdef int r, chosen = 0, n_left = 0
-    cdef double scale, limit
+    cdef double scale = search.scratches.features.unit_scale[scan.runs[0].feature]
+    cdef double limit, error = _error_of_bounds(search, n, scale)
     cdef double values[MAX_RUNS]
-    cdef double errors[MAX_RUNS]
     cdef Cut found
     cdef const CutRun* run
     cdef Objective objective
     cdef RowSource rows = _rows_of(slots, lists, search, 0)
     for r in range(scan.n_runs):
         run = &scan.runs[r]
-        n = scan.n_parted[r]
-        scale = scratch.features.unit_scale[run.feature]
-        errors[r] = _error_of_bounds(search, n, scale)
         objective = _objective_of(search, run.feature, search.fixed.scale)
         values[r] = search_run(
             table, centers, node, &rows, scan, &objective, run,
-            llrint(
-                ((run.before.induced + (n + 1) * search.slack) / scale + scratch.dense.beyond * (1.0 + SLACK))
-                * search.fixed.scale + n + 1
-            ),
+            llrint((run.before.induced + n + 1) / scale * search.fixed.scale + n + 1),
             &found,
         )
         if r == 0 or values[r] < values[chosen]:
@@ -531,51 +453,8 @@ cdef bint _choose_if_certain(
             cut[0] = found
     limit = highest_tie_limit(values[chosen])
     for r in range(scan.n_runs):
-        if r == chosen or values[r] - errors[r] <= limit:
-            scan.runs[n_left] = scan.runs[r]
-            n_left += 1
-    scan.n_runs = n_left
-    return n_left == 1 and cut.objective <= lowest_tie_limit(values[chosen], errors[chosen])
-
-
-cdef bint _choose_by_exact_sums(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
-    const NodeSearch* search, Cut* cut,
-) noexcept nogil:
-    """Choose the node's cut among the listed runs by what all rows add exactly; False if that does not settle it.
-
-    The sums and objectives are those of `_search_dense`, and the tie rule is that of `_first_near_lowest`: the first
-    run with an objective near the lowest, and its first cut near it. What `search_run` finds is that cut, unless one
-    before it ties with the run's lowest objective and not with the node's.
-    """
-    cdef const Node* node = search.node
-    cdef Scratch* scratches = search.scratches
-    cdef ScanBuffers* scan = &scratches.scan
-    cdef int t, r, n_threads = search.n_threads
-    cdef double lowest = INFINITY
-    cdef double values[MAX_RUNS]
-    cdef Cut found[MAX_RUNS]
-    cdef Objective objective
-    cdef RowSource rows = _rows_of(slots, lists, search, 0)
-    _share_runs(search)
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        sum_before_runs(
-            table, slots, centers, node, &scratches[t].rows, &search.fixed, &scratches[t].scan,
-            share_of(node.first, node.last, t, n_threads),
-        )
-    for r in range(scan.n_runs):
-        for t in range(1, n_threads):
-            scan.run_sums[r] += scratches[t].scan.run_sums[r]
-        objective = _objective_of(search, scan.runs[r].feature, search.fixed.scale)
-        values[r] = search_run(
-            table, centers, node, &rows, scan, &objective, &scan.runs[r], scan.run_sums[r], &found[r]
-        )
-        lowest = min(lowest, values[r])
-    for r in range(scan.n_runs):
-        if values[r] <= tie_limit(lowest):
-            cut[0] = found[r]
-            return cut.objective <= tie_limit(lowest)
-    return False
+        n_left += r == chosen or values[r] - error <= limit
+    return n_left == 1 and cut.objective <= lowest_tie_limit(values[chosen], error)
 
 
 cdef bint _choose_by_runs(
@@ -585,12 +464,7 @@ cdef bint _choose_by_runs(
     """Choose the node's cut from bounding sums and the rows that matter besides; False if these do not settle it."""
     if not RUNS_SHIFT or search.scratches.dense.capped or search.node.cost == 0.0:
         return False
-    if not _list_runs(table, centers, search):
-        return False
-    _count_parted(table, slots, centers, search)
-    if _choose_if_certain(table, slots, lists, centers, search, cut):
-        return True
-    return search.narrow and _choose_by_exact_sums(table, slots, lists, centers, search, cut)
+    return _list_runs(table, centers, search) and _choose_if_certain(table, slots, lists, centers, search, cut)
 
 
 cdef int _likeliest(const FeatureResults* features, int n_features) noexcept nogil:
@@ -684,7 +558,7 @@ cdef bint choose_cuts(
     cdef double* costs = costs_of_node(state.chunk_cost, search.node) if dense else NULL
     cdef int i
     if dense:
-        _bound_features(table, slots, centers, &search, True, costs)
+        _bound_features(table, slots, centers, &search, costs)
     search.fixed = first_point(table, centers, search.node)
     for i in range(n_wanted):
         search.of_node.tradeoff = tradeoffs[wanted[i]]
@@ -692,11 +566,6 @@ cdef bint choose_cuts(
             _bound_objectives(table, centers, &search)
             if _choose_by_runs(table, slots, lists, centers, &search, &cuts[i]):
                 continue
-            if search.narrow:
-                _bound_again(table, slots, centers, &search, n_wanted > 1, costs)
-                _bound_objectives(table, centers, &search)
-                if _choose_by_runs(table, slots, lists, centers, &search, &cuts[i]):
-                    continue
             _search_dense(table, slots, lists, centers, &search)
         elif is_imm(slots):
             _search_mistakes(table, slots, lists, centers, &search)
@@ -726,7 +595,7 @@ cdef void choose_candidates(
     search.of_node.tradeoff = tradeoff
     candidates.count = 0
     if dense:
-        _bound_features(table, slots, centers, &search, False, costs_of_node(state.chunk_cost, search.node))
+        _bound_features(table, slots, centers, &search, costs_of_node(state.chunk_cost, search.node))
     search.fixed = first_point(table, centers, search.node)
     if dense and (scratches.dense.capped or search.node.cost == 0.0):
         _bound_objectives(table, centers, &search)

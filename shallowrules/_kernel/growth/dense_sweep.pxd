@@ -20,9 +20,6 @@ cdef struct AllFeatures:
     int64_t* own                # [BLOCK] a row's own step
 
 
-cdef void load_slots(
-    const Table* table, const Slots* slots, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, RowBuffers* rows
-) noexcept nogil
 cdef void measure_slots(
     const Table* table, const Slots* slots, const Node* node, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end,
     RowBuffers* rows,
@@ -47,9 +44,6 @@ cdef void sum_all_features(
 ) noexcept nogil
 cdef void to_differences(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
-) noexcept nogil
-cdef void measure_picked(
-    const Table* table, const Slots* slots, const Node* node, const Py_ssize_t* picked, int count, RowBuffers* rows
 ) noexcept nogil
 cdef void dense_steps(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, const FixedPoint* fixed,

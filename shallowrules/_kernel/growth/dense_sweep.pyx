@@ -34,14 +34,6 @@ cdef extern from "growth/dense_sweep.h" nogil:
         const int* place, int64_t* sums, int64_t* own) noexcept
 
 
-cdef void load_slots(
-    const Table* table, const Slots* slots, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, RowBuffers* rows
-) noexcept nogil:
-    """Write up to 16 slots' rows to rows.lanes; the next ones go on to `end`."""
-    prefetch_rows(&table.X_cluster, slots.row + last, min(end - last, <Py_ssize_t>LANES))
-    load_block(&table.X_cluster, slots.row + first, last - first, rows.lanes, LANES)
-
-
 cdef void measure_slots(
     const Table* table, const Slots* slots, const Node* node, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end,
     RowBuffers* rows,
@@ -52,7 +44,8 @@ cdef void measure_slots(
     cdef const double* kept
     cdef double* lanes = rows.lane_distance
     if not node.has_distances:
-        load_slots(table, slots, first, last, end, rows)
+        prefetch_rows(&table.X_cluster, slots.row + last, min(end - last, <Py_ssize_t>LANES))
+        load_block(&table.X_cluster, slots.row + first, last - first, rows.lanes, LANES)
         _measure_lanes(table, n_members, rows)
         return
     for j in range(n_members):
@@ -237,7 +230,7 @@ cdef void sum_all_features(
     cdef const int* edge
     cdef Share block = Share(node.first, node.first)
     place_members(centers, node, rows.members, dense)
-    clear_histograms(table, centers, node, histograms, NULL)
+    clear_histograms(table, centers, node, histograms)
     for f in range(table.n_features):
         line_up(table, centers, node, dense, f)
     while block.first < node.last:
@@ -287,7 +280,7 @@ cdef void to_differences(
         before = after
 
 
-cdef void measure_picked(
+cdef void _measure_picked(
     const Table* table, const Slots* slots, const Node* node, const Py_ssize_t* picked, int count, RowBuffers* rows
 ) noexcept nogil:
     """Write the distances of up to 16 slots to the centers in rows.members, the node's, to rows.lane_distance."""
@@ -319,7 +312,7 @@ cdef void dense_steps(
     cdef int n_members = node.last_center - node.first_center, code, r, j
     cdef double weight, d, left, right, nearest
     list_members(centers, node, rows.members)
-    measure_picked(table, slots, node, picked, count, rows)
+    _measure_picked(table, slots, node, picked, count, rows)
     for r in range(count):
         code = codes[picked[r]]
         left = right = INFINITY

@@ -10,7 +10,6 @@ import numpy as np
 
 from libc.stdint cimport uint64_t
 
-from shallowrules._kernel.growth.bounding cimport MIN_NARROW_ROWS
 from shallowrules._kernel.growth.cut_search cimport choose_cuts, prepare_node, restore_node
 from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf, work_below
 from shallowrules._kernel.growth.state cimport LEAF, Cut, Node, Scratch, State
@@ -126,8 +125,7 @@ cdef void _grow_forest(State* state, Scratch* scratches, int n_threads, Forest* 
 
 
 def grow_path(
-    inputs, tradeoffs, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None, kept_distances=None,
-    narrow_rows=None
+    inputs, tradeoffs, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None, kept_distances=None
 ):
     """Grow ExShallow's trees of several trade-offs, the nodes that they share only once.
 
@@ -135,7 +133,7 @@ def grow_path(
     ----------
     tradeoffs : ndarray of float64, shape (t,)
         At most 64.
-    inputs, n_threads, progress, instructions, dense_limit, kept_distances, narrow_rows
+    inputs, n_threads, progress, instructions, dense_limit, kept_distances
         As for `grow_tree`.
 
     Returns
@@ -148,7 +146,6 @@ def grow_path(
     cdef Workspace workspace = Workspace(
         inputs, 2 * len(inputs.cluster_centers) * n_tradeoffs, n_threads=n_threads, progress=progress,
         instructions=instructions, dense_limit=dense_limit,
-        narrow_rows=MIN_NARROW_ROWS if narrow_rows is None else narrow_rows,
     )
     cdef State* state = &workspace.state
     cdef Scratch* scratches

@@ -8,8 +8,7 @@ cdef void clear_feature(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
 ) noexcept nogil
 cdef void clear_histograms(
-    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms,
-    const unsigned char* wanted,
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms
 ) noexcept nogil
 cdef void add_histograms(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* total, const Histograms* part,

@@ -25,14 +25,12 @@ cdef void clear_feature(
 
 
 cdef void clear_histograms(
-    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms,
-    const unsigned char* wanted,
+    const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms
 ) noexcept nogil:
-    """Zero the part that the node uses of the histograms of the features that are wanted; of all, if it is NULL."""
+    """Zero the part of the histograms that the node uses."""
     cdef Py_ssize_t f
     for f in range(table.n_features):
-        if wanted == NULL or wanted[f]:
-            clear_feature(table, centers, node, histograms, f)
+        clear_feature(table, centers, node, histograms, f)
 
 
 cdef void add_histograms(

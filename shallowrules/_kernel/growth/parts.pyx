@@ -106,7 +106,7 @@ cdef class NodeRows(Workspace):
             del keep
         else:
             with nogil:
-                clear_histograms(&state.table, &state.centers, node, &scratch.histograms, NULL)
+                clear_histograms(&state.table, &state.centers, node, &scratch.histograms)
                 sweep_rows(
                     &state.table, &state.slots, &state.lists, &state.centers, node, &scratch.histograms,
                     &scratch.lists, &self.fixed, Share(0, node.last),

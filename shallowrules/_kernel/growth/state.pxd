@@ -4,10 +4,9 @@ A slot is a place in the arrays that have an entry per row. Rows move between sl
 the slots of a node are contiguous. Centers are kept alike: per feature, those of a node are contiguous and ascending.
 """
 
-from libc.stdint cimport int16_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 from shallowrules._kernel.growth.depth cimport DepthPlan
-from shallowrules._kernel.shared.estimates cimport Estimates
 from shallowrules._kernel.shared.interrupts cimport Progress
 from shallowrules._kernel.shared.matrix cimport Matrix
 from shallowrules._kernel.shared.threads cimport CHUNK
@@ -34,7 +33,6 @@ cdef struct Table:
     int n_centers
     int n_codes
     const double* cluster_centers       # [k, m]
-    Estimates estimates
     const double* explain_centers       # [k, d]
     const int* center_codes             # [d, k]
     const unsigned char* single_valued  # [d, n_codes] whether all rows with this code have the same value
@@ -44,7 +42,6 @@ cdef struct Table:
     double weight_scale         # fixed point of the weights
     int instructions            # which version of the vectorised code to use
     int dense_limit             # nodes of more centers keep lists of nearest centers
-    Py_ssize_t narrow_rows      # dense nodes of so many rows may be bounded in 16 bits
 
 
 cdef struct Slots:
@@ -56,7 +53,6 @@ cdef struct Slots:
     double* distance            # [n_distances, n] squared distances to some centers, see `keeps_distances`
     int* distance_place         # [k] which of them a center's are
     int n_distances             # 0: none are kept
-    unsigned char* nearest      # place of the nearest center among the node's, after bounds of 16 bits; NULL without
     unsigned char* side         # where the cut being made sends the row: 1 is left
     int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
     int* swap_right
@@ -204,8 +200,6 @@ cdef struct RowBuffers:
     double* point               # [m] one row
     double* lanes               # [m, LANES]
     double* lane_distance       # [k, LANES]
-    float* floats               # [m, LANES] the rows and
-    float* estimate             # [k, LANES] the distances in single precision; NULL, both, if no node is bounded so
     int* members                # [k] the node's centers, in the order of the first feature
 
 
@@ -224,15 +218,9 @@ cdef struct DenseBuffers:
     int* at                     # [d, K] place in `members` of each center in the order of each feature, K of the node
     int* edge                   # [d, K] its code
     int* units                  # [rows of a block / LANES, M, LANES] added cost of each center, for bounds
-    int* sums                   # [d, M, LANES], in 16 bits the first [d, M, PAIRS]
+    int* sums                   # [d, M, LANES]
     int* own                    # [DENSE_BLOCK] a row's own step
     bint capped                 # some row's added cost was cut off at what a bound can hold
-    double beyond               # cost that was cut off at most, where a bound has 16 bits
-    int16_t* narrow_units       # units, place and own in 16 bits; NULL, these five, if no node is large enough
-    int16_t* narrow_place
-    uint16_t* narrow_own
-    uint16_t* cell              # [DENSE_BLOCK] where in `packed` each row is counted
-    uint64_t* packed            # [d, n_codes, 2] tallies by direction of the own step; zeros between two nodes
     int64_t* exact_units        # [M, LANES]
     int64_t* exact_sums         # [M, LANES]
 
@@ -244,8 +232,6 @@ cdef struct ScanBuffers:
     Prefix* bins                # [n_codes] bins to open, and what lies before each
     int* opened                 # [n_codes] 1 + place of the code in `bins`, or 0
     CutRun runs[MAX_RUNS]
-    int64_t run_sums[MAX_RUNS]  # what the thread's rows add to the cuts before the runs, exactly
-    Py_ssize_t n_parted[MAX_RUNS]   # how many of the thread's rows these may part from their nearest center
     int n_runs                  # MAX_RUNS + 1: not all were listed
     DepthPlan plan
 
@@ -255,7 +241,6 @@ cdef struct FeatureResults:
     double* unit_scale          # units per unit of cost in the feature's histograms
     unsigned char* exact        # whether they are exact
     double* bound               # no cut of the feature has a lower objective
-    unsigned char* bounded      # whether the next bounding sweep is to take it
     unsigned char* searched     # whether the lowest objective of the feature is known
     double* best                # lowest objective of the feature, infinity if it was not searched for
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from cython.parallel cimport prange, threadid
 
-from shallowrules._kernel.growth.bounding cimport MIN_NARROW_ROWS
 from shallowrules._kernel.growth.cut_search cimport choose_cuts, prepare_node
 from shallowrules._kernel.growth.imm cimport set_aside_mistakes
 from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf, work_below
@@ -143,7 +142,7 @@ cdef grow_nodes(Workspace workspace, double tradeoff):
 
 def grow_tree(
     inputs, double tradeoff, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None,
-    kept_distances=None, narrow_rows=None
+    kept_distances=None
 ):
     """Grow ExShallow's tree.
 
@@ -165,8 +164,6 @@ def grow_tree(
         For tests. Nodes of more centers keep lists of nearest centers. The tree does not depend on it.
     kept_distances : int, optional
         For tests. Nodes of more centers take distances anew. The tree does not depend on it.
-    narrow_rows : int, optional
-        For tests. Nodes of so many rows may be bounded in 16 bits. The tree does not depend on it.
 
     Returns
     -------
@@ -176,7 +173,7 @@ def grow_tree(
     """
     cdef Workspace workspace = Workspace(
         inputs, 2 * len(inputs.cluster_centers), n_threads=n_threads, progress=progress, instructions=instructions,
-        dense_limit=dense_limit, narrow_rows=MIN_NARROW_ROWS if narrow_rows is None else narrow_rows,
+        dense_limit=dense_limit,
     )
     workspace.allocate_scratches(True)
     workspace.keep_distances(inputs, kept_distances)

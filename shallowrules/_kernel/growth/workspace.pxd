@@ -22,7 +22,5 @@ cdef class Workspace:
     cdef keep_distances(self, inputs, wanted)
     cdef list _scan_fields(self, Scratch* scratch)
     cdef list _dense_fields(self, Scratch* scratch)
-    cdef list _narrow_fields(self, Scratch* scratch)
-    cdef Py_ssize_t _n_units(self)
     cdef list _list_fields(self, Scratch* scratch)
     cdef dict finish(self)

@@ -9,7 +9,7 @@ more centers than a dense node may have.
 import numpy as np
 
 from libc.math cimport frexp, ldexp
-from libc.stdint cimport INT16_MAX, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 from shallowrules._kernel.growth.bounding cimport MAX_BLOCK_UNITS
 from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE, default_dense_limit
@@ -17,7 +17,6 @@ from shallowrules._kernel.growth.state cimport (
     BLOCK, DENSE_BLOCK, LANES, LIST_LENGTH, NOT_CUT_YET, UNUSED_PLACE, Item, Node, Prefix, Scratch, State, Tally
 )
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
-from shallowrules._kernel.shared.estimates cimport estimates_of
 from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.matrix cimport matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, HAS_OPENMP, MIN_SHARED_ROWS
@@ -26,7 +25,6 @@ from shallowrules._kernel.shared.binning import encode
 
 cdef enum:
     MIN_KEPT_WIDTH = 256    # bytes of a row from which on its distances are kept
-    MAX_SLOTS = 2147483647  # rows are numbered in 32 bits
 
 
 def openmp_enabled():
@@ -70,8 +68,8 @@ cdef class Workspace:
     inputs : GrowthInput
     n_places : int
         Nodes that there may be.
-    n_threads, progress, instructions, dense_limit, narrow_rows
-        As for `grow_tree`; without `narrow_rows` every node is bounded in 32 bits.
+    n_threads, progress, instructions, dense_limit
+        As for `grow_tree`.
     assigned : ndarray of int32, shape (r,), optional
         IMM's: the center of each row.
     ranks : int
@@ -79,8 +77,8 @@ cdef class Workspace:
     """
 
     def __init__(
-        self, inputs, Py_ssize_t n_places, *, int n_threads, progress, int instructions, dense_limit, narrow_rows=None,
-        assigned=None, int ranks=0,
+        self, inputs, Py_ssize_t n_places, *, int n_threads, progress, int instructions, dense_limit, assigned=None,
+        int ranks=0,
     ):
         if not HAS_OPENMP or len(inputs.rows) < MIN_SHARED_ROWS:
             n_threads = 1
@@ -93,10 +91,6 @@ cdef class Workspace:
         self.state.progress.callback = <void*>progress
         self.state.progress.failures = <void*>self.failures
         self._set_table(inputs, ranks)
-        is_narrow = narrow_rows is not None and self.state.table.n_codes <= INT16_MAX
-        self.state.table.narrow_rows = narrow_rows if is_narrow else MAX_SLOTS
-        if self.state.table.n_rows >= self.state.table.narrow_rows:
-            self.state.table.estimates = estimates_of(np.asarray(inputs.cluster_centers), self._keep)
         self._set_slots(inputs, assigned)
         self._set_nodes()
 
@@ -181,12 +175,8 @@ cdef class Workspace:
             self.keep(allocate(self._scan_fields(&self.scratches[t])))
             if sweeps:
                 self.keep(allocate(self._dense_fields(&self.scratches[t])))
-            if sweeps and r >= state.table.narrow_rows:
-                self.keep(allocate(self._narrow_fields(&self.scratches[t])))
             if sweeps and k > state.table.dense_limit:
                 self.keep(allocate(self._list_fields(&self.scratches[t])))
-        if sweeps and r >= state.table.narrow_rows:
-            self.keep(allocate([(<size_t>&state.slots.nearest, r, np.uint8)]))
         if sweeps:
             self.keep(allocate([(<size_t>&state.chunk_cost, r // CHUNK + k + 1, np.float64)]))
         if sweeps and k > state.table.dense_limit:
@@ -245,7 +235,6 @@ cdef class Workspace:
             (<size_t>&scratch.features.unit_scale, d, np.float64),
             (<size_t>&scratch.features.exact, d, np.uint8),
             (<size_t>&scratch.features.bound, d, np.float64),
-            (<size_t>&scratch.features.bounded, d, np.uint8),
             (<size_t>&scratch.features.searched, d, np.uint8),
             (<size_t>&scratch.features.best, d, np.float64),
             (<size_t>&scratch.worker.stack, self.n_places, np.int32),
@@ -260,29 +249,12 @@ cdef class Workspace:
             (<size_t>&scratch.dense.member_place, k, np.int32),
             (<size_t>&scratch.dense.at, (d, dense), np.int32),
             (<size_t>&scratch.dense.edge, (d, dense), np.int32),
-            (<size_t>&scratch.dense.units, self._n_units(), np.int32),
+            (<size_t>&scratch.dense.units, max(MAX_BLOCK_UNITS, BLOCK * dense), np.int32),
             (<size_t>&scratch.dense.sums, (d, dense, LANES), np.int32),
             (<size_t>&scratch.dense.own, DENSE_BLOCK, np.int32),
             (<size_t>&scratch.dense.exact_units, (dense, LANES), np.int64),
             (<size_t>&scratch.dense.exact_sums, (dense, LANES), np.int64),
         ]
-
-    cdef list _narrow_fields(self, Scratch* scratch):
-        """Return what dense nodes need that are bounded in 16 bits."""
-        cdef Py_ssize_t n_units = self._n_units()
-        return [
-            (<size_t>&scratch.dense.narrow_place, DENSE_BLOCK, np.int16),
-            (<size_t>&scratch.dense.narrow_units, n_units, np.int16),
-            (<size_t>&scratch.dense.narrow_own, DENSE_BLOCK, np.uint16),
-            (<size_t>&scratch.dense.cell, DENSE_BLOCK, np.uint16),
-            (<size_t>&scratch.rows.floats, (self.state.table.X_cluster.n_columns, LANES), np.float32),
-            (<size_t>&scratch.rows.estimate, (self.state.table.n_centers, LANES), np.float32),
-            (<size_t>&scratch.dense.packed, (self.state.table.n_features, self.state.table.n_codes, 2), np.uint64),
-        ]
-
-    cdef Py_ssize_t _n_units(self):
-        """Return how many units the rows have that are swept together, with each center."""
-        return max(MAX_BLOCK_UNITS, BLOCK * min(self.state.table.n_centers, self.state.table.dense_limit))
 
     cdef list _list_fields(self, Scratch* scratch):
         """Return what nodes with lists of nearest centers need."""

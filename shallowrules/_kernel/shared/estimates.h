@@ -1,4 +1,4 @@
-/* Squared distances of 16 rows at a time in single precision, and the nearest center, where these tell which it is. */
+/* The nearest centers of 16 rows, where squared distances in single precision tell which they are. */
 #ifndef SHALLOWRULES_ESTIMATES_H
 #define SHALLOWRULES_ESTIMATES_H
 
@@ -11,22 +11,6 @@ static inline void sr_floats_portable(const double *rows, ptrdiff_t n_columns, c
     for (ptrdiff_t j = 0; j < n_columns; j++)
         for (int r = 0; r < SR_LANES; r++)
             out[j * SR_LANES + r] = (float)((rows[j * SR_LANES + r] - origin[j]) * scale);
-}
-
-/* Squared distances. rows: n_columns x 16; centers: n_columns each, picked by ids; out: n_centers x 16. */
-static inline void sr_float_distances_portable(const float *rows, ptrdiff_t n_columns, const float *centers,
-                                               const int *ids, ptrdiff_t n_centers, float *out)
-{
-    for (ptrdiff_t c = 0; c < n_centers; c++) {
-        const float *center = centers + (ptrdiff_t)ids[c] * n_columns;
-        float *sum = out + c * SR_LANES;
-        memset(sum, 0, SR_LANES * sizeof(float));
-        for (ptrdiff_t j = 0; j < n_columns; j++)
-            for (int r = 0; r < SR_LANES; r++) {
-                const float gap = rows[j * SR_LANES + r] - center[j];
-                sum[r] += gap * gap;
-            }
-    }
 }
 
 /* The smallest and the second smallest of each row's squared distances, and the place (0 .. n_centers - 1) of the
@@ -113,39 +97,11 @@ sr_two_nearest_avx2(const float *rows, ptrdiff_t n_columns, const float *centers
     _mm256_storeu_ps(place, p0), _mm256_storeu_ps(place + 8, p1);
 }
 
-__attribute__((target("avx2,fma"))) static inline void
-sr_float_distances_avx2(const float *rows, ptrdiff_t n_columns, const float *centers, const int *ids,
-                        ptrdiff_t n_centers, float *out)
-{
-    for (ptrdiff_t c = 0; c < n_centers; c += 4) {
-        const float *four[4];
-        __m256 sums[8];
-        for (int i = 0; i < 4; i++)
-            four[i] = centers + (ptrdiff_t)ids[c + i < n_centers ? c + i : n_centers - 1] * n_columns;
-        sr_four_centers_avx2(rows, n_columns, four, sums);
-        for (int i = 0; i < 4 && c + i < n_centers; i++) {
-            _mm256_storeu_ps(out + (c + i) * SR_LANES, sums[2 * i]);
-            _mm256_storeu_ps(out + (c + i) * SR_LANES + 8, sums[2 * i + 1]);
-        }
-    }
-}
-
 /* 16 floats are two of its vectors: there is nothing wider to gain. */
 #define sr_floats_avx512 sr_floats_avx2
 #define sr_two_nearest_avx512 sr_two_nearest_avx2
-#define sr_float_distances_avx512 sr_float_distances_avx2
 
 #endif
-
-/* Squared distances of rows of doubles, n_columns x 16, as those between floats: n_centers x 16, in units of `scale`
- * squared. origin, scale, centers: of the struct Estimates; centers are picked by ids. floats: n_columns x 16. */
-static inline void sr_estimate_distances(int instructions, const double *rows, ptrdiff_t n_columns,
-                                         const double *origin, double scale, const float *centers, const int *ids,
-                                         ptrdiff_t n_centers, float *floats, float *out)
-{
-    SR_CHOOSE(sr_floats, rows, n_columns, origin, scale, floats);
-    SR_CHOOSE(sr_float_distances, floats, n_columns, centers, ids, n_centers, out);
-}
 
 /* The place of the nearest center of each of 16 rows; returns whether all are certain.
  *
