@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallowrules.cli.advice import RefusedTable, amended, show_doubts
 from shallowrules.cli.escaping import join_words
-from shallowrules.cli.modules import loading_modules
+from shallowrules.cli.modules import loading_modules, without_pandas
 from shallowrules.cli.naming import NamedRules, with_names
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions
 from shallowrules.cli.options.memory import memory_for_parts
@@ -124,7 +124,7 @@ def prepared_model(
 
     With `memory` the table is one in parts, until the end of the context.
     """
-    with loading_modules():
+    with loading_modules(), without_pandas():
         from shallowrules.cli.preparation import prepared
         from shallowrules.models.estimator import ExplainableKMeans
 

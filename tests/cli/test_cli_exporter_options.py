@@ -358,6 +358,7 @@ HEAVY = {"sklearn", "scipy", "duckdb", "pandas", "sqlglot", "jinja2", "rich", "n
         (["export", "markdown", "--help"], ["jinja2", "numpy"]),
         (["export", "rules.json", "python"], ["jinja2", "numpy"]),
         (["export", "rules.json", "sql"], ["jinja2", "numpy", "sqlglot"]),
+        (["fit", "t.csv", "-k", "2", "-o", "new.json"], ["duckdb", "jinja2", "numpy", "rich", "scipy", "sklearn"]),
     ],
     ids=" ".join,
 )
