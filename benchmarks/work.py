@@ -52,7 +52,7 @@ grow_tree(GrowthInput(X, X, rows, None, centers, centers, None), float(sys.argv[
 
 PARTS = (
     ("going over centers in a column's order", r"sr_dense_sweep|sr_dense_exact\b|sr_dense_exact_avx"),
-    ("distances to centers", r"sr_lane_distances|sr_float|distance_to"),
+    ("distances to centers", r"sr_lane_distances|distance_to"),
     ("what each center adds", r"sr_dense_units|sr_dense_exact_units|sr_nearest"),
     ("counting rows by code", r"_sweep_block|dense_sweep|bound_rows"),
     ("making codes", r"binning|column_ranges|sr_widen"),

@@ -5,7 +5,6 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.string cimport memcpy
 
-from shallowrules._kernel.shared.estimates cimport Estimates, estimates_of
 from shallowrules._kernel.shared.lanes cimport LANES, instructions_of_machine, sr_lane_distances
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, threads_for
@@ -16,19 +15,7 @@ cdef extern from "shared/lanes.h" nogil:
         int instructions, const double* distances, Py_ssize_t n_centers, double* smallest, double* second,
         double* place) noexcept
 
-cdef extern from "shared/estimates.h" nogil:
-    bint sr_estimate_nearest(
-        int instructions, const double* rows, Py_ssize_t n_columns, const double* origin, double scale,
-        const float* centers, Py_ssize_t n_centers, float share, float margin, float* floats, float* place) noexcept
-
 cdef double ROUNDING = 2.0 ** -52
-
-
-cdef struct Lanes:
-    # Scratch of one thread, for 16 rows.
-    double* rows        # [m, LANES]
-    double* distances   # [k, LANES]
-    float* floats       # [m, LANES]
 
 
 def nearest_centers(
@@ -70,51 +57,37 @@ def nearest_centers(
     cdef double[:, ::1] found = np.empty((0, 0)) if distances is None else distances
     cdef double* kept = NULL if distances is None or n == 0 else &found[0, 0]
     cdef double[:, ::1] lanes = np.empty((threads, m * LANES + LANES)), distance = np.empty((threads, (k + 1) * LANES))
-    cdef float[:, ::1] floats = np.empty((threads, m * LANES + LANES), dtype=np.float32)
     cdef double slack = 1.0 + 4 * (m + 4) * ROUNDING
-    cdef Estimates estimates = Estimates(NULL, NULL, 1.0, 0.0, 0.0)
-    cdef list keep = []
     if n == 0:
         return nearest_array, doubtful_array
     instructions = min(instructions_of_machine(), instructions)
-    if distances is None and k > 1 and m > 0:
-        estimates = estimates_of(np.asarray(centers), keep)
     for thread in prange(threads, nogil=True, num_threads=threads, schedule="static", chunksize=1):
         for chunk in range(n_chunks * thread // threads, n_chunks * (thread + 1) // threads):
             _find_nearest(
                 &matrix, row, chunk * CHUNK, min((chunk + 1) * CHUNK, n), &centers[0, 0], &ids[0], k, slack,
-                instructions, &estimates, Lanes(&lanes[thread, 0], &distance[thread, 0], &floats[thread, 0]),
-                &nearest[0], &doubtful[0], kept, n,
+                instructions, &lanes[thread, 0], &distance[thread, 0], &nearest[0], &doubtful[0], kept, n,
             )
     return nearest_array, doubtful_array
 
 
 cdef void _find_nearest(
     const Matrix* matrix, const int* row, Py_ssize_t first, Py_ssize_t last, const double* centers, const int* ids,
-    Py_ssize_t k, double slack, int instructions, const Estimates* estimates, Lanes lanes, int* nearest,
+    Py_ssize_t k, double slack, int instructions, double* lanes, double* distances, int* nearest,
     unsigned char* doubtful, double* kept, Py_ssize_t n,
 ) noexcept nogil:
+    """Find the nearest centers of some rows; lanes, of [m, LANES], and distances, of [k, LANES], are scratch."""
     cdef Py_ssize_t begin = first, r, count, center
     cdef int[LANES] here
     cdef double[LANES] smallest, second, place
-    cdef float[LANES] estimated
     while begin < last:
         count = min(<Py_ssize_t>LANES, last - begin)
         for r in range(count):
             here[r] = <int>(begin + r) if row == NULL else row[begin + r]
-        load_block(matrix, here, count, lanes.rows, LANES)
-        if estimates.centers != NULL and sr_estimate_nearest(
-            instructions, lanes.rows, matrix.n_columns, estimates.origin, estimates.scale, estimates.centers, k,
-            estimates.share, estimates.margin, lanes.floats, estimated,
-        ):
-            for r in range(count):
-                nearest[begin + r] = <int>estimated[r]
-            begin += count
-            continue
-        sr_lane_distances(instructions, lanes.rows, matrix.n_columns, centers, ids, k, lanes.distances)
+        load_block(matrix, here, count, lanes, LANES)
+        sr_lane_distances(instructions, lanes, matrix.n_columns, centers, ids, k, distances)
         for center in range(0 if kept == NULL else k):
-            memcpy(kept + center * n + begin, lanes.distances + center * LANES, count * sizeof(double))
-        sr_lane_smallest(instructions, lanes.distances, k, smallest, second, place)
+            memcpy(kept + center * n + begin, distances + center * LANES, count * sizeof(double))
+        sr_lane_smallest(instructions, distances, k, smallest, second, place)
         for r in range(count):
             nearest[begin + r] = <int>place[r]
             doubtful[begin + r] = not second[r] > smallest[r] * slack
