@@ -11,46 +11,6 @@ from shallowrules._kernel.inputs import Ranges as Ranges
 _Progress = Callable[[float], object] | None
 _Nodes = dict[str, NDArray[Any]]
 
-__all__ = [
-    "ByteScan",
-    "CodedRows",
-    "GrowthInput",
-    "NodeRows",
-    "NodeScan",
-    "Ranges",
-    "column_ranges",
-    "cost_of",
-    "count_in_bins",
-    "deduplicate",
-    "draw_rows",
-    "encode",
-    "eval_wad",
-    "exact_squares",
-    "fixed_point",
-    "gaps_of_cuts",
-    "grow_ahead",
-    "grow_exkmc",
-    "grow_imm",
-    "grow_path",
-    "grow_tree",
-    "improve_tree",
-    "keeps_all_distances",
-    "nearest_centers",
-    "numbers_of",
-    "openmp_enabled",
-    "perturb_tree",
-    "place_rows",
-    "read_number_rows",
-    "route_rows",
-    "row_keys",
-    "rows_near_cuts",
-    "sum_closest",
-    "sums_of_parts",
-    "weigh_near_cuts",
-    "within_cluster_sum_of_squares",
-    "without_centers",
-]
-
 class ByteScan:
     regular: bool
     quoted: bool
