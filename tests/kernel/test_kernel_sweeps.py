@@ -26,8 +26,8 @@ THREADS = (2,) if IS_SHORT else (1, 2)
 """How many threads grow a table of some size. For memory two are enough: they run all that one runs."""
 
 
-# The kernel sums in several ways: portable, AVX2 and AVX-512 code; lists of nearest centers and none; distances that
-# are kept for the nodes below, and taken anew.
+# The kernel sums in several ways: in portable, AVX2 and AVX-512 code; with and without lists of nearest centers; from
+# distances that are kept for the nodes below, or measured again.
 VERSIONS = [
     {"instructions": i, "dense_limit": limit, "kept_distances": kept}
     for i in (0, 1, 2)

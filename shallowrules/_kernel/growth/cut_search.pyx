@@ -341,12 +341,10 @@ cdef int _of_lowest_bound(int n_features, const FeatureResults* features) noexce
     return likeliest
 
 
-cdef inline double _error_of_bounds(const NodeSearch* search, Py_ssize_t n_rows, double unit_scale) noexcept nogil:
-    """Return by how much an objective by bounding sums is off at most if no more rows add something to its cut."""
-    return objective_error(
-        &search.of_node,
-        (n_rows + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale),
-    )
+cdef inline double _error_of_bounds(const NodeSearch* search, double unit_scale) noexcept nogil:
+    """Return by how much an objective by bounding sums is off at most."""
+    cdef Py_ssize_t n_rows = search.node.last - search.node.first
+    return objective_error(&search.of_node, (n_rows + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale))
 
 
 cdef double _limit_of_best(
@@ -360,11 +358,10 @@ cdef double _limit_of_best(
     cdef Scratch* scratch = search.scratches
     cdef FeatureResults* features = &scratch.features
     cdef int likeliest = _of_lowest_bound(table.n_features, features)
-    cdef double unit_scale
+    cdef double unit_scale = features.unit_scale[likeliest]
     cdef Objective objective
     cdef Cut found
-    unit_scale = features.unit_scale[likeliest]
-    error[0] = _error_of_bounds(search, node.last - node.first, unit_scale)
+    error[0] = _error_of_bounds(search, unit_scale)
     if not error[0] < MAX_UNCERTAINTY:
         return INFINITY
     found.objective = INFINITY
@@ -434,7 +431,7 @@ cdef bint _choose_if_certain(
     cdef Py_ssize_t n = node.last - node.first
     cdef int r, chosen = 0, n_left = 0
     cdef double scale = search.scratches.features.unit_scale[scan.runs[0].feature]
-    cdef double limit, error = _error_of_bounds(search, n, scale)
+    cdef double limit, error = _error_of_bounds(search, scale)
     cdef double values[MAX_RUNS]
     cdef Cut found
     cdef const CutRun* run
