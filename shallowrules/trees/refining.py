@@ -45,7 +45,9 @@ from shallowrules.trees.searching import (
     FEW_DATA_VALUES,
     FEWER_STREAM_PASSES,
     MAX_ROWS_BESIDE,
+    MAX_TREES,
     MIN_STREAM_VISITS,
+    ONE_ROUND_TREES,
     ROUND_FACTORS,
     STREAM_PASSES,
     TIE,
@@ -100,7 +102,8 @@ penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, by the tab
 fall."""
 PENALTY_PASSES = 10.0
 """Small tables of not too many clusters are searched so by perturb and repair that visits all rows this many times,
-others by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 8 to 16 passes find much the same."""
+others, and parts of a table, by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 8 to 16 passes
+find much the same."""
 MIN_GAIN_SHARE = 0.8
 """A tree that is neither dearer nor longer than the greedy one is taken if it has this share of the best gain. Not
 after a thorough search, which is asked for the lowest J."""
@@ -420,7 +423,7 @@ class Search:
         return found, notes
 
     def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Found]]:
-        """Grow two trees ahead and one from the data, and perturb the best, on the sample.
+        """Grow trees ahead and one from the data, and perturb the best, on the sample.
 
         Where none comes of it the greedy one is improved. Of the work that `progress` is told of, these are two
         thirds.
@@ -428,10 +431,14 @@ class Search:
         aim = self.aim
 
         def wide(progress: Progress | None) -> list[Found]:
-            return wide_ahead(sample.alone, self.tree, self.data, aim, wider=not rounds_are_cheap, progress=progress)
+            return wide_ahead(sample.alone, self.tree, self.data, aim, wider=not is_long, progress=progress)
 
         def ahead(progress: Progress | None) -> list[Found]:
-            return look_ahead(sample.alone, self.tree, self.data, aim, n_rounds, progress)
+            max_trees = MAX_TREES if is_long else ONE_ROUND_TREES
+            return look_ahead(sample.alone, self.tree, self.data, aim, max_trees=max_trees, progress=progress)
+
+        def again(factor: float, progress: Progress | None) -> list[Found]:
+            return look_ahead(sample.alone, self.tree, self.data, aim, best=start, factor=factor, progress=progress)
 
         def improved(progress: Progress | None) -> list[Found]:
             return [sample.alone.improve(self.tree, aim, progress)]
@@ -442,14 +449,17 @@ class Search:
         def data(_: Progress | None) -> list[Found]:
             return self._from_data(sample.alone)
 
-        rounds_are_cheap = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
-        n_rounds = len(ROUND_FACTORS) if rounds_are_cheap else 1
-        found = side_by_side([ahead, wide, data], sample.n_threads, part_of(progress, 0, 3)) or improved(None)
-        yield found
+        is_long = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
+        found = side_by_side([ahead, wide, data], sample.n_threads, part_of(progress, 0, 6)) or improved(None)
         start = min(found, key=aim.objective)
+        if is_long:
+            rounds = [partial(again, factor) for factor in ROUND_FACTORS[1:]]
+            found += side_by_side(rounds, sample.n_threads, part_of(progress, 1, 6))
+            start = min(found, key=aim.objective)
+        yield found
         least, for_length = FEWER_STREAM_PASSES
         fewer = max(least + for_length * self.n_rows / len(sample.rows), MIN_STREAM_VISITS / len(sample.rows))
-        passes = min(fewer, STREAM_PASSES)
+        passes = least if self.n_rows > MAX_IMPROVED_ROWS else min(fewer, STREAM_PASSES)
         streams = [partial(stream, number) for number in range(N_STREAMS)]
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
@@ -464,12 +474,13 @@ class Search:
             return []
         longer = best.figures[1] > greedy.figures[1]
         is_small = len(table.rows) <= MAX_ROWS_BESIDE
+        perturbs = is_small and self.is_ahead and len(table.rows) == self.n_rows
 
         def searched(number: int, _: Progress | None = None) -> list[Found]:
             factor = PENALTY_FACTORS[number]
             other = replace(aim, penalty=aim.penalty * factor if longer else aim.penalty / factor)
             start = min([*found, greedy], key=other.objective)
-            if is_small and self.is_ahead:
+            if perturbs:
                 return table.perturb(start.tree, other, self._stream_seed(N_STREAMS + number), PENALTY_PASSES)[:1]
             return [(table.alone if is_small else table).improve(start.tree, other)]
 
