@@ -72,9 +72,10 @@ def count_labels(
     counting : Counting
     """
     k, same = counting.k, labels == followed
+    rows = np.bincount(labels, minlength=k)
     found = {
-        "rows": np.bincount(labels, minlength=k),
-        "weight": np.bincount(labels, weight, k).astype(np.float64),
+        "rows": rows,
+        "weight": (rows if weight is None else np.bincount(labels, weight, k)).astype(np.float64),
         "followed": np.bincount(followed, weight, k).astype(np.float64),
         "shared": np.bincount(labels[same], None if weight is None else weight[same], k).astype(np.float64),
     }

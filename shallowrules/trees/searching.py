@@ -268,7 +268,8 @@ class CodedTable:
     @cached_property
     def leaf_weights(self) -> NDArray[np.float64]:
         """Their summed weight."""
-        return self.counts.astype(np.float64) if self.weight is None else np.bincount(self.labels, self.weight)
+        weights = self.counts if self.weight is None else np.bincount(self.labels, self.weight)
+        return weights.astype(np.float64)
 
     @property
     def total_weight(self) -> float:
