@@ -98,7 +98,7 @@ sums than this: on no table tried is it the best start then, and on all rows a f
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 """Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
 rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6 % with 64, in place of 1.5."""
-STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 62.0, (31.0, 16.0), 28e3
+STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 62.0, (31.0, 15.0), 28e3
 """A search by perturb and repair visits all rows of the sample this many times at most. If the table is not much longer
 than the sample, a visit costs more growths: then it is the first number of the pair, and the second times the table's
 rows by those of the sample. On a very small table it visits so many rows in all. A table that is searched by a part has
