@@ -206,7 +206,7 @@ def refine(
     if not aim.unit > 0:
         return None
     search = Search(tree, data, len(unique.first), aim, random_seed, thorough, progress)
-    by_part = search.is_ahead and len(unique.first) > MAX_IMPROVED_ROWS
+    by_part = search.by_part
     rows = code_rows(unique, n_threads, with_codes=not by_part) if coded is None else coded.result()
     table = coded_table(rows, tree, n_threads)
     if by_part:
@@ -338,6 +338,11 @@ class Search:
         """Whether trees are grown ahead: not for very many clusters."""
         return self.data.k <= MAX_SEARCHED_CLUSTERS
 
+    @property
+    def by_part(self) -> bool:
+        """Whether a part of the rows is searched on, and all rows only judge."""
+        return self.is_ahead and self.n_rows > MAX_IMPROVED_ROWS
+
     def run(self, table: CodedTable, greedy: Found) -> Outcome:
         """Search on all rows of a table; `greedy` is the greedy tree as it is there."""
         if self.is_ahead:
@@ -433,12 +438,8 @@ class Search:
         def wide(progress: Progress | None) -> list[Found]:
             return wide_ahead(sample.alone, self.tree, self.data, aim, wider=not is_long, progress=progress)
 
-        def ahead(progress: Progress | None) -> list[Found]:
-            max_trees = MAX_TREES if is_long else ONE_ROUND_TREES
-            return look_ahead(sample.alone, self.tree, self.data, aim, max_trees=max_trees, progress=progress)
-
-        def again(factor: float, progress: Progress | None) -> list[Found]:
-            return look_ahead(sample.alone, self.tree, self.data, aim, best=start, factor=factor, progress=progress)
+        def ahead(factor: float, best: Found | None, progress: Progress | None) -> list[Found]:
+            return look_ahead(sample.alone, self.tree, self.data, aim, factor, best, max_trees, progress)
 
         def improved(progress: Progress | None) -> list[Found]:
             return [sample.alone.improve(self.tree, aim, progress)]
@@ -450,16 +451,19 @@ class Search:
             return self._from_data(sample.alone)
 
         is_long = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
-        found = side_by_side([ahead, wide, data], sample.n_threads, part_of(progress, 0, 6)) or improved(None)
+        max_trees = MAX_TREES if is_long else ONE_ROUND_TREES
+        first, *later = ROUND_FACTORS
+        begun = partial(ahead, first, None)
+        found = side_by_side([begun, wide, data], sample.n_threads, part_of(progress, 0, 6)) or improved(None)
         start = min(found, key=aim.objective)
         if is_long:
-            rounds = [partial(again, factor) for factor in ROUND_FACTORS[1:]]
+            rounds = [partial(ahead, factor, start) for factor in later]
             found += side_by_side(rounds, sample.n_threads, part_of(progress, 1, 6))
             start = min(found, key=aim.objective)
         yield found
         least, for_length = FEWER_STREAM_PASSES
         fewer = max(least + for_length * self.n_rows / len(sample.rows), MIN_STREAM_VISITS / len(sample.rows))
-        passes = least if self.n_rows > MAX_IMPROVED_ROWS else min(fewer, STREAM_PASSES)
+        passes = least if self.by_part else min(fewer, STREAM_PASSES)
         streams = [partial(stream, number) for number in range(N_STREAMS)]
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
@@ -474,7 +478,7 @@ class Search:
             return []
         longer = best.figures[1] > greedy.figures[1]
         is_small = len(table.rows) <= MAX_ROWS_BESIDE
-        perturbs = is_small and self.is_ahead and len(table.rows) == self.n_rows
+        perturbs = is_small and self.is_ahead and not self.by_part
 
         def searched(number: int, _: Progress | None = None) -> list[Found]:
             factor = PENALTY_FACTORS[number]

@@ -536,10 +536,9 @@ def look_ahead(
     tree: GrownTree,
     data: GrowthData,
     aim: Aim,
-    *,
-    best: Found | None = None,
-    factor: float = 1.0,
-    max_trees: float = MAX_TREES,
+    factor: float,
+    best: Found | None,
+    max_trees: float,
     progress: Progress | None = None,
 ) -> list[Found]:
     """Grow a tree ahead, from the means of the best one's leaves where there is one, and improve it; on the sample."""
