@@ -55,6 +55,9 @@ class DbtOptions:
         The model's name; by default that of the table with ``_clusters``.
     columns : mapping from str to str
         Name that the warehouse has in place of that of the training table.
+    types : mapping from str to str
+        Type that the warehouse declares a column as, by its name there: conditions are no longer than that type needs.
+        If any is given, those of all tested columns are wanted.
     cluster_column : str
         Name of the column that holds the cluster's number.
     materialized : {"view", "table"}
@@ -67,6 +70,7 @@ class DbtOptions:
     table: str | Sequence[str] = field(default="data", metadata=on_command_line(default_from="table"))
     model: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column"))
+    types: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("type", default_from="types"))
     cluster_column: str = "cluster"
     materialized: Materialized = "view"
     max_shift: float = 0.05
@@ -113,7 +117,12 @@ class DbtExporter:
         """
         settings = DbtOptions(**options)
         dialect = find_dialect(settings.dialect)
-        sql: dict[str, Any] = {"dialect": settings.dialect, "columns": settings.columns}
+        sql: dict[str, Any] = {
+            "dialect": settings.dialect,
+            "columns": settings.columns,
+            "types": settings.types,
+            "guards": "usual" if settings.types else "full",
+        }
         select = plain_sql(rules, style="select", table=[ROWS], cluster_column=settings.cluster_column, **sql)
         context = describe(rules, lambda rule: {})
         for cluster in context["clusters"]:

@@ -29,13 +29,14 @@ METADATA_KEY = "command_line"
 _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 
 
-Fact = Literal["table", "dialect", "made"]
-"""What ``run`` knows of the rows that it read: the parts of their table's name, the SQL dialect of their database, and
-how it makes the rules of them."""
+Fact = Literal["table", "dialect", "types", "made"]
+"""What ``run`` knows of the rows that it read: the parts of their table's name, the SQL dialect of their database, the
+types that it declares their columns as, and how it makes the rules of them."""
 
 DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",
     "dialect": "that of --database, else {}",
+    "types": "those of --database",
     "made": "the file or table, the seed, columns left out",
 }
 """How the help of ``run`` says what a default follows from, around the field's own default."""
@@ -62,9 +63,10 @@ def on_command_line(
         mapping or sequence is given one item at a time, so that a singular reads better.
     unprefixed : bool
         Whether ``run``, where an option has its exporter's name before it, takes it without, too.
-    default_from : {"table", "dialect", "made"}, optional
+    default_from : {"table", "dialect", "types", "made"}, optional
         What ``run`` gives where the user gives nothing: the name of the table that was read, as a list of its parts;
-        the SQL dialect of the database that has it, and the field's own default where a file has it; in words, that
+        the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
+        default where a file has it; in words, that
         database, the seed, and the columns left out.
     """
     return {METADATA_KEY: CommandLine(name, unprefixed, default_from)}

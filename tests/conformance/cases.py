@@ -63,6 +63,7 @@ CONVERSIONS: dict[str, dict[str, Any]] = {
     "words": {"nulls": ("NA", "?", "")},
     "words, imputed": {"nulls": ("NA", "?"), "imputed": 6},
     "numbers": {"nulls": ("-999", "1999")},
+    "numbers, imputed": {"nulls": ("-999", "9007199254740993"), "imputed": -3},
     "words and numbers, imputed": {"nulls": ("NA", "-999", "9007199254740993"), "imputed": -3},
     "infinity is missing": {"nulls": ("inf", "NA"), "imputed": 6},
     "decimal comma": {"decimal": ","},

@@ -17,7 +17,10 @@ from shallowrules.rules import RuleSet
 from shallowrules.verification.engines import ENGINES, Cell, Engine
 from shallowrules.verification.engines.duckdb import DuckDB
 
-__all__ = ["TABLE", "Block", "ParquetFiles", "labels_of"]
+__all__ = ["GUARDS", "TABLE", "Block", "ParquetFiles", "labels_of"]
+
+GUARDS = ("typed", "usual", "full")
+"""How much the SQL knows of the columns: their types, that they are of the usual ones, or nothing."""
 
 EXPRESSIONS = ("case", "ordered")
 """The styles that are expressions, not queries."""
@@ -34,13 +37,22 @@ MAX_QUERY = {"clickhouse": ("SET max_query_size = 10000000",)}
 
 @dataclass(frozen=True)
 class Block:
-    """Rows of values, the kind of each, and the type and the name of each column in the table."""
+    """Rows of values, the kind of each, the type and the name of each column in the table, and one of `GUARDS`."""
 
     rules: RuleSet
     types: Sequence[ColumnType]
     kinds: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     names: Mapping[str, str]
+    guards: str = "full"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The exporter's options."""
+        if self.guards != "typed":
+            return {"columns": self.names, "guards": self.guards}
+        declared = (kind.declared for kind in self.types)
+        return {"columns": self.names, "types": dict(zip(self.names.values(), declared, strict=True))}
 
     @property
     def type(self) -> str:
@@ -99,7 +111,7 @@ def _statement(engine: Engine, blocks: Sequence[Block], style: str) -> str:
     number = engine.quote(NUMBER)
     parts: list[str] = []
     for place, block in enumerate(blocks):
-        options: dict[str, Any] = {"dialect": engine.dialect, "columns": block.names}
+        options: dict[str, Any] = {"dialect": engine.dialect, **block.options}
         if style == "where":
             # Its own names stand in the predicates.
             for label, text in cluster_predicates(block.rules, **options).items():

@@ -18,11 +18,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from cases import CONVERSIONS, TEXT_CONVERSIONS, TIME_CONVERSIONS, TIME_CUTS
 from columntypes import COLUMNS, ColumnType, Texts
-from comparing import PLACES, TABLE, Block, create, labels_of
+from comparing import GUARDS, PLACES, TABLE, Block, create, labels_of
 from refusals import refusal_of
 from rulesets import FRAGMENTS, make_rules
 from values import CONTROLS, EDGES, STRAY, applies, draw
@@ -123,7 +124,7 @@ class Round:
         """Draw a type of column, but for those of which the engine refuses every value."""
         dialect = self.engine.dialect
         kinds = [kind for kind in COLUMNS[self.engine.title] if applies(column, kind)]
-        return self.chooser.choice([kind for kind in kinds if not refusal_of(dialect, column, "", str(kind))])
+        return self.chooser.choice([kind for kind in kinds if not refusal_of(dialect, column, "", str(kind), "full")])
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Draw rows: values of the kinds of the conformance run, and texts put together of pieces.
@@ -138,7 +139,7 @@ class Round:
                 made = (self._made(j) for _ in range(40))
                 drawn += [("ordinary", text) for text in made if kind.holds.holds(text)]
             dialect = self.engine.dialect
-            columns.append([value for name, value in drawn if not refusal_of(dialect, column, name, str(kind))])
+            columns.append([value for name, value in drawn if not refusal_of(dialect, column, name, str(kind), "full")])
         return [tuple(self.chooser.choice(values) for values in columns) for _ in range(ROWS)] if all(columns) else []
 
     def _made(self, j: int) -> str:
@@ -159,18 +160,25 @@ class Round:
         expected = block.expected()
         create(self.engine, [block])
         try:
-            for style in LABELLING_STYLES:
+            for guards, style in product(self.guards(), LABELLING_STYLES):
                 try:
-                    [found] = labels_of(self.engine, [block], style)
+                    [found] = labels_of(self.engine, [replace(block, guards=guards)], style)
                 except ExportError as error:
                     if "character 0" not in str(error):
                         yield f"{style}: the exporter refuses: {error}"
                     return
                 wrong = [row for row, label in enumerate(found) if label != expected[row]]
                 for row in wrong[:SHOWN]:
-                    yield f"{style}: {self._described(block.rows[row])}: {found[row]}, the tree {expected[row]}"
+                    described = self._described(block.rows[row])
+                    yield f"{guards}, {style}: {described}: {found[row]}, the tree {expected[row]}"
         finally:
             self.engine.drop(TABLE)
+
+    def guards(self) -> Sequence[str]:
+        """Return the guards under which nothing is refused of the columns."""
+        dialect, columns = self.engine.dialect, zip(self.rules.columns, self.kinds, strict=True)
+        refused = [refusal_of(dialect, column, "", str(kind), "usual") is not None for column, kind in columns]
+        return [guards for guards in GUARDS if guards != "usual" or not any(refused)]
 
     def _described(self, row: Sequence[Any]) -> str:
         tested = self.rules.tested_columns

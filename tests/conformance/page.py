@@ -28,6 +28,8 @@ Does SQL give every row the cluster that the tree gives it? This page is the ans
   ends of 64 bits, NaN, infinities, texts that are nearly numbers, look-alikes of collations, padding.
 - **SQL**: the styles `where`, `case`, `ordered` and `select`, and `case` under the settings of a session that change
   what SQL means.
+- **Guards**: `typed` is SQL for the types that the columns are declared as, `usual` for the usual types of numbers and
+  texts, `full` for any. Under `usual`, what is refused is what the comment of the emitted SQL names.
 
 A row is compared with [the definition of numbers and missing values](numbers.md), which is written again for this
 run, in `tests/conformance/definition.py`. Where a value is missing and not imputed, or is not a value, the row must
@@ -70,19 +72,20 @@ def _sections(text: str) -> dict[str, str]:
 
 def page(results: Sequence[Result]) -> str:
     """Return the page."""
-    lines = [HEAD, *_summary(results), *_kinds(results), *_refused(results), *_columns(results), *_again()]
+    whole = [each for each in results if each.guards in ("", "full")]
+    lines = [HEAD, *_summary(results), *_kinds(whole), *_refused(results), *_columns(whole), *_again()]
     return "\n".join(lines)
 
 
 def _summary(results: Sequence[Result]) -> Iterator[str]:
     yield "## The engines\n"
-    yield "| engine | version | rows compared | mismatches | rows refused | cells compared |"
-    yield "|---|---|---:|---:|---:|---:|"
+    yield "| engine | version | guards | rows compared | mismatches | rows refused | cells compared |"
+    yield "|---|---|---|---:|---:|---:|---:|"
     for each in results:
         counts = [f"{sum(counter.values()):,}" for counter in (each.rows, each.mismatches, each.refused)]
         share = 100 * len(each.compared) / max(1, len(each.cells))
         cells = f"{len(each.compared)} of {len(each.cells)} ({share:.1f} %)"
-        yield f"| {' | '.join([each.title, each.version, *counts, cells])} |"
+        yield f"| {' | '.join([each.title, each.version, each.guards or '–', *counts, cells])} |"
     yield ""
 
 
@@ -118,14 +121,18 @@ def _refused(results: Sequence[Result]) -> Iterator[str]:
         for refusal, answer in each.answers.items():
             cells = sorted(cell for cell, reason in each.reasons.items() if reason == refusal)
             rows = sum(each.refused[cell] for cell in cells)
-            yield f"- **{each.title}.** {refusal.reason}"
+            yield f"- **{_named(each)}.** {refusal.reason}"
             yield f"  Tried: {_code(refusal.statement)}; its answer: {_code(answer)}."
             yield f"  {rows:,} rows: {'; '.join(f'{kind} in {_code(column)}' for kind, column in cells)}."
         unexplained = sorted(cell for cell in each.refused if each.refused[cell] and cell not in each.reasons)
         if unexplained:
             names = "; ".join(f"{kind} in {_code(column)}" for kind, column in unexplained)
-            yield f"- **{each.title}.** The exporter refuses the rules: {names}."
+            yield f"- **{_named(each)}.** The exporter refuses the rules: {names}."
     yield ""
+
+
+def _named(result: Result) -> str:
+    return ", ".join(filter(None, (result.title, result.guards)))
 
 
 def _columns(results: Sequence[Result]) -> Iterator[str]:

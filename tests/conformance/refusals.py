@@ -17,7 +17,7 @@ class Refusal:
 
     `type`, `kind` and `column` are patterns for the whole of a rule column's type, of a kind of value and of a type of
     column, `texts` one that is found in one of the categories of a rule column. `statement` shows on the engine what it
-    cannot do; its answer goes to the page.
+    cannot do; its answer goes to the page. `guards` are those under which it is refused, all of them if empty.
     """
 
     dialect: str
@@ -27,13 +27,18 @@ class Refusal:
     reason: str
     statement: str
     texts: str | None = None
+    guards: str = ""
 
 
-def refusal_of(dialect: str, rule_column: RuleColumn, kind: str, column: str) -> Refusal | None:
+def refusal_of(dialect: str, rule_column: RuleColumn, kind: str, column: str, guards: str) -> Refusal | None:
     """Return what is listed of a kind of value in a type of column, to a column of the rules; None if nothing is."""
     for each in REFUSALS:
         asked = ((each.type, rule_column.type), (each.kind, kind), (each.column, column))
-        if each.dialect != dialect or not all(re.fullmatch(pattern, name) for pattern, name in asked):
+        if (
+            each.guards not in ("", guards)
+            or each.dialect != dialect
+            or not all(re.fullmatch(pattern, name) for pattern, name in asked)
+        ):
             continue
         if each.texts is None or any(re.search(each.texts, str(value)) for value in rule_column.values):
             return each
@@ -58,6 +63,83 @@ REFUSALS: tuple[Refusal, ...] = (
         "may stand for a number or a truth value, which DuckDB may hold as such: the query ends with an error.",
         "SELECT 'A' COLLATE NOCASE = '7' COLLATE C",
         texts=DIALECTS["duckdb"].texts.typed,
+    ),
+    *(
+        Refusal(dialect, kind, ".*", column, reason, statement, guards="usual")
+        for dialect, kind, column, reason, statement in (
+            (
+                "sqlite",
+                "text",
+                ".* COLLATE .*",
+                "A column of another collation takes different texts for equal.",
+                "CREATE TEMPORARY TABLE loose (c TEXT COLLATE NOCASE); INSERT INTO loose VALUES ('a'); "
+                "SELECT c = 'A' FROM loose",
+            ),
+            ("duckdb", "text", "VARCHAR COLLATE .*", "The same.", "SELECT 'a' COLLATE NOCASE = 'A'"),
+            (
+                "duckdb",
+                "float|integer",
+                "UHUGEINT",
+                "A number below 0 beside it ends the query with an error.",
+                "SELECT 9223372036854775808::UHUGEINT <= -7",
+            ),
+            (
+                "postgres",
+                "float|integer",
+                r"NUMERIC|NUMERIC\(38,9\)",
+                "Decimals of more than 15 digits are compared by all of them, not as doubles.",
+                "SELECT 2.50000000000000000001 > 2.5, 2.50000000000000000001 > 2.5::float8",
+            ),
+            (
+                "postgres",
+                "text",
+                "TEXT COLLATE loose",
+                "A nondeterministic collation takes different texts for equal.",
+                "SELECT 'a' COLLATE loose = 'A'",
+            ),
+            (
+                "postgres",
+                "text",
+                "ENUM",
+                "Beside a text that the type does not have, the query ends with an error.",
+                "SELECT 'A'::words = 'other'",
+            ),
+            (
+                "mysql",
+                "float",
+                r"DECIMAL\(65,30\)",
+                "The same of decimals.",
+                "SELECT CAST('2.500000000000000000001' AS DECIMAL(65,30)) > 2.5",
+            ),
+            (
+                "clickhouse",
+                "float",
+                r"Nullable\(Decimal\(\d\d, 20\)\)",
+                "The same of decimals.",
+                "SELECT toDecimal128('7.00000000000000000001', 20) <= 7",
+            ),
+            (
+                "spark",
+                "text",
+                "STRING COLLATE .*",
+                "A column of another collation takes different texts for equal.",
+                "SELECT 'a' COLLATE UTF8_LCASE = 'A'",
+            ),
+            (
+                "spark",
+                "text",
+                r"CHAR\(40\)",
+                "Beside a text, the padding of CHAR(n) does not count.",
+                "SELECT CAST('A  ' AS CHAR(3)) = 'A'",
+            ),
+            (
+                "clickhouse",
+                "text",
+                "Enum8",
+                "The same.",
+                "SELECT CAST('A' AS Enum8('A')) = 'other'",
+            ),
+        )
     ),
 )
 """As docs/numbers.md lists them."""

@@ -18,6 +18,7 @@ class Result:
 
     title: str
     version: str
+    guards: str = ""
     rows: Counter[tuple[str, str]] = field(default_factory=Counter)
     mismatches: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)

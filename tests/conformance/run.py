@@ -17,12 +17,13 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from itertools import zip_longest
 from multiprocessing import get_context
 
 from cases import Case, cases, one_in
 from columntypes import COLUMNS, ColumnType
-from comparing import PLACES, TABLE, Block, create, labels_of
+from comparing import GUARDS, PLACES, TABLE, Block, create, labels_of
 from forms import FORMS
 from refusals import Refusal, refusal_of
 from results import Result
@@ -44,10 +45,11 @@ TOGETHER = {"spark": 20}
 class Run:
     """One engine's run."""
 
-    def __init__(self, engine: Engine, place: str) -> None:
+    def __init__(self, engine: Engine, place: str, guards: Sequence[str]) -> None:
         self.engine = engine
         self.place = place
-        self.result = Result(engine.title, engine.version)
+        self.guards = guards
+        self.results = {name: Result(engine.title, engine.version, name) for name in guards}
         self.columns = [kind for kind in COLUMNS[engine.title] if self.prepare(kind)]
 
     def prepare(self, kind: ColumnType) -> bool:
@@ -56,7 +58,8 @@ class Run:
             for statement in kind.before:
                 self.engine.query(statement)
         except EngineError as error:
-            self.result.findings.append(f"{kind}: {error.statement}: {error.answer}")
+            for result in self.results.values():
+                result.findings.append(f"{kind}: {error.statement}: {error.answer}")
             return False
         return True
 
@@ -71,7 +74,12 @@ class Run:
         create(self.engine, blocks)
         together = TOGETHER.get(self.place, 1)
         groups = [blocks[start : start + together] for start in range(0, len(blocks), together)]
-        failed = [block for group in groups for block in self.compare(case, group)]
+        failed = [
+            block
+            for guards in self.guards
+            for group in groups
+            for block in self.compare(case, [replace(block, guards=guards) for block in group])
+        ]
         self.engine.drop(TABLE)
         for block in failed:  # find the rows that the engine does not take
             for kind in dict.fromkeys(block.kinds):
@@ -84,7 +92,11 @@ class Run:
         """Compare each style, and one of them under each setting; return the blocks of which it refuses a statement."""
         runs: list[tuple[str, Sequence[str], str | None]] = [(style, (), None) for style in LABELLING_STYLES]
         if case.settings:
-            runs += [("case", (setting,), back) for setting, back in self.engine.settings.items()]
+            runs += [
+                ("case", (setting,), back)
+                for setting, back in self.engine.settings.items()
+                if "default_collation" not in setting or blocks[0].guards == "full"  # as the text says
+            ]
         expected = [block.expected() for block in blocks]
         wrong: list[dict[int, str]] = [{} for _ in blocks]
         for style, before, back in runs:
@@ -112,7 +124,7 @@ class Run:
         """Count a block that the engine or the exporter refuses; return one that is to be tried in parts."""
         if isinstance(error, ExportError):
             self.refuse(block, range(len(block.rows)), None)
-            self.result.findings.append(f"{case.name}, {block.type}: the exporter refuses: {error}")
+            self.results[block.guards].findings.append(f"{case.name}, {block.type}: the exporter refuses: {error}")
             return []
         if not final:
             return [block]
@@ -124,57 +136,61 @@ class Run:
         for row, kind in enumerate(block.kinds):
             cell = (kind, block.type)
             if row in wrong:
-                listed = refusal_of(self.engine.dialect, case.rules.columns[0], *cell)
+                listed = refusal_of(self.engine.dialect, case.rules.columns[0], *cell, block.guards)
                 if listed is not None:
                     self.refuse(block, [row], listed)
                     continue
-            self.result.count(case, block, row, wrong.get(row))
+            self.results[block.guards].count(case, block, row, wrong.get(row))
 
     def refuse(self, block: Block, rows: Iterable[int], refusal: Refusal | None) -> None:
         """Count rows as refused, and ask the engine for its answer."""
+        result = self.results[block.guards]
         for row in rows:
             cell = (block.kinds[row], block.type)
-            self.result.refused[cell] += 1
+            result.refused[cell] += 1
             if refusal is not None:
-                self.result.reasons.setdefault(cell, refusal)
-        if refusal is not None and refusal not in self.result.answers:
+                result.reasons.setdefault(cell, refusal)
+        if refusal is not None and refusal not in result.answers:
             try:
                 answer = "; ".join(" | ".join(map(str, row)) for row in self.engine.query(refusal.statement))
             except EngineError as error:
                 answer = error.answer
-            self.result.answers[refusal] = answer
+            result.answers[refusal] = answer
 
 
-def run_one(name: str, part: str, short: bool) -> Result | str:
+def run_one(name: str, part: str, short: bool, guards: Sequence[str]) -> list[Result] | str:
     """Return what came of one engine or form, on the cases with a part in their name; a text where it is missing."""
     chosen = [case for case in cases() if part in case.name]
     if short:
         chosen = one_in(EACH_OF_SHORT.get(name, EACH), chosen)
     if name in FORMS:
-        return FORMS[name](chosen)
+        return [FORMS[name](chosen)]
     try:
         PLACES[name].check_installed()
     except MissingExtraError as missing:
         return f"{PLACES[name].title}: {missing}"
-    return run_engine(name, chosen)
+    return run_engine(name, chosen, guards)
 
 
-def run_engine(place: str, chosen: Sequence[Case]) -> Result:
-    """Return what came of one engine."""
+def run_engine(place: str, chosen: Sequence[Case], guards: Sequence[str]) -> list[Result]:
+    """Return what came of one engine, by guards."""
     started = time.monotonic()
     with PLACES[place].open() as engine:
-        run = Run(engine, place)
+        run = Run(engine, place, guards)
         for case in chosen:
             run.case(case)
-    run.result.seconds = time.monotonic() - started
-    return run.result
+    results = list(run.results.values())
+    for result in results:
+        result.seconds = (time.monotonic() - started) / len(results)
+    return results
 
 
 def show(result: Result, shown: int) -> None:
     """Print what came of an engine, and some of its findings, each kind of them once before any twice."""
     total = sum(result.rows.values())
+    name = ", ".join(filter(None, (f"{result.title} {result.version}", result.guards)))
     print(
-        f"{result.title} {result.version}: {total:,} rows, {sum(result.mismatches.values()):,} mismatches, "
+        f"{name}: {total:,} rows, {sum(result.mismatches.values()):,} mismatches, "
         f"{sum(result.refused.values()):,} refused, {len(result.compared)} of {len(result.cells)} cells, "
         f"{result.seconds:.0f} s",
         flush=True,
@@ -192,29 +208,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--only", nargs="+", choices=[*FORMS, *PLACES], help="run these alone, and write no page")
     parser.add_argument("--short", action="store_true", help="a part of the cases; write no page")
+    parser.add_argument("--guards", nargs="+", choices=GUARDS, default=GUARDS, help="with these alone; writes no page")
     parser.add_argument("--case", default="", help="only the cases whose name has this in it; write no page")
     parser.add_argument("--shown", type=int, default=12, help="findings to print for each engine")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="engines to run at once")
     options = parser.parse_args(arguments)
-    results: dict[str, Result] = {}
+    results: dict[str, list[Result]] = {}
     failed = False
     # The slowest first, so that none is left at the end.
     names = options.only or [*reversed(PLACES), *FORMS]
     with ProcessPoolExecutor(options.jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
-        started = {name: pool.submit(run_one, name, options.case, options.short) for name in names}
+        started = {name: pool.submit(run_one, name, options.case, options.short, options.guards) for name in names}
         for name, future in started.items():
-            result = future.result()
-            if isinstance(result, str):
-                print(result, flush=True)
+            found = future.result()
+            if isinstance(found, str):
+                print(found, flush=True)
                 failed = True
                 continue
-            show(result, options.shown)
-            results[name] = result
-            failed |= bool(result.mismatches)
-    if not (options.only or options.short or options.case) and len(results) == len(names):
+            for result in found:
+                show(result, options.shown)
+                failed |= bool(result.mismatches)
+            results[name] = found
+    if not (options.only or options.short or options.case or options.guards != GUARDS) and len(results) == len(names):
         from page import PAGE, write_page
 
-        write_page(PAGE, [results[name] for name in (*PLACES, *FORMS)])
+        write_page(PAGE, [result for name in (*PLACES, *FORMS) for result in results[name]])
     return int(failed)
 
 

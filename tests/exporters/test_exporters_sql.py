@@ -180,7 +180,7 @@ def test_the_collation_of_a_column_does_not_matter_in_sqlite():
         connection.execute("CREATE TABLE data (c TEXT COLLATE NOCASE, d TEXT COLLATE RTRIM)")
         connection.executemany("INSERT INTO data VALUES (?, ?)", [(v, v) for v in ("A", "a", "A ", "B", "b")])
         for name in ("c", "d"):
-            text = export(rules, "sql", dialect="sqlite", style="select", columns={"c": name})
+            text = export(rules, "sql", dialect="sqlite", style="select", columns={"c": name}, guards="full")
             assert [row[-1] for row in connection.execute(text)] == [0, 2, 2, 1, 2]
 
 
@@ -222,7 +222,7 @@ def test_where_is_one_predicate_under_one_comment_per_cluster():
 def test_double_literals(value, literals):
     rules = make_rules([("x", "float")], (0, value, 0, 1))
     for dialect, literal in literals.items():
-        text = export(rules, "sql", dialect=dialect)
+        text = export(rules, "sql", dialect=dialect, guards="full")
         assert re.search(rf"<= {re.escape(literal)}( AND|$)", text, re.MULTILINE), (dialect, text)
 
 
@@ -254,6 +254,7 @@ def test_a_double_that_a_bound_rounds_up_to_is_kept_out(name):
     """Such engines compare a column of doubles with the double nearest to a whole number."""
     bound = 2**53 + 3  # as a double one more
     text = export(make_rules([("n", "integer")], (0, bound, 0, 1)), "sql", dialect=name)
+    text = re.sub("^--.*", "", text, flags=re.MULTILINE)
     assert re.findall(r"(?<=[<>=] )\d+", text) == [str(bound), str(bound + 1)] * 2
 
 
@@ -267,7 +268,8 @@ def test_narrow_and_decimal_columns_are_compared_as_doubles():
 
 def test_nan_guard_only_where_it_is_needed():
     rules = make_rules([("x", "float"), ("n", "integer")], (0, 1.0, 0, (0, 2.0, 1, (1, 5, 2, 3))))
-    guarded = {name for name in DIALECTS if re.search("inf|9e999", export(rules, "sql", dialect=name), re.IGNORECASE)}
+    texts = {name: re.sub("^--.*", "", export(rules, "sql", dialect=name), flags=re.MULTILINE) for name in DIALECTS}
+    guarded = {name for name, text in texts.items() if re.search("inf|9e999", text, re.IGNORECASE)}
     assert guarded == {
         *("duckdb", "postgres", "snowflake", "spark", "databricks", "oracle", "sqlite", "trino", "redshift"),
     }
@@ -513,7 +515,7 @@ def test_a_missing_column_is_an_error_in_sqlite_not_a_string():
 def test_columns_are_renamed():
     rules = make_rules([("old name", "float"), ("b", "float")], (0, 1.0, 0, 1))
     text = export(rules, "sql", columns={"old name": "NEW"})
-    assert '"NEW" <= 1.0e0' in text
+    assert '"NEW" <= 1\n' in text
     assert "old name" not in text
     with pytest.raises(OptionError, match=r"'olt'.*'old name', 'b'"):
         export(rules, "sql", columns={"olt": "NEW"})
@@ -592,9 +594,10 @@ def test_unknown_values_list_the_known():
         export(example_rules(), "sql", dialect="access")
     with pytest.raises(OptionError, match="where, case, ordered, select"):
         export(example_rules(), "sql", style="having")
-    with pytest.raises(
-        OptionError, match="dialect, table, style, columns, cluster_column, cluster_as, into, otherwise, template"
-    ):
+    options = (
+        "dialect, table, style, columns, types, ddl, guards, cluster_column, cluster_as, into, otherwise, template"
+    )
+    with pytest.raises(OptionError, match=options):
         export(example_rules(), "sql", tabel="x")
 
 

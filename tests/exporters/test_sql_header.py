@@ -93,7 +93,9 @@ def test_the_header_says_what_the_engine_may_get_wrong_in_these_rules(dialect, k
     rules = replace(rules, columns=(replace(rules.columns[0], nulls=nulls),))
     for style in ("where", "case", "view"):
         cautions = [
-            line for line in header(export(rules, "sql", dialect=dialect, style=style)) if "cluster " not in line
+            line
+            for line in header(export(rules, "sql", dialect=dialect, style=style, guards="full"))
+            if "cluster " not in line
         ]
         cautions = [line for line in cautions if any(line == c.text for c in DIALECTS[dialect].cautions)]
         assert len(cautions) == (said is not None)
@@ -102,7 +104,7 @@ def test_the_header_says_what_the_engine_may_get_wrong_in_these_rules(dialect, k
 
 def wrong_without_a_caution(engine, values, rules, table):
     """Return the values that SQL puts elsewhere than the tree, where its text has no caution."""
-    text = export(rules, "sql", dialect=engine.dialect, style="case")
+    text = export(rules, "sql", dialect=engine.dialect, style="case", guards="full")
     found = engine.query(f"SELECT {engine.quote('x')}, {text}\nFROM {table}")
     labels = {int(float(value)): int(label) for value, label in found}
     tree = dict(zip(values, rules.assign({"x": values}).tolist(), strict=True))

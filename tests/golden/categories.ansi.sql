@@ -2,6 +2,8 @@
 -- 350 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
+-- May differ from the tree on NUMERIC values of more than 15 digits or a collation that takes different texts for equal; this finds such columns:
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'data' AND (data_type IN ('numeric', 'decimal') AND numeric_precision > 15 OR collation_name IS NOT NULL)
 -- cluster 2: 142 rows, 40.6 %
 -- cluster 4: 135 rows, 38.6 %
 -- cluster 0 (small orders): 46 rows, 13.1 %

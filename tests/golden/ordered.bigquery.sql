@@ -9,13 +9,13 @@
 -- A branch relies on those before it: keep their order.
 CASE
   WHEN `alcohol` IS NULL OR IS_NAN(`alcohol`) THEN NULL
-  WHEN `alcohol` <= 12.85e0 AND (`order` IS NULL OR IS_NAN(`order`)) THEN NULL
-  WHEN `alcohol` <= 12.85e0 AND `order` > 1200 THEN 2
-  WHEN `alcohol` <= 12.85e0 AND (`odd name x | <b>-- ` IS NULL OR IS_NAN(`odd name x | <b>-- `)) THEN NULL
-  WHEN `alcohol` <= 12.85e0 AND `odd name x | <b>-- ` <= -0.25e0 THEN 0
-  WHEN `alcohol` <= 12.85e0 THEN 1
+  WHEN `alcohol` <= 12.85 AND (`order` IS NULL OR IS_NAN(`order`)) THEN NULL
+  WHEN `alcohol` <= 12.85 AND `order` > 1200 THEN 2
+  WHEN `alcohol` <= 12.85 AND (`odd name x | <b>-- ` IS NULL OR IS_NAN(`odd name x | <b>-- `)) THEN NULL
+  WHEN `alcohol` <= 12.85 AND `odd name x | <b>-- ` <= -0.25 THEN 0
+  WHEN `alcohol` <= 12.85 THEN 1
   WHEN `colour intensity %` IS NULL OR IS_NAN(`colour intensity %`) THEN NULL
-  WHEN `colour intensity %` > 3.5e0 THEN 4
+  WHEN `colour intensity %` > 3.5 THEN 4
   WHEN `colour intensity %` <= 1e-07 THEN 1
   ELSE 4
 END

@@ -5,18 +5,18 @@
 
 -- cluster 1: 146 rows, 41.8 %
 (
-  (`alcohol` > 12.85e0 AND `colour intensity %` <= 1e-07)
-  OR (`alcohol` <= 12.85e0 AND `order` <= 1200 AND `odd name x | <b>-- ` > -0.25e0)
+  (`alcohol` > 12.85 AND `colour intensity %` <= 1e-07)
+  OR (`alcohol` <= 12.85 AND `order` <= 1200 AND `odd name x | <b>-- ` > -0.25)
 )
 
 -- cluster 4: 105 rows, 30.1 %
 (
-  (`alcohol` > 12.85e0 AND `colour intensity %` > 3.5e0)
-  OR (`alcohol` > 12.85e0 AND `colour intensity %` > 1e-07 AND `colour intensity %` <= 3.5e0)
+  (`alcohol` > 12.85 AND `colour intensity %` > 3.5)
+  OR (`alcohol` > 12.85 AND `colour intensity %` > 1e-07 AND `colour intensity %` <= 3.5)
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
-`alcohol` <= 12.85e0 AND `order` > 1200
+`alcohol` <= 12.85 AND `order` > 1200
 
 -- cluster 0 (small orders): 12 rows, 3.4 %
-`alcohol` <= 12.85e0 AND `order` <= 1200 AND `odd name x | <b>-- ` <= -0.25e0
+`alcohol` <= 12.85 AND `order` <= 1200 AND `odd name x | <b>-- ` <= -0.25

@@ -80,6 +80,7 @@ def labels_in(server, rules, rows, predicates, types=None, *, names=None, before
         "dialect": server.dialect,
         "columns": {column.name: name for name, column in zip(names, rules.columns, strict=True)},
         "cluster_column": "its cluster",
+        "guards": "full",
     }
     selected = f"CREATE TEMPORARY TABLE labelled AS\n{export(rules, 'sql', style='select', **options)}"
     statements = {

@@ -16,7 +16,8 @@ from rulesets import FRAGMENTS, make_rules, moderate_float, rule_sets, small_rul
 from shallowrules.errors import OptionError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS
-from shallowrules.sources.database import DatabaseSource
+from shallowrules.labelling.column_types import column_types
+from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.verification import Answers, runners, verify
 from shallowrules.verification import database as verification
@@ -43,7 +44,9 @@ def test_what_is_run_is_the_very_text(small, monkeypatch, cluster_as, otherwise)
     assert certificate.disagreeing == []
     assert certificate.by_cluster == {0: 2, 1: 1, 2: 1}
     assert sum(part.rows for part in certificate.unlabelled) == 2
-    text = export(rules, "sql", dialect=small.dialect, style="case", cluster_as=cluster_as, otherwise=otherwise)
+    with open_rows(of(small)) as source:
+        options = {"cluster_as": cluster_as, "otherwise": otherwise, "types": column_types(source)}
+    text = export(rules, "sql", dialect=small.dialect, style="case", **options)
     assert sum(text in statement for statement in run) == 2  # on rows and on boundary rows
     assert certificate.to_dict()["cluster_as"] == cluster_as
     assert certificate.to_dict()["else"] == otherwise

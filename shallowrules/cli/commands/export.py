@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -59,6 +59,11 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
 @click.argument("format_name", metavar="FORMAT")
 @output_option("Write to this file, not to stdout; to this folder, where FORMAT gives several files.")
 @names_option
+@click.option(
+    "--database",
+    metavar="URL",
+    help="Write SQL for the types that the columns of FORMAT's --table have in this database.",
+)
 @click.pass_obj
 def command(
     chosen: list[ExporterChoice],
@@ -68,12 +73,14 @@ def command(
     output: Path | None,
     force: bool,
     names: ClusterNames | NamedRules | None,
+    database: str | None,
 ) -> None:
     """Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
 
     \b
     Examples:
       shallowrules export rules.json sql --dialect postgres --table sales.customers --style select
+      shallowrules export rules.json sql --database postgresql://localhost/shop --table customers
       shallowrules export rules.json sql --column 'alcohol=ALC' -o rules.sql
       shallowrules export rules.json python --function-name segment -o segments.py
       shallowrules export rules.json markdown --title 'Customer segments' --names names.csv
@@ -87,7 +94,8 @@ def command(
         rules = with_names(RuleSet.from_json(rules_file), names)
     read = [rules_file, *choice.paths, *files_of_names(names)]
     with choice.as_typed():
-        exported = export_by(choice.exporter, rules, choice.settings())
+        settings = choice.settings() if database is None else _typed(choice, database)
+        exported = export_by(choice.exporter, rules, settings)
     if isinstance(exported, str | bytes):
         check_target(output, *read, force=force)
         write_result(exported, output)
@@ -96,3 +104,20 @@ def command(
     else:
         check_folder(output, list(exported), *read, force=force)
         write_files(output, exported)
+
+
+def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
+    """Return the options, with the dialect of a database and the types that it declares the table's columns as."""
+    from shallowrules.exporters.sql import dialect_of_database
+    from shallowrules.labelling.column_types import column_types
+    from shallowrules.sources.database import DatabaseRows, open_rows
+
+    if "types" not in choice.facts:
+        raise click.UsageError(f"{choice.name} does not depend on the types of columns: leave out --database")
+    table = choice.given_for("table")
+    if table is None:
+        raise click.UsageError("--database wants --table: its columns are looked up there")
+    rows = DatabaseRows(database, table)
+    with open_rows(rows) as source:
+        facts = {"types": column_types(source), "dialect": dialect_of_database(rows.backend) or "ansi"}
+    return {**choice.following(facts), **choice.given}

@@ -235,6 +235,12 @@ def _known_of(rows: Tables | DatabaseRows, table: str | None, wanted: Set[str]) 
 
         if (dialect := dialect_of_database(rows.backend)) is not None:
             facts["dialect"] = dialect
+            if rows.name_parts:
+                from shallowrules.labelling.column_types import column_types
+                from shallowrules.sources.database import open_rows
+
+                with open_rows(rows) as source:
+                    facts["types"] = column_types(source)
     return re.sub(r"[^\w. -]", "_", facts["table"][-1]), facts
 
 

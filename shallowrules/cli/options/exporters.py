@@ -58,9 +58,7 @@ class ExporterChoice:
     @property
     def facts(self) -> set[str]:
         """The facts of a run that options of the exporter have for their default."""
-        from shallowrules.exporters.options import describe_options
-
-        sources = (spec.command_line.default_from for spec in describe_options(self.exporter.options))
+        sources = (spec.command_line.default_from for spec in self._specs)
         return {source for source in sources if source is not None}
 
     def offer(self, arguments: Sequence[str], taken: Iterable[str], unprefixed: Iterable[str]) -> None:
@@ -107,10 +105,11 @@ class ExporterChoice:
 
         flag = spec.kind == "flag"
         declared = [f"--{name}/--no-{name}" if flag else f"--{name}" for name in names]
-        metavar = "OLD=NEW" if spec.shape == "mapping" else METAVARS[spec.kind]
-        source = spec.command_line.default_from if self.prefix else None
+        source = spec.command_line.default_from
+        mapping = "COLUMN=TYPE" if source == "types" else "OLD=NEW"
+        metavar = mapping if spec.shape == "mapping" else METAVARS[spec.kind]
         default = _shown_default(spec, names[0])
-        if source is not None:
+        if source is not None and self.prefix:
             default = DEFAULTS_OF_FACTS[source].format(default)
         texts = [
             spec.help,
@@ -180,16 +179,28 @@ class ExporterChoice:
                     found[_parameter_name(self.name, spec.name)] = _as_given(spec, value, place)
         return found
 
-    def settings(self, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the options to call the exporter with: what was given, and what follows from the `facts` of a run."""
+    @property
+    def _specs(self) -> Sequence[OptionSpec]:
         from shallowrules.exporters.options import describe_options
 
-        known = facts or {}
-        followed = {
-            spec.name: known[source]
-            for spec in describe_options(self.exporter.options)
-            if (source := spec.command_line.default_from) is not None and source in known
-        }
+        return describe_options(self.exporter.options)
+
+    def following(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options that follow from facts."""
+        sources = {spec.name: spec.command_line.default_from for spec in self._specs}
+        return {name: facts[source] for name, source in sources.items() if source is not None and source in facts}
+
+    def given_for(self, fact: str) -> Any:
+        """Return what the user gave for the option that would follow from a fact; None where that is nothing."""
+        names = (spec.name for spec in self._specs if spec.command_line.default_from == fact)
+        return next((self.given[name] for name in names if name in self.given), None)
+
+    def settings(self, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the options to call the exporter with: what was given, and what follows from the `facts` of a run."""
+        known = dict(facts or {})
+        if {spec.command_line.default_from for spec in self._specs if spec.name in self.given} & {"table", "dialect"}:
+            known.pop("types", None)  # they are those of another table
+        followed = self.following(known)
         return {**followed, **self.given}
 
     @contextmanager

@@ -1,5 +1,6 @@
 """Rules as SQL: what is known of each dialect, predicates made by it, and the exporter that lays them out."""
 
+from shallowrules.exporters.sql.ddl import declared_types
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.dialects import ALIASES, DIALECTS, dialect_of_database
 from shallowrules.exporters.sql.exporter import (
@@ -24,6 +25,7 @@ __all__ = [
     "SqlExporter",
     "SqlOptions",
     "cluster_predicates",
+    "declared_types",
     "dialect_of_database",
     "fastest_case",
     "lacks_value",

@@ -30,6 +30,7 @@ __all__ = [
     "Texts",
     "fold_ascii",
     "fold_nothing",
+    "spelt",
 ]
 
 JINJA_MARK = re.compile(r"\{[{%#]")
@@ -257,6 +258,9 @@ class Numbers:
         column holds these.
     beyond_int64 : bool
         Whether the engine was seen to compare unsigned 64-bit integers exactly with a number of 2**63 and more.
+    beside_singles : {"digits", "scientific"}
+        What a number with a fraction is made of, so that a column of singles is compared with it as doubles, and one of
+        any other number type as well.
     """
 
     double: str
@@ -274,6 +278,7 @@ class Numbers:
     beside_doubles: tuple[str, int] | None
     beside_integers: Literal["exactly", "exactly or not at all", "as doubles", "as singles"]
     beyond_int64: bool
+    beside_singles: Literal["digits", "scientific"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,6 +325,8 @@ class Caution:
         It is about numbers between these, whatever their sign.
     converted : bool or None
         Whether it is about columns of numbers that the rules read from text, or about the others; None for both.
+    always : bool
+        Whether it is about columns of which something is known, too.
     """
 
     types: tuple[str, ...]
@@ -327,6 +334,7 @@ class Caution:
     above: float = -1.0
     below: float = math.inf
     converted: bool | None = None
+    always: bool = False
 
     def concerns(self, column: RuleColumn, numbers: Sequence[Number]) -> bool:
         """Return whether it is about a column that is compared with some numbers."""
@@ -422,12 +430,18 @@ class Dialect:
                     "compare numbers beyond a signed 64-bit integer exactly: use another dialect or exporter"
                 )
             return self.numbers.negative.format(number=value) if value < 0 else str(value)
-        digits = repr(value).replace("e+", "e")
-        return self.numbers.double.format(digits=digits, scientific=digits if "e" in digits else f"{digits}e0")
+        digits, scientific = spelt(value)
+        return self.numbers.double.format(digits=digits, scientific=scientific)
 
     def comment(self, text: str) -> str:
         """Return text for a comment, on one line and without a comment's end."""
         return JINJA_END.sub(" ", one_line(text).replace("*/", "* /"))
+
+
+def spelt(value: float) -> tuple[str, str]:
+    """Return the shortest digits of a number, and the same with an exponent."""
+    digits = repr(value).replace("e+", "e")
+    return digits, digits if "e" in digits else f"{digits}e0"
 
 
 def _split(text: str, coded: Set[str]) -> list[str]:

@@ -69,10 +69,12 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=False,
+            beside_singles="scientific",
         ),
         cautions=(
             Caution(
                 types=("float",),
+                always=True,
                 text="NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the "
                 "database's dialect.",
             ),
@@ -105,6 +107,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=False,
+            beside_singles="digits",
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -135,6 +138,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=False,
+            beside_singles="digits",
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -161,6 +165,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=False,
+            beside_singles="scientific",
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -206,6 +211,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=False,
+            beside_singles="digits",
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -239,6 +245,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=False,
+            beside_singles="scientific",
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -286,6 +293,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=False,
+            beside_singles="digits",
         ),
         cautions=(
             Caution(

@@ -96,12 +96,14 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_doubles=(_SQLITE_REAL, DOUBLE_EXACT),
             beside_integers="exactly",
             beyond_int64=False,
+            beside_singles="digits",
         ),
         cautions=(
             Caution(
                 types=_NUMERIC,
                 above=0,
                 below=1e-280,
+                always=True,
                 text="SQLite may read a number below 1e-280 one unit in the last place off.",
             ),
         ),
@@ -148,6 +150,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_doubles=(_DUCKDB_DOUBLE, DOUBLE_EXACT),
             beside_integers="as singles",
             beyond_int64=True,
+            beside_singles="scientific",
         ),
         limits=Limits(nested=0),  # it takes twice the time of the flat CASE for it, and three times for `ordered`
     ),
@@ -155,7 +158,7 @@ EXECUTED: Mapping[str, Dialect] = {
         name="postgres",
         nan=Nan(
             sorts="highest",
-            infinity=INFINITY,
+            infinity="'Infinity'::float8",
             finite=None,
             infinite=None,
             is_nan="{value} = CAST('NaN' AS DOUBLE PRECISION)",
@@ -186,6 +189,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=True,
+            beside_singles="digits",
         ),
         cautions=(
             Caution(
@@ -241,14 +245,14 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_doubles=("({value} + 0e0)", DOUBLE_EXACT),
             beside_integers="as doubles",
             beyond_int64=True,
+            beside_singles="digits",
         ),
         cautions=(
             Caution(
                 types=_NUMERIC,
                 converted=False,
-                above=0,
                 below=100,
-                text="Beside a number from 1 to 99, a YEAR column is compared with a year of two digits: make it a "
+                text="Beside a number from 0 to 99, a YEAR column is compared with a year of two digits: make it a "
                 "number, column + 0, in a view.",
             ),
         ),
@@ -283,6 +287,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_doubles=(_CLICKHOUSE_DOUBLE, 0),
             beside_integers="exactly or not at all",
             beyond_int64=True,
+            beside_singles="digits",
         ),
         # max_query_size is 262,144 bytes and max_ast_elements 50,000, of 3 bytes and more each: "`a` > 1 AND " has 4.
         # A SETTINGS clause comes too late: the query is cut before it is read.
@@ -306,7 +311,7 @@ EXECUTED: Mapping[str, Dialect] = {
         name="spark",
         nan=Nan(
             sorts="highest",
-            infinity="CAST('Infinity' AS DOUBLE)",
+            infinity="double('Infinity')",
             finite=None,
             infinite=None,
             is_nan="{value} = CAST('NaN' AS DOUBLE)",
@@ -338,6 +343,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as singles",
             beyond_int64=True,
+            beside_singles="digits",
         ),
         # A CASE of 1000 branches overflows the stack of Janino, the compiler of what Spark makes of a query.
         limits=Limits(branches=100),

@@ -24,11 +24,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from shallowrules.errors import ExportError, OptionError, OptionName, check_choice
+from shallowrules.errors import ExportError, OptionError, OptionName, check_choice, nearest
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import render
+from shallowrules.exporters.sql.ddl import declared_types
+from shallowrules.exporters.sql.declared import Guards, Held, held_by, usually_held
 from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.header import header_lines
@@ -62,6 +64,7 @@ WITHOUT_ELSE = ("where",)
 """Those in which a row without a cluster gets nothing."""
 
 COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
+TYPES, DDL = OptionName("types"), OptionName("ddl")
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,13 @@ class SqlOptions:
         one, new texts), or the shift of each cluster's share.
     columns : mapping from str to str
         Name that the database has in place of that of the training table.
+    types : mapping from str to str
+        Type that the database declares a column as, by its name there: conditions are no longer than that type needs.
+        If any is given, those of all tested columns are wanted.
+    ddl : str or path, optional
+        A file with the CREATE TABLE of the table, which says all types.
+    guards : {"usual", "full"}
+        What conditions are right for: the types that are given, or else the usual ones of numbers and texts; or any.
     cluster_column : str
         Name of the column that holds the cluster.
     cluster_as : {"number", "name"}
@@ -101,6 +111,9 @@ class SqlOptions:
     table: str | Sequence[str] = field(default="data", metadata=on_command_line(unprefixed=True, default_from="table"))
     style: Style = field(default="where", metadata=on_command_line(unprefixed=True))
     columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column", unprefixed=True))
+    types: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("type", default_from="types"))
+    ddl: str | Path | None = field(default=None, metadata=on_command_line("types"))
+    guards: Guards = "usual"
     cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
     cluster_as: ClusterAs = "number"
     into: str | Sequence[str] | None = None
@@ -111,13 +124,20 @@ class SqlOptions:
         check_choice("style", self.style, STYLES, option="style")
         find_dialect(self.dialect)
         split_table(self.table)
-        _check_columns(self.columns)
+        _check_texts(self.columns, COLUMNS, "must map the old name of a column to its new one")
+        _check_texts(self.types, TYPES, "must map the name of a column in the database to its type")
+        check_choice("guards", self.guards, get_args(Guards), option="guards")
         check_text("cluster_column", self.cluster_column)
         check_cluster_as(self.cluster_as)
         if self.into is not None:
             split_table(self.into)
         if self.otherwise is not None and self.style in WITHOUT_ELSE:
             raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the text is for the types of the columns."""
+        return self.guards == "usual" and (bool(self.types) or self.ddl is not None)
 
     @property
     def target(self) -> list[str]:
@@ -203,7 +223,7 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
         return SqlExporter().export(rules, style=flat, **options).rstrip()
     labels = _label_literals(rules.clusters, "number", dialect)
     without = _otherwise(rules.clusters, settings, dialect) or "NULL"
-    return nested_case(rules, predicates.names, dialect, labels, without)
+    return nested_case(rules, predicates, labels, without)
 
 
 def _write(rules: RuleSet, settings: SqlOptions) -> str:
@@ -239,8 +259,14 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         alias=dialect.names.alias,
         no_table=dialect.names.no_table,
         max_branches=dialect.limits.branches or len(rules),
-        header=header_lines(rules, predicates.names, dialect, _without_cluster(settings)),
-        options={**vars(settings), "columns": dict(settings.columns), "template": None},
+        header=header_lines(rules, predicates, table, _without_cluster(settings), typed=settings.is_typed),
+        options={
+            **vars(settings),
+            "columns": dict(settings.columns),
+            "types": dict(settings.types),
+            "ddl": None,
+            "template": None,
+        },
     )
     text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
     caveat = dialect.limits.caveat(text)
@@ -323,7 +349,7 @@ def _describe_branches(
     That is not NULL where one CASE would have too many branches, since COALESCE goes on to the next at NULL.
     """
     dialect, without, marker = predicates.dialect, otherwise or "NULL", None
-    branches = list(ordered_predicates(rules, predicates.names, dialect))
+    branches = list(ordered_predicates(rules, predicates))
     most = dialect.limits.branches or len(branches)
     if otherwise is None and len(branches) > most:
         without = marker = _unused(rules.clusters, cluster_as, dialect)
@@ -384,6 +410,9 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     check_length(rules)
     dialect = find_dialect(settings.dialect)
     names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
+    types = _types_of(settings, dialect)
+    if types:
+        names = _names_in_table(names, rules.tested_columns, types, dialect)
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
     if settings.style in (*WITH_CLUSTER_COLUMN, "update"):
         dialect.column(settings.cluster_column)
@@ -398,12 +427,54 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
             f"the rules are about the column {name!r}, which an update would overwrite: name another by ",
             CLUSTER_COLUMN,
         )
-    return dialect, Predicates(names, dialect)
+    if settings.guards == "full":
+        held: list[Held | None] = [None] * len(names)
+    elif types:
+        held = [held_by(dialect, types.get(name, "")) for name in names]
+    else:
+        held = [usually_held(dialect, column) for column in rules.columns]
+    return dialect, Predicates(names, dialect, held)
 
 
-def _check_columns(columns: object) -> None:
-    if not isinstance(columns, Mapping) or not all(isinstance(new, str) for new in columns.values()):
-        raise OptionError(COLUMNS, " must map the old name of a column to its new one")
+def _types_of(settings: SqlOptions, dialect: Dialect) -> Mapping[str, str]:
+    """Return the types that columns are declared as, by their name in the database; empty where they are not known."""
+    if settings.ddl is None:
+        return settings.types
+    try:
+        statements = Path(settings.ddl).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise OptionError(DDL, f" {settings.ddl}: it cannot be read: {error}") from error
+    return declared_types(statements, split_table(settings.table), dialect)
+
+
+def _names_in_table(
+    names: Sequence[str], tested: Sequence[int], types: Mapping[str, str], dialect: Dialect
+) -> list[str]:
+    """Return the names of columns as the table has them: a tested one may differ in case, where only one does."""
+    found, fold = list(names), dialect.names.fold
+    for index in tested:
+        name = names[index]
+        alike = (
+            [other for other in types if other == name]
+            or [other for other in types if fold(other) == fold(name)]
+            or [other for other in types if other.casefold() == name.casefold()]
+        )
+        if len(alike) != 1:
+            near = nearest(name, types)
+            hint = "" if near is None else f" (the nearest is {near!r})"
+            raise OptionError(
+                f"the table has no column {name!r}{hint}: give its type by ",
+                TYPES,
+                ", or its name in the table by ",
+                COLUMNS,
+            )
+        found[index] = alike[0]
+    return found
+
+
+def _check_texts(given: object, option: OptionName, must: str) -> None:
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
+        raise OptionError(option, f" {must}")
 
 
 def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:

@@ -6,32 +6,54 @@ from collections.abc import Sequence
 
 from shallowrules.errors import counted
 from shallowrules.exporters.context import package_version, percent
+from shallowrules.exporters.sql.declared import TYPES
 from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.rules import Cut, Number, RuleColumn, RuleSet, Value
 from shallowrules.rules.figures import show_figure
 
 __all__ = ["header_lines"]
 
 
-def header_lines(rules: RuleSet, names: Sequence[str], dialect: Dialect, without_cluster: str) -> list[str]:
+def header_lines(
+    rules: RuleSet, predicates: Predicates, table: Sequence[str], without_cluster: str, *, typed: bool
+) -> list[str]:
     """Return the lines of the comment that SQL text begins with.
 
     Parameters
     ----------
     rules : RuleSet
-    names : sequence of str
-        What the database calls each column of the rules.
-    dialect : Dialect
+    predicates : Predicates
+        What the text is made of.
+    table : sequence of str
+        The parts of the table's name.
     without_cluster : str
         A sentence on rows that no rule matches.
+    typed : bool
+        Whether the columns' types are known.
     """
     return [
         f"Written by shallowrules {package_version()} from the rules with SHA-256 {rules.sha256}.",
         _worth(rules),
-        *_missing(rules, names, dialect),
+        *_missing(rules, predicates.names, predicates.dialect),
         without_cluster,
-        *_cautions(rules, dialect),
+        *_unsuited(rules, predicates, table, typed=typed),
+        *_cautions(rules, predicates),
     ]
+
+
+def _unsuited(rules: RuleSet, predicates: Predicates, table: Sequence[str], *, typed: bool) -> list[str]:
+    """Return what the text is not right for, and how to find it."""
+    dialect, tested = predicates.dialect, rules.tested_columns
+    if typed:
+        return ["Written for the types that the table's columns have: export again if one of them changes."]
+    types = TYPES[dialect.name]
+    kinds = {held.kind for feature in tested if (held := predicates.held[feature]) is not None}
+    others = [types.others[kind] for kind in ("numbers", "texts") if kind in kinds and kind in types.others]
+    if not others:
+        return []
+    query = types.query.format(name=dialect.string(table[-1]))
+    return [f"May differ from the tree on {' or '.join(others)}; this finds such columns:", query]
 
 
 def _worth(rules: RuleSet) -> str:
@@ -63,14 +85,18 @@ def _shown(column: RuleColumn, value: Number | Value) -> str:
     return f'"{value}"' if isinstance(value, str) else column.show(value)
 
 
-def _cautions(rules: RuleSet, dialect: Dialect) -> list[str]:
-    """Return what the engine may get wrong, as far as these rules are concerned."""
+def _cautions(rules: RuleSet, predicates: Predicates) -> list[str]:
+    """Return what the engine may get wrong, as far as these rules and columns are concerned."""
     numbers: dict[int, list[Number]] = {i: list(rules.columns[i].conversion.null_numbers) for i in rules.tested_columns}
     for node in rules.nodes:
         if isinstance(node, Cut):
             numbers[node.column].append(node.threshold)
     return [
         caution.text
-        for caution in dialect.cautions
-        if any(caution.concerns(rules.columns[i], found) for i, found in numbers.items())
+        for caution in predicates.dialect.cautions
+        if any(
+            caution.concerns(rules.columns[i], found)
+            for i, found in numbers.items()
+            if caution.always or predicates.held[i] is None
+        )
     ]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from shallowrules.exporters.decision_list import ordered_branches
-from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.rules import Leaf, RuleSet
 
 __all__ = ["nested_case", "ordered_predicates"]
 
 
-def ordered_predicates(rules: RuleSet, names: Sequence[str], dialect: Dialect) -> Iterator[tuple[str, int | None]]:
+def ordered_predicates(rules: RuleSet, predicates: Predicates) -> Iterator[tuple[str, int | None]]:
     """Yield a predicate and a cluster for each branch of a CASE that gives each row its cluster, None for no cluster.
 
     The last branch takes all rows that are left, whatever its predicate says.
@@ -20,11 +19,9 @@ def ordered_predicates(rules: RuleSet, names: Sequence[str], dialect: Dialect) -
     Parameters
     ----------
     rules : RuleSet
-    names : sequence of str
-        What the database calls each column of the rules.
-    dialect : Dialect
+    predicates : Predicates
     """
-    predicates = Predicates(names, dialect, valued=True)  # a condition comes behind the branch of those without a value
+    predicates = predicates.behind_missing()
     for branch in ordered_branches(rules):
         without = ""
         if branch.without is not None:
@@ -34,7 +31,7 @@ def ordered_predicates(rules: RuleSet, names: Sequence[str], dialect: Dialect) -
         yield predicates.of_all(branch.conditions, without), branch.cluster
 
 
-def nested_case(rules: RuleSet, names: Sequence[str], dialect: Dialect, labels: Mapping[int, str], without: str) -> str:
+def nested_case(rules: RuleSet, predicates: Predicates, labels: Mapping[int, str], without: str) -> str:
     """Return a CASE that gives each row its cluster by the questions of the tree, one inside the other.
 
     It is as deep as the tree, and for an engine alone: a row is asked only what the tree asks it.
@@ -42,15 +39,13 @@ def nested_case(rules: RuleSet, names: Sequence[str], dialect: Dialect, labels: 
     Parameters
     ----------
     rules : RuleSet
-    names : sequence of str
-        What the database calls each column of the rules.
-    dialect : Dialect
+    predicates : Predicates
     labels : mapping from int to str
         SQL for each cluster.
     without : str
         SQL for rows without one.
     """
-    predicates = Predicates(names, dialect, valued=True)
+    predicates = predicates.behind_missing()
 
     def below(index: int, valued: frozenset[int]) -> str:
         node = rules.nodes[index]

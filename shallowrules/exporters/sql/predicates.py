@@ -7,14 +7,15 @@ negated.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Self
 
 from shallowrules.exporters.context import bounds
+from shallowrules.exporters.sql.declared import Held
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.reading import NumberColumn, TextColumn, TruthColumn
 from shallowrules.exporters.sql.times import TimeColumn
 from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn
-from shallowrules.tables.times import TIME_TYPES
 
 __all__ = ["EVERY_ROW", "Predicates"]
 
@@ -25,16 +26,6 @@ MAX_CHAIN = 100
 """Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
 
 
-_COLUMNS: Mapping[str, type[NumberColumn | TextColumn | TimeColumn | TruthColumn]] = {
-    "integer": NumberColumn,
-    "float": NumberColumn,
-    "text": TextColumn,
-    "boolean": TruthColumn,
-    **dict.fromkeys(TIME_TYPES, TimeColumn),
-}
-"""What reads a column of each type."""
-
-
 class Predicates(ConditionVisitor[list[str]]):
     """Conditions, rules and clusters as SQL.
 
@@ -43,14 +34,28 @@ class Predicates(ConditionVisitor[list[str]]):
     names : sequence of str
         What the database calls each column of the rules.
     dialect : Dialect
+    held : sequence of Held or None, optional
+        What each column holds, None where that is not known; by default nothing is known of any.
     valued : bool
         Whether they are about rows of which none is as `without_value` says.
     """
 
-    def __init__(self, names: Sequence[str], dialect: Dialect, *, valued: bool = False) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        dialect: Dialect,
+        held: Sequence[Held | None] | None = None,
+        *,
+        valued: bool = False,
+    ) -> None:
         self.names = names
         self.dialect = dialect
+        self.held = (None,) * len(names) if held is None else held
         self.valued = valued
+
+    def behind_missing(self) -> Self:
+        """Return the same about rows of which none is as `without_value` says."""
+        return type(self)(self.names, self.dialect, self.held, valued=True)
 
     def of_rule(self, rule: Rule) -> str:
         """Return what is true of the rows that a rule matches."""
@@ -61,11 +66,12 @@ class Predicates(ConditionVisitor[list[str]]):
         parts = [part for condition in conditions for part in self(condition)]
         if not also:
             return _chain(parts, " AND ") or EVERY_ROW
-        return _chain([*parts, f"({also})"], " AND ") if parts else also
+        alone = f"({also})" if " OR " in also else also
+        return _chain([*parts, alone], " AND ") if parts else also
 
     def without_value(self, feature: int, column: RuleColumn) -> str:
         """Return what is true of the rows that meet no condition on a column; empty where there are none."""
-        return _COLUMNS[column.type](column, self.names[feature], self.dialect).without_value()
+        return self._column(feature, column).without_value()
 
     def of_cluster(self, rules: Sequence[Rule]) -> str:
         """Return what is true of the rows that one of several rules matches."""
@@ -74,7 +80,16 @@ class Predicates(ConditionVisitor[list[str]]):
     def unknown(self, feature: int, column: RuleColumn) -> str:
         """Return what is true of the rows whose text in a column no training row had."""
         texts = [value for value in column.values if isinstance(value, str) and (value or self.dialect.texts.empty)]
-        return TextColumn(column, self.names[feature], self.dialect).none_of(texts)
+        return TextColumn(column, self.names[feature], self.dialect, self.held[feature]).none_of(texts)
+
+    def _column(self, feature: int, column: RuleColumn) -> NumberColumn | TextColumn | TimeColumn | TruthColumn:
+        name, dialect, held = self.names[feature], self.dialect, self.held[feature]
+        if column.is_time:
+            return TimeColumn(column, name, dialect)
+        if column.is_numeric:
+            return NumberColumn(column, name, dialect, held)
+        kind = TruthColumn if column.type == "boolean" else TextColumn
+        return kind(column, name, dialect, held)
 
     def of_any(self, predicates: Sequence[str]) -> str:
         """Return what is true of the rows that meet one of several predicates."""
@@ -88,7 +103,7 @@ class Predicates(ConditionVisitor[list[str]]):
         rule_column = condition.column
         if rule_column.is_time:
             return self._times(condition)
-        column = NumberColumn(rule_column, self.names[condition.feature], self.dialect)
+        column = NumberColumn(rule_column, self.names[condition.feature], self.dialect, self.held[condition.feature])
         lower, upper = bounds(condition)
         parts = [column.compare(sign, bound) for sign, bound in ((">", lower), ("<=", upper)) if bound is not None]
         if self.valued and rule_column.imputed is None:
@@ -99,7 +114,8 @@ class Predicates(ConditionVisitor[list[str]]):
         parts += [column.is_not(number) for number in null_numbers if _within(number, lower, upper)]
         value, _ = column.beside(0 if lower is None else lower)
         # Integer columns too: the database may hold them as doubles.
-        parts += _not_nan(value, lower, upper, self.dialect, decided=not rule_column.from_text)
+        if column.may_be_nan:
+            parts += _not_nan(value, lower, upper, self.dialect, decided=not column.from_text)
         imputed = rule_column.imputed
         if isinstance(imputed, int | float) and _within(imputed, lower, upper):
             return [f"({column.missing()} OR {' AND '.join(parts)})"]
@@ -125,11 +141,11 @@ class Predicates(ConditionVisitor[list[str]]):
         name, column, values = self.names[condition.feature], condition.column, condition.values
         asked: TextColumn | TruthColumn
         if column.type == "boolean":
-            asked = TruthColumn(column, name, self.dialect)
+            asked = TruthColumn(column, name, self.dialect, self.held[condition.feature])
             wanted = isinstance(condition, OneOf)
             comparison = asked.one_of([value for value in (True, False) if (value in values) is wanted])
         else:
-            asked = TextColumn(column, name, self.dialect)
+            asked = TextColumn(column, name, self.dialect, self.held[condition.feature])
             texts = [value for value in values if isinstance(value, str)]
             comparison = asked.one_of(texts) if isinstance(condition, OneOf) else asked.none_of(texts)
         if column.imputed is None or not imputed_meets:

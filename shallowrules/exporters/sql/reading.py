@@ -9,13 +9,17 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.exporters.sql.declared import TYPES, Held
+from shallowrules.exporters.sql.dialect import Dialect, spelt
 from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS, Number, RuleColumn
 
 __all__ = ["NumberColumn", "TextColumn", "TruthColumn"]
 
 SINGLE_EXACT = 2**24
 """Up to it, a single tells each whole number from its neighbours."""
+
+EXACT_DIGITS = 15
+"""Every engine takes the nearest double for a decimal of so many digits."""
 
 NAN_WORDS = ("nan", "+nan", "-nan")
 """The texts of `GRAMMAR.nan`, in small letters."""
@@ -36,13 +40,21 @@ class NumberColumn:
     name : str
         What the database calls it.
     dialect : Dialect
+    held : Held, optional
+        What the column holds, where that is known.
     """
 
-    def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
+    def __init__(self, column: RuleColumn, name: str, dialect: Dialect, held: Held | None = None) -> None:
         self.column = column
         self.dialect = dialect
         self.value = dialect.column(name)
         self.text = dialect.texts.trimmed.format(value=self.value)
+        is_number = held is not None and held.kind == "numbers" and not (held.loose and column.from_text)
+        self.held = held if is_number else None
+        self.from_text = column.from_text and not is_number
+        self.is_text = None if held is not None and held.kind == "texts" else dialect.numbers.is_text
+        self.may_be_nan = self.held is None or self.held.nan
+        self.is_exact = self.held is not None and self.held.scale is not None
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value; a value that is no number is one."""
@@ -57,9 +69,9 @@ class NumberColumn:
     def without_value(self) -> str:
         """Return what is true of the rows that meet no comparison; empty where there are none."""
         nan, imputed = self.dialect.nan, self.column.imputed is not None
-        if not self.column.from_text:
+        if not self.from_text:
             # What is no number, where nothing tells NaN: SQLite has text in columns of numbers, above every number.
-            above = nan.is_nan is None and nan.sorts == "highest"
+            above = nan.is_nan is None and nan.sorts == "highest" and self.may_be_nan
             return " OR ".join([*([] if imputed else [self.missing()]), *([f"{self.value} > {nan.infinity}"] * above)])
         if imputed:
             return self.neither()
@@ -74,16 +86,16 @@ class NumberColumn:
         """Return what is true of the rows that have no value by other means than a number."""
         dialect = self.dialect
         parts = [f"{self.value} IS NULL"]
-        if self.column.from_text:
+        if self.from_text:
             parts += self._words()
             parts.append(_among(f"LOWER({self.text})", NAN_WORDS, dialect))
-        elif dialect.nan.is_nan is not None:
+        elif dialect.nan.is_nan is not None and self.may_be_nan:
             parts.append(dialect.nan.is_nan.format(value=self.value))
         return [part for part in parts if part]
 
     def _words(self) -> list[str]:
         """Return what is true of the rows whose text is a word; the text of a number already is never one."""
-        words, is_text = self.column.conversion.words, self.dialect.numbers.is_text
+        words, is_text = self.column.conversion.words, self.is_text
         guarded = [word for word in words if is_text is not None and _NUMBER_TEXT.fullmatch(word)]
         plain = _among(self.text, ["", *(word for word in words if word not in guarded)], self.dialect)
         if is_text is None or not guarded:
@@ -96,6 +108,9 @@ class NumberColumn:
 
     def compare(self, sign: str, bound: Number) -> str:
         """Return a comparison with a bound by ``<=`` or ``>``."""
+        plain = self._plain(bound)
+        if plain is not None:
+            return f"{self.value} {sign} {plain}"
         value, literal = self.beside(bound)
         comparison = f"{value} {sign} {literal}"
         if self._beside_singles(bound):
@@ -115,9 +130,12 @@ class NumberColumn:
         whole numbers of 64 bits and all fractions.
         """
         facts = self.dialect.numbers
+        plain = self._plain(number, equal=equal)
+        if plain is not None:
+            return self.value, plain
         if self.column.type == "float":
             number = float(number)
-            if self.column.from_text:
+            if self.from_text:
                 return self._number(facts.to_double, facts.from_number), self.dialect.number(number)
             value = self.value
             if facts.beside_doubles is not None:
@@ -125,23 +143,50 @@ class NumberColumn:
                 value = as_double.format(value=value) if abs(number) >= matters_from else value
             return value, self.dialect.number(number)
         if number != int(number):  # a null number
-            read = self._number(facts.to_double, facts.from_number) if self.column.from_text else self.value
+            read = self._number(facts.to_double, facts.from_number) if self.from_text else self.value
             return read, self.dialect.number(number)
         whole = int(number)
-        if self.column.from_text:
+        if self.from_text:
             if facts.either is not None:
                 return self._number(facts.either, facts.exact), self.dialect.number(whole)
-            if facts.is_text is None and abs(whole) < DOUBLE_EXACT:
+            if self.is_text is None and abs(whole) < DOUBLE_EXACT:
                 return self._number(facts.to_double, facts.from_number), self.dialect.number(whole)
             return self._difference(whole, equal), self.dialect.number(0)
-        if facts.beside_integers in ("exactly", "as doubles") or abs(whole) < DOUBLE_EXACT:
+        # As a double, the nearest whole number would be equal to it.
+        rounded = equal and facts.beside_integers == "as doubles" and int(float(whole)) != whole and not self.is_exact
+        if abs(whole) < DOUBLE_EXACT or (facts.beside_integers in ("exactly", "as doubles") and not rounded):
             return self.value, self.dialect.number(whole)
-        return f"CASE {self._difference_of_numbers(whole, equal)} END", self.dialect.number(0)
+        difference = self._difference_of_numbers(whole, equal)
+        return (f"CASE {difference} END" if facts.is_float else difference.removeprefix("ELSE ")), self.dialect.number(
+            0
+        )
+
+    def _plain(self, number: Number, *, equal: bool = False) -> str | None:
+        """Return a number as a person writes it, or as a double, where that gives the tree's label; None elsewhere.
+
+        Decimals compare as their doubles do where a double tells them from their neighbours.
+        """
+        held = self.held
+        if held is None or abs(number) >= DOUBLE_EXACT:
+            return None
+        if held.scale is not None and math.ulp(float(number)) >= 10.0**-held.scale:
+            return None
+        whole = number == int(number)
+        if held.scale == 0 and not whole and not equal:
+            number, whole = math.floor(number), True
+        if whole and held.singles and abs(number) >= SINGLE_EXACT:
+            return self.dialect.number(float(number)) if self.column.type == "float" else None
+        if whole:
+            return str(int(number))
+        digits, scientific = spelt(float(number))
+        if "e" in digits or len(digits.strip("-0.").replace(".", "")) > EXACT_DIGITS:
+            return self.dialect.number(float(number))
+        return scientific if held.singles and self.dialect.numbers.beside_singles == "scientific" else digits
 
     def _beside_singles(self, number: Number) -> bool:
         """Return whether a whole number is compared as a single where the column holds these, and would be rounded."""
         column, facts = self.column, self.dialect.numbers
-        if column.type == "float" or column.from_text or facts.beside_integers != "as singles":
+        if column.type == "float" or self.from_text or facts.beside_integers != "as singles":
             return False
         return number == int(number) and SINGLE_EXACT <= abs(int(number)) < DOUBLE_EXACT
 
@@ -154,7 +199,10 @@ class NumberColumn:
         return f"{exact} AND {rounded}" if sign in ("<=", "=") else f"({exact} OR {rounded})"
 
     def _equation(self, sign: str, number: Number) -> str:
-        if self._beside_singles(number):
+        exactly = self.column.type == "integer" and abs(number) >= DOUBLE_EXACT
+        if exactly and self.held is not None and self.held.floating and int(float(number)) != number:
+            return "1 = 0" if sign == "=" else "1 = 1"  # no floating number is equal to it
+        if self._plain(number, equal=True) is None and self._beside_singles(number):
             return self._as_singles_and_doubles(sign, number)
         value, literal = self.beside(number, equal=True)
         return f"{value} {sign} {literal}"
@@ -167,11 +215,10 @@ class NumberColumn:
 
     def _number(self, from_text: str, from_number: str) -> str:
         """Return the number, made of a text or of what is a number by templates; NULL where there is none."""
-        facts = self.dialect.numbers
         read = f"CASE {self._numbers_of_texts(from_text)} END"
-        if facts.is_text is None:
+        if self.is_text is None:
             return read
-        return f"CASE WHEN {self._given(facts.is_text)} THEN {read} ELSE {self._given(from_number)} END"
+        return f"CASE WHEN {self._given(self.is_text)} THEN {read} ELSE {self._given(from_number)} END"
 
     def _numbers_of_texts(self, template: str) -> str:
         """Return the branches for the texts that are numbers, made of the text ``{text}`` by a template."""
@@ -205,10 +252,10 @@ class NumberColumn:
         texts = self._numbers_of_texts(self._double_less(facts.to_double, number, equal))
         if facts.is_number is not None and abs(number) >= DOUBLE_EXACT:
             texts = f"WHEN {self._matches(WHOLE)} THEN {self._given(facts.whole, number)} {texts}"
-        if facts.is_text is None:
+        if self.is_text is None:
             return f"CASE {texts} END"
         numbers = self._difference_of_numbers(number, equal)
-        return f"CASE WHEN {self._given(facts.is_text)} THEN CASE {texts} END {numbers} END"
+        return f"CASE WHEN {self._given(self.is_text)} THEN CASE {texts} END {numbers} END"
 
     def _difference_of_numbers(self, number: int, equal: bool) -> str:
         """Return the branches of it for a column of numbers."""
@@ -238,11 +285,12 @@ class NumberColumn:
 class TextColumn:
     """A column of text; the parameters are those of `NumberColumn`."""
 
-    def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
+    def __init__(self, column: RuleColumn, name: str, dialect: Dialect, held: Held | None = None) -> None:
         self.column = column
         self.nulls = column.conversion.nulls
         self.dialect = dialect
         self.value = dialect.column(name)
+        self.held = held if held is not None and held.kind == "texts" else None
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value."""
@@ -268,6 +316,24 @@ class TextColumn:
     def _compare(self, values: Sequence[str], with_one: str, with_several: str) -> str:
         if not values:
             return ""
+        held = self.held
+        if held is None or (held.padded and any(value.endswith(" ") for value in values)):
+            return self._compare_bytes(values, with_one, with_several)
+        literals = ", ".join(map(self.dialect.string, values))
+        if len(values) == 1:
+            alike = f"{self.value} {with_one} {literals}"
+        else:
+            alike = with_several.format(value=self.value, text=self.value, literals=literals)
+        if held.bytewise:
+            return alike
+        bytes_alike = self._compare_bytes(values, with_one, with_several)
+        # What is alike byte by byte is alike in any collation, in which an index finds it. Beyond ASCII, the column's
+        # character set may lack it.
+        serves = with_one == "=" and all(value.isascii() for value in values)
+        return f"{alike} AND {bytes_alike}" if serves else bytes_alike
+
+    def _compare_bytes(self, values: Sequence[str], with_one: str, with_several: str) -> str:
+        """Return the comparison that no collation changes."""
         facts, literals = self.dialect.texts, ", ".join(map(self.dialect.category, values))
         if facts.cast is not None and not any(re.search(facts.typed, value) for value in values):
             text = facts.cast.format(column=self.value)
@@ -284,22 +350,27 @@ class TextColumn:
 class TruthColumn:
     """A column of truth values, in whatever type it is held; the parameters are those of `NumberColumn`."""
 
-    def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
+    def __init__(self, column: RuleColumn, name: str, dialect: Dialect, held: Held | None = None) -> None:
         self.column = column
         self.dialect = dialect
         self.value = dialect.column(name)
+        self.held = held if held is not None and held.kind != "texts" else None
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value."""
         return f"{self.value} IS NULL"
 
     def without_value(self) -> str:
-        """Return what is true of the rows that meet no comparison."""
+        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        if self.held is not None and self.held.kind == "truths":
+            return "" if self.column.imputed is not None else self.missing()
         neither = f"NOT {self.one_of([True, False])}"
         return neither if self.column.imputed is not None else f"{self.missing()} OR {neither}"
 
     def one_of(self, values: Sequence[bool]) -> str:
         """Return what is true of the rows that have one of some truth values; empty for none."""
+        if self.held is not None:
+            return self._plain(values)
         facts = self.dialect.numbers
         texts = [text for value in values for text in (TRUE_TEXTS if value else FALSE_TEXTS)]
         text = (self.dialect.texts.truth or self.dialect.texts.trimmed).format(value=self.value)
@@ -309,6 +380,15 @@ class TruthColumn:
         is_number, number = (fact.format(value=self.value, text=text) for fact in facts.truth)
         wanted = ", ".join(str(int(value)) for value in values)
         return f"CASE WHEN {is_number} THEN {number} IN ({wanted}) ELSE {spelt} END"
+
+    def _plain(self, values: Sequence[bool]) -> str:
+        """Return the comparison with a column of the type of truth values, or of numbers."""
+        assert self.held is not None
+        if self.held.kind == "truths":
+            tests = [TYPES[self.dialect.name].truths[not value].format(value=self.value) for value in values]
+            return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})" if tests else ""
+        numbers = ", ".join(str(int(value)) for value in values)
+        return f"{self.value} IN ({numbers})" if len(values) > 1 else f"{self.value} = {numbers}" if values else ""
 
 
 def _in_brackets(number: str) -> str:

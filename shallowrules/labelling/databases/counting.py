@@ -35,7 +35,7 @@ def count_changes(database: Database, rules: RuleSet, thing: Thing, **options: A
     thing : Thing
         The column.
     **options
-        Of the exporter: columns and otherwise.
+        Of the exporter: columns, types, guards and otherwise.
     """
     case = fastest_case(rules, dialect=database.dialect.name, **options)
     return int(database.connection.exec_driver_sql(changed_rows(database, thing, case)).scalar_one())

@@ -218,9 +218,9 @@ def _counted(plan: Plan, database: Database) -> Plan:
     rules, source, application = plan.rules, database.source, plan.application
     if not plan.is_repeated or application.cluster_as != "number":
         return replace(plan, counts=count_labels(rules, source, application.columns))
-    names = find_tested_columns(rules, source, application.columns).names
+    known = find_tested_columns(rules, source, application.columns).options
     otherwise = application.otherwise
-    changes = count_changes(database, rules, plan.thing, columns=names, otherwise=otherwise)
+    changes = count_changes(database, rules, plan.thing, **known, otherwise=otherwise)
     if changes:
         counts = count_labels(rules, source, application.columns)
     else:  # the column says it faster than the rules
@@ -303,7 +303,7 @@ class _Planner:
     # Applying ----------------------------------------------------------------------------------------
 
     def apply(self) -> Plan:
-        self.names = find_tested_columns(self.rules, self.source, self.application.columns).names
+        self.known = find_tested_columns(self.rules, self.source, self.application.columns).options
         if self.application.writes_on_table:
             self._refuse_no_table()
         elif self._column() in self.source.names:
@@ -320,7 +320,7 @@ class _Planner:
             "dialect": self.database.dialect.name,
             "table": list(self.table),
             "into": list(into or self.into),
-            "columns": self.names,
+            **self.known,
             "cluster_column": self.thing.column or self.application.cluster_column,
             "cluster_as": self.application.cluster_as,
             "otherwise": self.application.otherwise,

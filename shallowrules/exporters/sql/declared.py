@@ -1,0 +1,326 @@
+"""What columns hold by the types that they are declared in: how far a condition can be written as a person would.
+
+Where nothing is known of a column, its conditions are long, and right for every type that the conformance run has.
+Where its type is known, what it cannot hold gets no guard. Where the usual types are to be expected, `Types.others`
+says what is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.rules import RuleColumn
+
+__all__ = ["TYPES", "Guards", "Held", "Types", "held_by", "usually_held"]
+
+Guards = Literal["usual", "full"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """What a column holds, as far as the text of a condition depends on it.
+
+    Attributes
+    ----------
+    kind : {"numbers", "texts", "truths"}
+    scale : int or None
+        Numbers: decimals of at most so many digits behind the point; None for others.
+    floating : bool
+        Numbers: floating ones alone.
+    nan : bool
+        Numbers: perhaps NaN, or what else an engine sorts among numbers and is none.
+    singles : bool
+        Numbers: perhaps floating ones of 32 bits.
+    loose : bool
+        Numbers: perhaps a text beside them, whatever the declaration says.
+    bytewise : bool
+        Texts: ``=`` compares them character by character.
+    padded : bool
+        Texts: perhaps of a type in which blanks at the end are no part of the value.
+    """
+
+    kind: Literal["numbers", "texts", "truths"]
+    scale: int | None = None
+    floating: bool = False
+    nan: bool = False
+    singles: bool = False
+    loose: bool = False
+    bytewise: bool = False
+    padded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Types:
+    """The types of a dialect.
+
+    Attributes
+    ----------
+    declared : tuple of (str, Held)
+        By a pattern for the whole of a declaration, in capital letters; the first that matches. Nothing is known of
+        what matches none. A group ``scale`` is how many digits a decimal has behind the point.
+    truths : tuple of str
+        What is true of a ``{value}`` of the type of truth values that is true, and of one that is false.
+    bytewise : bool
+        Whether ``=`` compares texts character by character in the engine's default collation.
+    others : mapping from str to str
+        By "numbers" and "texts", what a column is not expected to hold where its type is not known, because it would
+        get another cluster than the tree gives it.
+    query : str
+        What finds the columns that may, in a table whose ``{name}`` is given as a text.
+    """
+
+    declared: tuple[tuple[str, Held], ...]
+    truths: tuple[str, str]
+    bytewise: bool
+    others: Mapping[str, str]
+    query: str
+
+
+def held_by(dialect: Dialect, declaration: str) -> Held | None:
+    """Return what a column of a declared type holds; None where that is not known.
+
+    Parameters
+    ----------
+    dialect : Dialect
+    declaration : str
+        The type, and behind COLLATE the collation, if it is not the database's: ``VARCHAR(20) COLLATE NOCASE``.
+    """
+    shown = " ".join(declaration.upper().split())
+    while wrapped := re.fullmatch(r"(?:NULLABLE|LOWCARDINALITY)\((.*)\)", shown):  # of ClickHouse
+        shown = wrapped[1]
+    for pattern, held in TYPES[dialect.name].declared:
+        if (found := re.fullmatch(pattern, shown)) is not None:
+            return replace(held, scale=int(found["scale"] or 0)) if "scale" in found.groupdict() else held
+    return None
+
+
+def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:
+    """Return what a column of the rules holds, whatever its usual type; None where that may be text or numbers."""
+    if column.type == "text":
+        return Held(kind="texts", bytewise=TYPES[dialect.name].bytewise, padded=True)
+    if column.type in ("integer", "float") and not column.from_text:
+        return Held(kind="numbers", nan=True, singles=True)
+    return None
+
+
+WHOLE, NUMBER, DOUBLE, SINGLE, TEXT, TRUTH = (
+    Held(kind="numbers", scale=0),
+    Held(kind="numbers"),
+    Held(kind="numbers", floating=True, nan=True),
+    Held(kind="numbers", floating=True, nan=True, singles=True),
+    Held(kind="texts", bytewise=True),
+    Held(kind="truths"),
+)
+COLLATED = replace(TEXT, bytewise=False)
+
+_SCALE = r"( ?\( ?\d+ ?(, ?(?P<scale>\d+) ?)?\))"
+_LENGTH = r"( ?\( ?(\d+|MAX) ?\))?"
+_INTEGERS = "SMALLINT|INT|INTEGER|BIGINT"
+_TRUTHS = ("{value}", "NOT {value}")
+_EXACT = "values of more than 15 digits"
+
+# Of the standard's information schema, with a `kind` of types that are not the usual ones.
+_SCHEMA = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = {name} AND ({kinds})"
+_WIDE = "data_type IN ('numeric', 'decimal') AND numeric_precision > 15"
+
+
+def _schema(kinds: str) -> str:
+    return _SCHEMA.replace("{kinds}", kinds)
+
+
+_STANDARD = Types(
+    declared=(
+        (_INTEGERS, WHOLE),
+        (f"(NUMERIC|DECIMAL|DEC){_SCALE}", NUMBER),
+        ("DOUBLE|DOUBLE PRECISION|FLOAT|REAL", SINGLE),
+        (f"(VARCHAR|CHARACTER VARYING){_LENGTH}", TEXT),
+        ("BOOLEAN", TRUTH),
+    ),
+    truths=_TRUTHS,
+    bytewise=True,
+    others={"numbers": f"NUMERIC {_EXACT}", "texts": "a collation that takes different texts for equal"},
+    query=_schema(f"{_WIDE} OR collation_name IS NOT NULL"),
+)
+
+_SPARK = Types(
+    declared=(
+        (f"TINYINT|BYTE|SHORT|LONG|{_INTEGERS}", WHOLE),
+        (f"(DECIMAL|NUMERIC|DEC){_SCALE}", NUMBER),
+        ("DOUBLE", DOUBLE),
+        ("FLOAT|REAL", SINGLE),
+        (f"STRING|VARCHAR{_LENGTH}", TEXT),
+        ("BOOLEAN", TRUTH),
+    ),
+    truths=_TRUTHS,
+    bytewise=True,
+    others={"numbers": f"DECIMAL {_EXACT}", "texts": "STRING with a collation, or CHAR(n)"},
+    query="DESCRIBE TABLE {name}",
+)
+
+TYPES: Mapping[str, Types] = {
+    "": _STANDARD,
+    # A column may hold a text beside numbers, whatever it is declared as.
+    "sqlite": Types(
+        declared=(
+            (f"TINYINT|MEDIUMINT|INT[248]|UBIGINT|({_INTEGERS})( UNSIGNED)?", replace(NUMBER, nan=True, loose=True)),
+            (r"(REAL|DOUBLE|DOUBLE PRECISION|FLOAT|NUMERIC|DECIMAL)( ?\(.*\))?", replace(NUMBER, nan=True, loose=True)),
+            (f"(TEXT|CLOB|N?VARCHAR|N?CHAR|CHARACTER){_LENGTH}( COLLATE BINARY)?", TEXT),
+        ),
+        truths=_TRUTHS,
+        bytewise=True,
+        others={"texts": "a column of text with a collation"},
+        query="SELECT sql FROM sqlite_master WHERE name = {name} AND sql LIKE '%COLLATE%'",
+    ),
+    "duckdb": Types(
+        declared=(
+            (f"U?(TINYINT|{_INTEGERS})|INT[1248]|UINT(8|16|32)", WHOLE),
+            (f"(DECIMAL|NUMERIC|DEC){_SCALE}", NUMBER),
+            ("DOUBLE( PRECISION)?|FLOAT8", DOUBLE),
+            ("FLOAT|REAL|FLOAT4", SINGLE),
+            (f"(VARCHAR|TEXT|STRING|B?CHAR){_LENGTH}", TEXT),
+            ("BOOLEAN|BOOL|LOGICAL", TRUTH),
+        ),
+        truths=_TRUTHS,
+        bytewise=True,
+        others={"numbers": f"DECIMAL {_EXACT}", "texts": "VARCHAR with a collation, or under a default_collation"},
+        query="SELECT sql FROM duckdb_tables() WHERE table_name = {name} AND regexp_matches(sql, 'COLLATE|DECIMAL')",
+    ),
+    "postgres": Types(
+        declared=(
+            (f"INT[248]|(SMALL|BIG)?SERIAL|{_INTEGERS}", WHOLE),
+            (f"(NUMERIC|DECIMAL){_SCALE}", replace(NUMBER, nan=True)),
+            ("DOUBLE PRECISION|FLOAT8|FLOAT", DOUBLE),
+            ("REAL|FLOAT4", SINGLE),
+            (f'(TEXT|(VARCHAR|CHARACTER VARYING){_LENGTH})( COLLATE "?(C|POSIX|UCS_BASIC|DEFAULT)"?)?', TEXT),
+            ("BOOLEAN|BOOL", TRUTH),
+        ),
+        truths=_TRUTHS,
+        bytewise=True,
+        others={"numbers": f"NUMERIC {_EXACT}", "texts": "a nondeterministic collation"},
+        query=_schema(
+            f"{_WIDE} OR data_type = 'numeric' AND numeric_precision IS NULL OR collation_name IN "
+            "(SELECT collname FROM pg_collation WHERE NOT collisdeterministic)"
+        ),
+    ),
+    "mysql": Types(
+        declared=(
+            # TINYINT(1) is what BOOLEAN becomes, and a number.
+            (rf"(TINYINT|MEDIUMINT|{_INTEGERS})( ?\(\d+\))?( UNSIGNED)?( ZEROFILL)?|BOOL|BOOLEAN", WHOLE),
+            (f"(DECIMAL|NUMERIC|DEC){_SCALE}?( UNSIGNED)?( ZEROFILL)?", NUMBER),
+            (r"(DOUBLE( PRECISION)?|REAL)( ?\(\d+, ?\d+\))?( UNSIGNED)?", replace(DOUBLE, nan=False)),
+            (r"FLOAT( ?\(\d+(, ?\d+)?\))?( UNSIGNED)?", replace(SINGLE, nan=False)),
+            (rf"((TINY|MEDIUM|LONG)?TEXT|VARCHAR{_LENGTH})( CHARACTER SET \w+)? COLLATE \w+_(NOPAD|0900)_BIN", TEXT),
+            (rf"((TINY|MEDIUM|LONG)?TEXT|VARCHAR{_LENGTH})( CHARACTER SET \w+)?( COLLATE \w+)?", COLLATED),
+        ),
+        truths=("{value} = 1", "{value} = 0"),
+        bytewise=False,
+        others={"numbers": f"a YEAR, or DECIMAL {_EXACT}"},
+        query=_schema(f"data_type = 'year' OR {_WIDE}"),
+    ),
+    "clickhouse": Types(
+        declared=(
+            ("U?INT(8|16|32|64)", WHOLE),
+            (f"DECIMAL{_SCALE}", NUMBER),
+            ("FLOAT64", DOUBLE),
+            ("FLOAT32", SINGLE),
+            ("STRING", TEXT),
+            ("BOOL", TRUTH),
+        ),
+        truths=_TRUTHS,
+        bytewise=True,
+        others={"numbers": f"Decimal {_EXACT}"},
+        query="SELECT name, type FROM system.columns WHERE table = {name} AND type LIKE '%Decimal%'",
+    ),
+    "spark": _SPARK,
+    "databricks": _SPARK,
+    "snowflake": Types(
+        declared=(
+            (f"TINYINT|BYTEINT|{_INTEGERS}", WHOLE),
+            (f"(NUMBER|DECIMAL|NUMERIC){_SCALE}?", NUMBER),
+            ("FLOAT|FLOAT[48]|DOUBLE|DOUBLE PRECISION|REAL", DOUBLE),
+            (f"(VARCHAR|STRING|TEXT){_LENGTH}", TEXT),
+            ("BOOLEAN", TRUTH),
+        ),
+        truths=_TRUTHS,
+        bytewise=True,
+        others={"numbers": f"NUMBER {_EXACT}", "texts": "a column or database with a collation"},
+        query=_schema("numeric_scale > 0 AND numeric_precision > 15 OR collation_name IS NOT NULL"),
+    ),
+    "bigquery": Types(
+        declared=(
+            ("INT64|INT|INTEGER|BIGINT|SMALLINT|TINYINT|BYTEINT", WHOLE),
+            ("FLOAT64|FLOAT", DOUBLE),
+            (f"(BIG)?(NUMERIC|DECIMAL){_SCALE}", NUMBER),
+            (f"STRING{_LENGTH}", TEXT),
+            ("BOOL|BOOLEAN", TRUTH),
+        ),
+        truths=_TRUTHS,
+        bytewise=True,
+        others={"texts": "STRING with a collation"},
+        query="SELECT column_name, collation_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = {name} "
+        "AND collation_name <> 'NULL'",
+    ),
+    "trino": Types(
+        declared=(
+            (f"TINYINT|{_INTEGERS}", WHOLE),
+            (f"DECIMAL{_SCALE}", NUMBER),
+            ("DOUBLE", DOUBLE),
+            ("REAL", SINGLE),
+            (f"VARCHAR{_LENGTH}", TEXT),
+            ("BOOLEAN", TRUTH),
+        ),
+        truths=_TRUTHS,
+        bytewise=True,
+        others={"numbers": f"DECIMAL {_EXACT}"},
+        query=_schema("data_type LIKE 'decimal%'"),
+    ),
+    "oracle": Types(
+        declared=(
+            (f"NUMBER{_SCALE}", NUMBER),
+            ("BINARY_DOUBLE", DOUBLE),
+            ("BINARY_FLOAT", SINGLE),
+            (r"N?VARCHAR2 ?\( ?\d+( BYTE| CHAR)? ?\)", TEXT),
+        ),
+        truths=("{value} = TRUE", "{value} = FALSE"),
+        bytewise=True,
+        others={
+            "numbers": f"NUMBER {_EXACT}",
+            "texts": "a column or session whose collation is not BINARY",
+        },
+        query="SELECT column_name, data_type, data_precision, collation FROM user_tab_columns "
+        "WHERE table_name = {name} AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')",
+    ),
+    # Any comparison of texts there takes no notice of blanks at the end.
+    "tsql": Types(
+        declared=(
+            (f"TINYINT|{_INTEGERS}", WHOLE),
+            (f"(DECIMAL|NUMERIC|DEC){_SCALE}", NUMBER),
+            (r"REAL|FLOAT( ?\(\d+\))?", replace(SINGLE, nan=False)),
+            (rf"N?VARCHAR{_LENGTH}( COLLATE \w+)?", COLLATED),
+            ("BIT", TRUTH),
+        ),
+        truths=("{value} = 1", "{value} = 0"),
+        bytewise=False,
+        others={"numbers": f"DECIMAL {_EXACT}"},
+        query=_schema(_WIDE),
+    ),
+    "redshift": Types(
+        declared=(
+            (f"INT[248]|{_INTEGERS}", WHOLE),
+            (f"(NUMERIC|DECIMAL){_SCALE}", NUMBER),
+            ("DOUBLE PRECISION|FLOAT8|FLOAT", DOUBLE),
+            ("REAL|FLOAT4", SINGLE),
+            (f"(TEXT|VARCHAR|CHARACTER VARYING){_LENGTH}", COLLATED),
+            ("BOOLEAN|BOOL", TRUTH),
+        ),
+        truths=_TRUTHS,
+        bytewise=False,
+        others={"numbers": f"NUMERIC {_EXACT}"},
+        query=_schema(_WIDE),
+    ),
+}
+"""By the name that sqlglot has for a dialect; docs/dialects.md says what those that are not executed rely on."""

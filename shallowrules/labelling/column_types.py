@@ -1,0 +1,72 @@
+"""The types that a database declares a table's columns as, in the words that the exporter of SQL takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shallowrules.errors import OptionError
+from shallowrules.exporters.sql import DIALECTS, declared_types
+from shallowrules.sources.database import DatabaseSource
+
+__all__ = ["column_types"]
+
+POSTGRES = (
+    "SELECT a.attname, format_type(a.atttypid, a.atttypmod) "
+    "|| CASE WHEN c.collisdeterministic THEN '' ELSE coalesce(' COLLATE ' || quote_ident(c.collname), '') END "
+    "FROM pg_catalog.pg_attribute AS a LEFT JOIN pg_catalog.pg_collation AS c ON c.oid = a.attcollation "
+    "WHERE a.attrelid = {table}::regclass AND a.attnum > 0"
+)
+"""A deterministic collation takes no two texts for equal, whatever its order."""
+
+DUCKDB = (
+    "SELECT current_setting('default_collation') <> '' OR EXISTS (SELECT 1 FROM "
+    "(SELECT sql, internal FROM duckdb_tables() UNION ALL SELECT sql, internal FROM duckdb_views()) "
+    "WHERE NOT internal AND sql ILIKE '%collate%')"
+)
+"""Whether a column of text may have a collation: DuckDB does not say of which."""
+
+
+def column_types(source: DatabaseSource) -> Mapping[str, str]:
+    """Return the declaration of each column of a table by its name, empty where it is not known; none of a query."""
+    if source.rows.table is None:
+        return {}
+    backend = source.connection.dialect.name
+    known = _READERS[backend](source) if backend in _READERS else {}
+    return {name: known.get(name, "") for name in source.names}
+
+
+def _of_postgres(source: DatabaseSource) -> Mapping[str, str]:
+    asked = POSTGRES.format(table=DIALECTS["postgres"].string(source.relation))
+    return dict(map(tuple, source.connection.exec_driver_sql(asked)))
+
+
+def _of_mysql(source: DatabaseSource) -> Mapping[str, str]:
+    described = source.connection.exec_driver_sql(f"SHOW FULL COLUMNS FROM {source.relation}")
+    return {str(name): f"{kind} COLLATE {order}" if order else str(kind) for name, kind, order, *_ in described}
+
+
+def _of_duckdb(source: DatabaseSource) -> Mapping[str, str]:
+    collated = source.connection.exec_driver_sql(DUCKDB).scalar_one()
+    types = {str(name): str(kind) for name, kind, *_ in source.described}
+    return {name: "" if collated and kind == "VARCHAR" else kind for name, kind in types.items()}
+
+
+def _of_sqlite(source: DatabaseSource) -> Mapping[str, str]:
+    """Return what the statement says that made the table; a view has none."""
+    *schema, table = source.rows.name_parts
+    master = ".".join([*map(source.quote, schema), "sqlite_master"])
+    is_it = f"type = 'table' AND name = {DIALECTS['sqlite'].string(table)} COLLATE NOCASE"
+    statement = source.connection.exec_driver_sql(f"SELECT sql FROM {master} WHERE {is_it}").scalar()
+    try:
+        return {} if statement is None else declared_types(str(statement), [table], DIALECTS["sqlite"])
+    except OptionError:  # a virtual table, or what is known to SQLite alone
+        return {}
+
+
+_READERS = {
+    "postgresql": _of_postgres,
+    "mysql": _of_mysql,
+    "mariadb": _of_mysql,
+    "duckdb": _of_duckdb,
+    "sqlite": _of_sqlite,
+}

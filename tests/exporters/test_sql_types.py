@@ -1,0 +1,265 @@
+"""SQL for the types that columns are declared as: as a person would write it, with no guard that no row needs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from databases import marked
+from rulesets import make_rules
+
+from shallowrules.errors import OptionError
+from shallowrules.exporters import export
+from shallowrules.exporters.sql import DIALECTS, cluster_predicates, declared_types
+from shallowrules.exporters.sql.declared import TYPES, held_by
+from shallowrules.rules import DOUBLE_EXACT
+
+TELCO = make_rules(
+    [("MonthlyCharges", "float"), ("tenure", "integer"), ("Contract", "text"), ("Senior", "boolean")],
+    (2, "Month-to-month", (0, 67.0, 0, (1, 12, 1, 2)), (0, 24.15, (3, True, 3, 4), 5)),
+)
+DECLARED = {
+    "MonthlyCharges": {"oracle": "NUMBER(10,2)", "clickhouse": "Decimal(10,2)"},
+    "tenure": {"oracle": "NUMBER(5)", "clickhouse": "Int32", "bigquery": "INT64"},
+    "Contract": {"oracle": "VARCHAR2(30)", "clickhouse": "String", "bigquery": "STRING", "spark": "STRING"},
+}
+USUAL = {"MonthlyCharges": "DECIMAL(10,2)", "tenure": "INTEGER", "Contract": "VARCHAR(30)"}
+LOOSE = ("sqlite", "mysql", "tsql", "redshift")
+"""Where a column of numbers may hold a text, or no comparison of texts is of their characters alone."""
+
+
+def types_in(dialect):
+    return {name: DECLARED[name].get(dialect, usual) for name, usual in USUAL.items()} | {"Senior": "BOOLEAN"}
+
+
+def by_hand(dialect):
+    """Return the predicates as a person writes them."""
+    money, tenure, contract = map(DIALECTS[dialect].identifier, ("MonthlyCharges", "tenure", "Contract"))
+    return {
+        0: f"{contract} = 'Month-to-month' AND {money} <= 67",
+        1: f"{contract} = 'Month-to-month' AND {money} > 67 AND {tenure} <= 12",
+        2: f"{contract} = 'Month-to-month' AND {money} > 67 AND {tenure} > 12",
+        5: f"{contract} <> 'Month-to-month' AND {money} > 24.15",
+    }
+
+
+@pytest.mark.parametrize("dialect", [name for name in DIALECTS if name not in LOOSE])
+def test_typed_text_is_a_persons(dialect):
+    predicates = cluster_predicates(TELCO, dialect=dialect, types=types_in(dialect))
+    wanted = by_hand(dialect)
+    same = {label: _sorted(text) for label, text in predicates.items() if label in wanted}
+    if dialect == "postgres":  # a NUMERIC may be NaN there
+        same = {label: [part for part in parts if "Infinity" not in part] for label, parts in same.items()}
+    assert same == {label: _sorted(text) for label, text in wanted.items()}
+
+
+def _sorted(text):
+    return sorted(text.split(" AND "))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_guard_is_longer_than_without_types(dialect):
+    lengths = [
+        sum(map(len, cluster_predicates(TELCO, dialect=dialect, **options).values()))
+        for options in ({"types": types_in(dialect)}, {"guards": "usual"})
+    ]
+    assert lengths[0] <= lengths[1]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_has_types_and_says_what_is_not_usual(dialect):
+    types = TYPES[DIALECTS[dialect].name]
+    assert set(types.others) <= {"numbers", "texts"}
+    text = export(TELCO, "sql", dialect=dialect, table="shop.customers")
+    for said in types.others.values():
+        assert said in text
+    if types.others:
+        assert types.query.format(name=DIALECTS[dialect].string("customers")) in text
+    assert "this finds such columns" not in export(TELCO, "sql", dialect=dialect, types=types_in(dialect))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "scale", "written"),
+    [
+        (2.13, 2, "2.13"),
+        (67.0, 2, "67"),
+        (2.13, 15, "2.13"),
+        (2.13, 16, None),  # beside decimals of so many digits, 2.13 is not the double
+        (2.0**40 + 0.5, 3, "1099511627776.5"),
+        (2.0**40 + 0.5, 4, None),
+        (2.5, 0, "2"),  # of whole numbers
+        (-2.5, 0, "-3"),
+        (float(DOUBLE_EXACT), 0, None),
+        (0.1 + 0.2, 2, "3.0000000000000004e-1"),
+    ],
+)
+def test_a_number_is_written_plainly_where_the_column_allows_it(threshold, scale, written):
+    rules = make_rules([("x", "float")], (0, threshold, 0, 1))
+    predicates = cluster_predicates(rules, dialect="mysql", types={"x": f"DECIMAL(38,{scale})"})
+    assert predicates[0] == cluster_predicates(rules, dialect="mysql", guards="full")[0] or written is not None
+    if written is not None and "e" not in written:
+        assert predicates[0] == f"`x` <= {written}"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "declaration"),
+    [
+        ("postgres", "CHAR(20)"),
+        ("postgres", 'TEXT COLLATE "loose"'),
+        ("postgres", "NUMERIC"),
+        ("postgres", "citext"),
+        ("sqlite", "TEXT COLLATE NOCASE"),
+        ("duckdb", "VARCHAR COLLATE NOCASE"),
+        ("clickhouse", "FixedString(5)"),
+        ("clickhouse", "Enum8('a' = 1)"),
+        ("spark", "CHAR(5)"),
+        ("mysql", "YEAR"),
+        ("oracle", "NUMBER"),
+        ("snowflake", "VARIANT"),
+    ],
+)
+def test_of_other_types_nothing_is_known(dialect, declaration):
+    assert held_by(DIALECTS[dialect], declaration) is None
+
+
+# Names ---------------------------------------------------------------------------------------------
+
+
+def test_names_are_those_of_the_table():
+    rules = make_rules([("Monthly Charges", "float"), ("other", "float")], (0, 1.5, 0, 1))
+    found = cluster_predicates(rules, dialect="postgres", types={"monthly charges": "INTEGER", "more": "TEXT"})
+    assert found == {0: '"monthly charges" <= 1', 1: '"monthly charges" > 1'}
+    with pytest.raises(OptionError, match=r"no column 'Monthly Charges' \(the nearest is 'monthly_charges'\).*types"):
+        export(rules, "sql", types={"monthly_charges": "INTEGER"})
+    with pytest.raises(OptionError, match="no column 'Monthly Charges'"):  # which of the two is not known
+        export(rules, "sql", dialect="postgres", types={"MONTHLY CHARGES": "INTEGER", "monthly charges": "INTEGER"})
+    renamed = {"columns": {"Monthly Charges": "mc"}, "types": {"mc": "INTEGER"}}
+    assert cluster_predicates(rules, dialect="postgres", **renamed)[0] == '"mc" <= 1'
+
+
+def test_types_are_read_from_a_create_table(tmp_path):
+    path = tmp_path / "schema.sql"
+    path.write_text(
+        "CREATE TABLE other (x TEXT);\n"
+        'CREATE TABLE shop.customers ("MonthlyCharges" NUMERIC(10, 2) NOT NULL, tenure INT, "Contract" TEXT, '
+        '"Senior" BOOLEAN, PRIMARY KEY (tenure));'
+    )
+    options = {"dialect": "postgres", "table": "shop.customers"}
+    declared = {"MonthlyCharges": "NUMERIC(10,2)", "tenure": "INT", "Contract": "TEXT", "Senior": "BOOLEAN"}
+    assert export(TELCO, "sql", ddl=path, **options) == export(TELCO, "sql", types=declared, **options)
+    with pytest.raises(OptionError, match="no CREATE TABLE of 'sales' .*'other', 'customers'"):
+        export(TELCO, "sql", dialect="postgres", table="sales", ddl=path)
+    path.write_text("CREATE TABLE customers (")
+    with pytest.raises(OptionError, match="CREATE TABLE is not read as postgres"):
+        export(TELCO, "sql", ddl=path, **options)
+    with pytest.raises(OptionError, match=r"ddl .*missing\.sql: it cannot be read"):
+        export(TELCO, "sql", ddl=tmp_path / "missing.sql", **options)
+
+
+def test_a_collation_is_part_of_a_declaration():
+    found = declared_types("CREATE TABLE t (a TEXT COLLATE NOCASE, b, c REAL)", ["t"], DIALECTS["sqlite"])
+    assert found == {"a": "TEXT COLLATE NOCASE", "b": "", "c": "REAL"}
+
+
+# Engines -------------------------------------------------------------------------------------------
+
+GUARDS = {
+    "sqlite": [("REAL", "x <= 9e999", "'abc'"), ("INTEGER", "x <= 9e999", "'abc'")],
+    "duckdb": [
+        ("DOUBLE", "(isfinite(x) OR isinf(x))", "'nan'::DOUBLE"),
+        ("FLOAT", "(isfinite(x) OR isinf(x))", "'nan'::FLOAT"),
+    ],
+    "postgres": [
+        ("DOUBLE PRECISION", "x <= 'Infinity'::float8", "'NaN'"),
+        ("REAL", "x <= 'Infinity'::float8", "'NaN'"),
+        ("NUMERIC(10,2)", "x <= 'Infinity'::float8", "'NaN'"),
+    ],
+    "spark": [
+        ("DOUBLE", "x <= double('Infinity')", "double('NaN')"),
+        ("FLOAT", "x <= double('Infinity')", "float('NaN')"),
+    ],
+    "mysql": [],
+    "clickhouse": [],
+}
+"""By engine each guard beside a number that is left where types are known, with a value that needs it."""
+
+
+@pytest.mark.parametrize("engine", marked(*GUARDS), indirect=True)
+def test_each_guard_that_is_left_is_needed(engine):
+    rules = make_rules([("x", "float")], (0, 2.5, 0, 1))
+    name = DIALECTS[engine.dialect].identifier("x")
+    for declared, guard, value in GUARDS[engine.dialect]:
+        engine.create("guarded", [("i", engine.types["integer"]), ("x", declared)], [])
+        try:
+            engine.query(f"INSERT INTO guarded VALUES (1, {value})")
+            for options in ({"types": {"x": declared}}, {"guards": "usual"}):
+                text = cluster_predicates(rules, dialect=engine.dialect, **options)[1]
+                spelt = re.sub(r"\bx\b", lambda _: name, guard)
+                assert f" AND {spelt}" in text, (declared, text)
+                assert engine.query(f"SELECT i FROM guarded WHERE {text}") == []
+                without = text.replace(f" AND {spelt}", "")
+                assert len(engine.query(f"SELECT i FROM guarded WHERE {without}")) == 1
+        finally:
+            engine.drop("guarded")
+
+
+@pytest.mark.parametrize("engine", marked("mysql"), indirect=True)
+def test_the_comparison_of_bytes_is_needed(engine):
+    rules = make_rules([("c", "text")], (0, "A", 0, 1))
+    declared = "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"
+    text = cluster_predicates(rules, dialect="mysql", types={"c": declared})[0]
+    alike, _, in_bytes = text.partition(" AND ")
+    engine.create("guarded", [("i", engine.types["integer"]), ("c", declared)], list(enumerate(("A", "a", "A ", "Á"))))
+    try:
+        asked = {part: len(engine.query(f"SELECT i FROM guarded WHERE {part}")) for part in (alike, in_bytes, text)}
+    finally:
+        engine.drop("guarded")
+    assert list(asked.values()) == [4, 1, 1]
+
+
+INDEXED = {
+    "sqlite": ("EXPLAIN QUERY PLAN ", "USING INDEX ix_{}", {"n": "REAL", "i": "INTEGER", "c": "TEXT"}),
+    "postgres": ("EXPLAIN ", "ix_{}", {"n": "NUMERIC(10,2)", "i": "INTEGER", "c": "TEXT"}),
+    "mysql": ("EXPLAIN ", "ix_{}", {"n": "DECIMAL(10,2)", "i": "INT", "c": "VARCHAR(20) COLLATE utf8mb4_general_ci"}),
+}
+"""How each engine tells how it would run a query, and what it says of an index."""
+
+
+@pytest.mark.parametrize("known", ["typed", "usual"])
+@pytest.mark.parametrize("engine", marked(*INDEXED), indirect=True)
+def test_a_condition_uses_the_index_of_its_column(engine, known):
+    explain, said, types = INDEXED[engine.dialect]
+    rows = [(i, i / 100, i, f"w{i}") for i in range(5000)]
+    declared = [("k", engine.types["integer"]), *((name, kind) for name, kind in types.items())]
+    engine.create("indexed", declared, rows)
+    try:
+        for name in types:
+            engine.query(f"CREATE INDEX ix_{name} ON indexed ({engine.quote(name)})")
+        engine.query("ANALYZE TABLE indexed" if engine.dialect == "mysql" else "ANALYZE")
+        for name, kind, threshold, label in (
+            ("n", "float", 49.5, 1),
+            ("i", "integer", 4990, 1),
+            ("c", "text", "w7", 0),
+        ):
+            rules = make_rules([(name, kind)], (0, threshold, 0, 1))
+            options = {"types": types} if known == "typed" else {"guards": "usual"}
+            text = cluster_predicates(rules, dialect=engine.dialect, **options)[label]
+            plan = engine.query(f"{explain}SELECT k FROM indexed WHERE {text}")
+            used = [str(row[5]) for row in plan] if engine.dialect == "mysql" else list(map(str, plan))
+            assert any(said.format(name) in each for each in used), (text, plan)
+    finally:
+        engine.drop("indexed")
+
+
+@pytest.mark.parametrize("engine", marked("duckdb"), indirect=True)
+def test_duckdb_filters_while_it_scans(engine):
+    rules = make_rules([("n", "float"), ("c", "text")], (0, 49.5, 0, (1, "A", 1, 2)))
+    types = {"n": "DECIMAL(10,2)", "c": "VARCHAR"}
+    engine.create("scanned", [("n", types["n"]), ("c", types["c"])], [(1.5, "A"), (60, "B")])
+    try:
+        text = cluster_predicates(rules, dialect="duckdb", types=types)[1]
+        [[_, plan]] = engine.query(f"EXPLAIN SELECT n FROM scanned WHERE {text}")
+    finally:
+        engine.drop("scanned")
+    assert "FILTER" not in plan
+    assert "Filters" in plan
