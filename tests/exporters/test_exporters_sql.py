@@ -386,10 +386,10 @@ def test_where_nan_sorts_cannot_be_forgotten_or_contradicted(sorts, infinity, fi
 def test_every_fact_that_decides_a_label_is_required():
     for kind in (Dialect, Nan, Numbers, Texts):
         decisive = [
-            f for f in fields(kind) if f.name not in ("limits", "cautions")
+            f for f in fields(kind) if f.name not in ("limits", "cautions", "quotes")
         ]  # which decide what else a text says
         assert all(f.default is MISSING is f.default_factory for f in decisive), kind
-    assert {f.name for f in fields(Names) if f.default is MISSING} == {"fold", "longest"}
+    assert {f.name for f in fields(Names) if f.default is MISSING} == {"fold", "unquoted", "longest"}
 
 
 def test_what_is_no_number_gets_no_cluster_even_in_a_column_that_held_integers():
@@ -595,7 +595,8 @@ def test_unknown_values_list_the_known():
     with pytest.raises(OptionError, match="where, case, ordered, select"):
         export(example_rules(), "sql", style="having")
     options = (
-        "dialect, table, style, columns, types, ddl, guards, cluster_column, cluster_as, into, otherwise, template"
+        "dialect, table, style, columns, types, ddl, guards, identifiers, cluster_column, cluster_as, into, otherwise, "
+        "template"
     )
     with pytest.raises(OptionError, match=options):
         export(example_rules(), "sql", tabel="x")

@@ -8,10 +8,11 @@ import pytest
 from databases import marked
 from rulesets import make_rules
 
-from shallowrules.errors import OptionError
+from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS, cluster_predicates, declared_types
 from shallowrules.exporters.sql.declared import TYPES, held_by
+from shallowrules.exporters.sql.reserved import RESERVED
 from shallowrules.rules import DOUBLE_EXACT
 
 TELCO = make_rules(
@@ -54,7 +55,7 @@ def test_typed_text_is_a_persons(dialect):
 
 
 def _sorted(text):
-    return sorted(text.split(" AND "))
+    return sorted(re.split(r"\s+AND ", text))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -71,10 +72,9 @@ def test_every_dialect_has_types_and_says_what_is_not_usual(dialect):
     types = TYPES[DIALECTS[dialect].name]
     assert set(types.others) <= {"numbers", "texts"}
     text = export(TELCO, "sql", dialect=dialect, table="shop.customers")
-    for said in types.others.values():
+    for said, these in types.others.values():
         assert said in text
-    if types.others:
-        assert types.query.format(name=DIALECTS[dialect].string("customers")) in text
+        assert these in text
     assert "this finds such columns" not in export(TELCO, "sql", dialect=dialect, types=types_in(dialect))
 
 
@@ -135,6 +135,29 @@ def test_names_are_those_of_the_table():
         export(rules, "sql", dialect="postgres", types={"MONTHLY CHARGES": "INTEGER", "monthly charges": "INTEGER"})
     renamed = {"columns": {"Monthly Charges": "mc"}, "types": {"mc": "INTEGER"}}
     assert cluster_predicates(rules, dialect="postgres", **renamed)[0] == '"mc" <= 1'
+
+
+def test_names_that_need_no_quotes_have_none():
+    names = ("MonthlyCharges", "monthly charges", "order", "Level", "tenure")
+    rules = make_rules([(name, "integer") for name in names], (0, 1, 0, (1, 1, 1, (2, 1, 2, (3, 1, 3, (4, 1, 4, 5))))))
+    wanted = {
+        "postgres": ["MonthlyCharges", '"monthly charges"', '"order"', '"level"', "tenure"],
+        "snowflake": ["MonthlyCharges", '"monthly charges"', '"ORDER"', '"LEVEL"', "tenure"],
+        "duckdb": ["MonthlyCharges", '"monthly charges"', '"order"', '"Level"', "tenure"],
+    }
+    for dialect, spelt in wanted.items():
+        text = cluster_predicates(rules, dialect=dialect, identifiers="folded")[5]
+        assert [part.split(" > ")[0] for part in text.split(" AND ") if " > 1" in part] == spelt
+    types = dict.fromkeys(names, "INTEGER")
+    text = cluster_predicates(rules, dialect="postgres", identifiers="as-in-table", types=types)[5]
+    assert text == '"MonthlyCharges" > 1 AND "monthly charges" > 1 AND "order" > 1 AND "Level" > 1 AND tenure > 1'
+    with pytest.raises(OptionError, match="'as-in-table' needs the table's names and types"):
+        export(rules, "sql", identifiers="as-in-table")
+    with pytest.raises(OptionError, match="'folded' is for a table whose names are not known"):
+        export(rules, "sql", identifiers="folded", types=types)
+    alike = make_rules([("Size", "float"), ("size", "float")], (0, 1.0, 0, 1))
+    with pytest.raises(ExportError, match="takes the columns 'Size' and 'size' for one"):
+        export(alike, "sql", dialect="postgres", identifiers="folded")
 
 
 def test_types_are_read_from_a_create_table(tmp_path):
@@ -217,6 +240,37 @@ def test_the_comparison_of_bytes_is_needed(engine):
     assert list(asked.values()) == [4, 1, 1]
 
 
+@pytest.mark.parametrize(
+    "engine", marked("sqlite", "duckdb", "postgres", "mysql", "clickhouse", "spark"), indirect=True
+)
+def test_a_table_made_without_quotes_has_the_folded_names(engine):
+    names = ("MonthlyCharges", "Tenure_1", "x")
+    rules = make_rules([(name, "integer") for name in names], (0, 1, 0, (1, 1, 1, (2, 1, 2, 3))))
+    kind = engine.types["integer"]
+    engine.query(
+        f"CREATE TABLE unquoted ({', '.join(f'{name} {kind}' for name in names)})" + ENDS.get(engine.dialect, "")
+    )
+    try:
+        engine.query("INSERT INTO unquoted VALUES (2, 2, 2)")
+        text = export(rules, "sql", dialect=engine.dialect, style="case", identifiers="folded")
+        assert [int(label) for (label,) in engine.query(f"SELECT {text} FROM unquoted")] == [3]
+    finally:
+        engine.query("DROP TABLE unquoted")
+
+
+ENDS = {"clickhouse": " ENGINE = Memory", "spark": " USING parquet"}
+
+KEYWORDS = {
+    "postgres": "SELECT word FROM pg_get_keywords() WHERE catcode IN ('R', 'T')",
+    "duckdb": "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function')",
+}
+
+
+@pytest.mark.parametrize("engine", marked(*KEYWORDS), indirect=True)
+def test_every_reserved_word_is_known(engine):
+    assert {word.upper() for (word,) in engine.query(KEYWORDS[engine.dialect])} <= RESERVED
+
+
 INDEXED = {
     "sqlite": ("EXPLAIN QUERY PLAN ", "USING INDEX ix_{}", {"n": "REAL", "i": "INTEGER", "c": "TEXT"}),
     "postgres": ("EXPLAIN ", "ix_{}", {"n": "NUMERIC(10,2)", "i": "INTEGER", "c": "TEXT"}),
@@ -263,3 +317,34 @@ def test_duckdb_filters_while_it_scans(engine):
         engine.drop("scanned")
     assert "FILTER" not in plan
     assert "Filters" in plan
+
+
+UNUSUAL = {
+    "sqlite": {"c": "TEXT COLLATE NOCASE"},
+    "duckdb": {"n": "DECIMAL(38,9)", "c": "VARCHAR COLLATE NOCASE"},
+    "postgres": {"n": "NUMERIC", "c": "TEXT COLLATE unusual"},
+    "mysql": {"n": "DECIMAL(38,9)"},
+    "clickhouse": {"n": "Nullable(Decimal(38, 9))"},
+}
+
+
+@pytest.mark.parametrize("engine", marked(*UNUSUAL), indirect=True)
+def test_the_query_of_the_comment_finds_what_is_not_usual(engine):
+    if engine.dialect == "postgres":
+        engine.query(
+            "CREATE COLLATION IF NOT EXISTS unusual (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
+        )
+    rules = make_rules([("n", "float"), ("c", "text")], (0, 49.5, 0, (1, "A", 1, 2)))
+    text = export(rules, "sql", dialect=engine.dialect, table="unusual")
+    lines = [line.removeprefix("-- ") for line in text.splitlines()]
+    [query] = [lines[i + 1] for i, line in enumerate(lines) if line.endswith("this finds such columns:")]
+    usual = {"n": engine.types["integer"], "c": engine.types["text"]}
+    for types in (usual, usual | UNUSUAL[engine.dialect]):
+        engine.create("unusual", list(types.items()), [])
+        try:
+            found = " ".join(map(str, engine.query(query)))
+        finally:
+            engine.drop("unusual")
+        assert bool(found) == (types is not usual), found
+        if types is not usual:
+            assert all(re.search(rf"\b{name}\b", found) for name in UNUSUAL[engine.dialect])

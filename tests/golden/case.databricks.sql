@@ -3,18 +3,27 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
--- DESCRIBE TABLE 'customers'
+-- DESCRIBE TABLE IDENTIFIER('customers')
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
   WHEN `alcohol` > 12.85 AND `alcohol` <= double('Infinity') AND `colour intensity (%)` <= 1e-07D THEN 1
-  WHEN `alcohol` <= 12.85 AND `order` <= 1200 AND `odd "name" ``x`` | <b>
--- */` > -0.25 AND `odd "name" ``x`` | <b>
+  WHEN `alcohol` <= 12.85
+    AND `order` <= 1200
+    AND `odd "name" ``x`` | <b>
+-- */` > -0.25
+    AND `odd "name" ``x`` | <b>
 -- */` <= double('Infinity') THEN 1
-  WHEN `alcohol` > 12.85 AND `alcohol` <= double('Infinity') AND `colour intensity (%)` > 3.5 AND `colour intensity (%)` <= double('Infinity') THEN 4
-  WHEN `alcohol` > 12.85 AND `alcohol` <= double('Infinity') AND `colour intensity (%)` > 1e-07D AND `colour intensity (%)` <= 3.5 THEN 4
+  WHEN `alcohol` > 12.85
+    AND `alcohol` <= double('Infinity')
+    AND `colour intensity (%)` > 3.5
+    AND `colour intensity (%)` <= double('Infinity') THEN 4
+  WHEN `alcohol` > 12.85
+    AND `alcohol` <= double('Infinity')
+    AND `colour intensity (%)` > 1e-07D
+    AND `colour intensity (%)` <= 3.5 THEN 4
   WHEN `alcohol` <= 12.85 AND `order` > 1200 AND `order` <= double('Infinity') THEN 2
   WHEN `alcohol` <= 12.85 AND `order` <= 1200 AND `odd "name" ``x`` | <b>
 -- */` <= -0.25 THEN 0

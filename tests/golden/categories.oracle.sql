@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
--- SELECT column_name, data_type, data_precision, collation FROM user_tab_columns WHERE table_name = 'data' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'data' AND (data_precision > 15 or collation <> 'USING_NLS_COMP')
 -- A truth value in a column of decimals, 1.00, is neither true nor false: cast such a column to whole numbers.
 -- cluster 2: 142 rows, 40.6 %
 -- cluster 4: 135 rows, 38.6 %
@@ -11,12 +11,22 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \') AND "months" <= 12 THEN 2
+  WHEN "contract" NOT IN ('Two year', 'One year')
+    AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \')
+    AND "months" <= 12 THEN 2
   WHEN "contract" = 'One year' THEN 2
-  WHEN "contract" = 'Two year' AND LOWER(TRIM(CAST("paid" AS VARCHAR2(4000)))) COLLATE BINARY IN ('false', 'f', '0', '0.0') THEN 4
-  WHEN "contract" = 'Two year' AND LOWER(TRIM(CAST("paid" AS VARCHAR2(4000)))) COLLATE BINARY IN ('true', 't', '1', '1.0') AND "size" NOT IN ('S', 'M') THEN 4
+  WHEN "contract" = 'Two year'
+    AND LOWER(TRIM(CAST("paid" AS VARCHAR2(4000)))) COLLATE BINARY IN ('false', 'f', '0', '0.0') THEN 4
+  WHEN "contract" = 'Two year'
+    AND LOWER(TRIM(CAST("paid" AS VARCHAR2(4000)))) COLLATE BINARY IN ('true', 't', '1', '1.0')
+    AND "size" NOT IN ('S', 'M') THEN 4
   WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" = 'Mailed check' THEN 0
-  WHEN "contract" = 'Two year' AND LOWER(TRIM(CAST("paid" AS VARCHAR2(4000)))) COLLATE BINARY IN ('true', 't', '1', '1.0') AND "size" IN ('S', 'M') THEN 0
-  WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \') AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 3
+  WHEN "contract" = 'Two year'
+    AND LOWER(TRIM(CAST("paid" AS VARCHAR2(4000)))) COLLATE BINARY IN ('true', 't', '1', '1.0')
+    AND "size" IN ('S', 'M') THEN 0
+  WHEN "contract" NOT IN ('Two year', 'One year')
+    AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \')
+    AND "months" > 12
+    AND "months" <= BINARY_DOUBLE_INFINITY THEN 3
   WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" = 'it''s "auto" | \' THEN 1
 END

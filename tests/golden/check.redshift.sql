@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as one without a cluster.
 -- May differ from the tree on NUMERIC values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type IN ('numeric', 'decimal') AND numeric_precision > 15)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
@@ -13,12 +13,34 @@
 WITH "labels" AS (
   SELECT
     CASE
-      WHEN "alcohol" > 12.85 AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION) AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 1
-      WHEN "alcohol" <= 12.85 AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "order" <= 1200 AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" > -0.25 AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
-      WHEN "alcohol" > 12.85 AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > 3.5 AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
-      WHEN "alcohol" > 12.85 AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION) AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE PRECISION) AND "colour intensity (%)" <= 3.5 THEN 4
-      WHEN "alcohol" <= 12.85 AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "order" > 1200 AND "order" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 2
-      WHEN "alcohol" <= 12.85 AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "order" <= 1200 AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION) AND "odd ""name"" `x` | <b>-- */" <= -0.25 AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
+      WHEN "alcohol" > 12.85
+      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
+      AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION)
+      AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+      WHEN "alcohol" <= 12.85
+      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      AND "order" <= 1200
+      AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      AND "odd ""name"" `x` | <b>-- */" > -0.25
+      AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+      WHEN "alcohol" > 12.85
+      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
+      AND "colour intensity (%)" > 3.5
+      AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
+      WHEN "alcohol" > 12.85
+      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
+      AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE PRECISION)
+      AND "colour intensity (%)" <= 3.5 THEN 4
+      WHEN "alcohol" <= 12.85
+      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      AND "order" > 1200
+      AND "order" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 2
+      WHEN "alcohol" <= 12.85
+      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      AND "order" <= 1200
+      AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      AND "odd ""name"" `x` | <b>-- */" <= -0.25
+      AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
     END AS "label"
   FROM "shop"."customers"
 ), "counts" AS (

@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as one without a cluster.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (data_type IN ('numeric', 'decimal') AND numeric_precision > 15)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %

@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
--- DESCRIBE TABLE 'customers'
+-- DESCRIBE TABLE IDENTIFIER('customers')
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -13,10 +13,13 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5 AND `paid` <= double('Infinity') THEN 4
+    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` > 0.5
+      AND `paid` <= double('Infinity') THEN 4
     WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
     WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5 THEN 3
+    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5 THEN 3
     WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
@@ -26,7 +29,7 @@ FROM `shop`.`customers`
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
--- DESCRIBE TABLE 'customers'
+-- DESCRIBE TABLE IDENTIFIER('customers')
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -36,10 +39,13 @@ CREATE TABLE `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5 AND `paid` <= double('Infinity') THEN 4
+    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` > 0.5
+      AND `paid` <= double('Infinity') THEN 4
     WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
     WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5 THEN 3
+    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5 THEN 3
     WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
@@ -49,7 +55,7 @@ FROM `shop`.`customers`
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
--- DESCRIBE TABLE 'customers'
+-- DESCRIBE TABLE IDENTIFIER('customers')
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -57,17 +63,23 @@ FROM `shop`.`customers`
 -- cluster 1: 12 rows, 3.6 %
 UPDATE `shop`.`customers`
 SET `cluster` = CASE
-  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5 AND `paid` <= double('Infinity') THEN 4
+  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` > 0.5
+      AND `paid` <= double('Infinity') THEN 4
   WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
   WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5 THEN 3
+  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5 THEN 3
   WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
 END
 WHERE NOT (`cluster` <=> CASE
-  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5 AND `paid` <= double('Infinity') THEN 4
+  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` > 0.5
+      AND `paid` <= double('Infinity') THEN 4
   WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
   WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5 THEN 3
+  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5 THEN 3
   WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
 END)
 
@@ -78,7 +90,7 @@ END)
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as one without a cluster.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
--- DESCRIBE TABLE 'customers'
+-- DESCRIBE TABLE IDENTIFIER('customers')
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -88,10 +100,13 @@ END)
 WITH `labelled` AS (
   SELECT
     COALESCE(CASE
-      WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` > 0.5 AND `paid` <= double('Infinity') THEN 4
+      WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` > 0.5
+      AND `paid` <= double('Infinity') THEN 4
       WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
       WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-      WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p')) AND `paid` <= 0.5 THEN 3
+      WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5 THEN 3
       WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
     END, -1) AS `label`
   FROM `shop`.`customers`

@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR data_type IN ('numeric', 'decimal') AND numeric_precision > 15)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -13,11 +13,15 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` > 0.5 THEN 4
+    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5 THEN 4
     WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` <= 12 THEN 0
-    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` <= 0.5 THEN 3
-    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` > 12 THEN 1
+    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` <= 12 THEN 0
+    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5 THEN 3
+    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` > 12 THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -26,7 +30,7 @@ FROM `shop`.`customers`
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR data_type IN ('numeric', 'decimal') AND numeric_precision > 15)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -36,11 +40,15 @@ CREATE TABLE `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` > 0.5 THEN 4
+    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5 THEN 4
     WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` <= 12 THEN 0
-    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` <= 0.5 THEN 3
-    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` > 12 THEN 1
+    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` <= 12 THEN 0
+    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5 THEN 3
+    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` > 12 THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -49,7 +57,7 @@ FROM `shop`.`customers`
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR data_type IN ('numeric', 'decimal') AND numeric_precision > 15)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -57,18 +65,26 @@ FROM `shop`.`customers`
 -- cluster 1: 12 rows, 3.6 %
 UPDATE `shop`.`customers`
 SET `cluster` = CASE
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` > 0.5 THEN 4
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5 THEN 4
   WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` <= 12 THEN 0
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` <= 0.5 THEN 3
-  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` > 12 THEN 1
+  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` <= 12 THEN 0
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5 THEN 3
+  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` > 12 THEN 1
 END
 WHERE NOT (`cluster` <=> CASE
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` > 0.5 THEN 4
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5 THEN 4
   WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` <= 12 THEN 0
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` <= 0.5 THEN 3
-  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` > 12 THEN 1
+  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` <= 12 THEN 0
+  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5 THEN 3
+  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` > 12 THEN 1
 END)
 
 -- dialect 'mysql' has no style 'column': MariaDB writes the texts of a computed column anew, and those with a quote wrongly: make a view
@@ -78,7 +94,7 @@ END)
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as one without a cluster.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR data_type IN ('numeric', 'decimal') AND numeric_precision > 15)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -88,11 +104,15 @@ END)
 WITH `labelled` AS (
   SELECT
     COALESCE(CASE
-      WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` > 0.5 THEN 4
+      WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5 THEN 4
       WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-      WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` <= 12 THEN 0
-      WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY)) AND `paid` <= 0.5 THEN 3
-      WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY) AND `months` > 12 THEN 1
+      WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` <= 12 THEN 0
+      WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5 THEN 3
+      WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` > 12 THEN 1
     END, -1) AS `label`
   FROM `shop`.`customers`
 ), `counts` AS (

@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
--- SELECT column_name, data_type, data_precision, collation FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 or collation <> 'USING_NLS_COMP')
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -13,7 +13,9 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   t.*,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5 AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3
@@ -26,7 +28,7 @@ FROM "shop"."customers" t
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
--- SELECT column_name, data_type, data_precision, collation FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 or collation <> 'USING_NLS_COMP')
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -36,7 +38,9 @@ CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   t.*,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5 AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3
@@ -49,7 +53,7 @@ FROM "shop"."customers" t
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
--- SELECT column_name, data_type, data_precision, collation FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 or collation <> 'USING_NLS_COMP')
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -57,14 +61,18 @@ FROM "shop"."customers" t
 -- cluster 1: 12 rows, 3.6 %
 UPDATE "shop"."customers"
 SET "cluster" = CASE
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5 AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
+  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
   WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
 END
 WHERE DECODE("cluster", CASE
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5 AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
+  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
   WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3
@@ -78,7 +86,7 @@ END, 0, 1) = 1
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as one without a cluster.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
--- SELECT column_name, data_type, data_precision, collation FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 or collation <> 'USING_NLS_COMP')
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -88,7 +96,9 @@ END, 0, 1) = 1
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE
-      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5 AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
+      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= BINARY_DOUBLE_INFINITY THEN 4
       WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
       WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
       WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3

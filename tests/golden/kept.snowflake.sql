@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or database with a collation; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_scale > 0 AND numeric_precision > 15 OR collation_name IS NOT NULL)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 or collation_name IS NOT NULL)
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -13,7 +13,9 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" > 0.5 AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+    WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
     WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3
@@ -26,7 +28,7 @@ FROM "shop"."customers"
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or database with a collation; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_scale > 0 AND numeric_precision > 15 OR collation_name IS NOT NULL)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 or collation_name IS NOT NULL)
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -36,7 +38,9 @@ CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" > 0.5 AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+    WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
     WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3
@@ -49,7 +53,7 @@ FROM "shop"."customers"
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or database with a collation; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_scale > 0 AND numeric_precision > 15 OR collation_name IS NOT NULL)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 or collation_name IS NOT NULL)
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -57,14 +61,18 @@ FROM "shop"."customers"
 -- cluster 1: 12 rows, 3.6 %
 UPDATE "shop"."customers"
 SET "cluster" = CASE
-  WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" > 0.5 AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+  WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
   WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= CAST('inf' AS DOUBLE) THEN 1
 END
 WHERE "cluster" IS DISTINCT FROM CASE
-  WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" > 0.5 AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+  WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
   WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3
@@ -78,7 +86,7 @@ END
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as one without a cluster.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or database with a collation; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_scale > 0 AND numeric_precision > 15 OR collation_name IS NOT NULL)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 or collation_name IS NOT NULL)
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -88,7 +96,9 @@ END
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE
-      WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" > 0.5 AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+      WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+      AND "paid" > 0.5
+      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
       WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
       WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
       WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3

@@ -13,7 +13,9 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5e0 AND "paid" <= infinity() THEN 4
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND "paid" <= infinity() THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
@@ -36,7 +38,9 @@ CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5e0 AND "paid" <= infinity() THEN 4
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND "paid" <= infinity() THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
@@ -57,14 +61,18 @@ FROM "shop"."customers"
 -- cluster 1: 12 rows, 3.6 %
 UPDATE "shop"."customers"
 SET "cluster" = CASE
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5e0 AND "paid" <= infinity() THEN 4
+  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND "paid" <= infinity() THEN 4
   WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= infinity() THEN 1
 END
 WHERE "cluster" IS DISTINCT FROM CASE
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5e0 AND "paid" <= infinity() THEN 4
+  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND "paid" <= infinity() THEN 4
   WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
@@ -88,7 +96,9 @@ END
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE
-      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5e0 AND "paid" <= infinity() THEN 4
+      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND "paid" <= infinity() THEN 4
       WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
       WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
       WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3

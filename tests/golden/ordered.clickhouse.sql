@@ -13,7 +13,8 @@ CASE
   WHEN "alcohol" IS NULL OR "alcohol" != "alcohol" THEN NULL
   WHEN "alcohol" <= 12.85 AND ("order" IS NULL OR "order" != "order") THEN NULL
   WHEN "alcohol" <= 12.85 AND "order" > 1200 THEN 2
-  WHEN "alcohol" <= 12.85 AND ("odd ""name"" `x` | <b>
+  WHEN "alcohol" <= 12.85
+    AND ("odd ""name"" `x` | <b>
 -- */" IS NULL OR "odd ""name"" `x` | <b>
 -- */" != "odd ""name"" `x` | <b>
 -- */") THEN NULL

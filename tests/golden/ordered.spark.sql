@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
--- DESCRIBE TABLE 'customers'
+-- DESCRIBE TABLE IDENTIFIER('customers')
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
@@ -13,7 +13,8 @@ CASE
   WHEN `alcohol` IS NULL OR `alcohol` = CAST('NaN' AS DOUBLE) THEN NULL
   WHEN `alcohol` <= 12.85 AND (`order` IS NULL OR `order` = CAST('NaN' AS DOUBLE)) THEN NULL
   WHEN `alcohol` <= 12.85 AND `order` > 1200 THEN 2
-  WHEN `alcohol` <= 12.85 AND (`odd "name" ``x`` | <b>
+  WHEN `alcohol` <= 12.85
+    AND (`odd "name" ``x`` | <b>
 -- */` IS NULL OR `odd "name" ``x`` | <b>
 -- */` = CAST('NaN' AS DOUBLE)) THEN NULL
   WHEN `alcohol` <= 12.85 AND `odd "name" ``x`` | <b>

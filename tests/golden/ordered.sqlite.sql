@@ -11,7 +11,8 @@ CASE
   WHEN `alcohol` IS NULL OR `alcohol` > 9e999 THEN NULL
   WHEN `alcohol` <= 12.85 AND (`order` IS NULL OR `order` > 9e999) THEN NULL
   WHEN `alcohol` <= 12.85 AND `order` > 1200 THEN 2
-  WHEN `alcohol` <= 12.85 AND (`odd "name" ``x`` | <b>
+  WHEN `alcohol` <= 12.85
+    AND (`odd "name" ``x`` | <b>
 -- */` IS NULL OR `odd "name" ``x`` | <b>
 -- */` > 9e999) THEN NULL
   WHEN `alcohol` <= 12.85 AND `odd "name" ``x`` | <b>

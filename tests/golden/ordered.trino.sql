@@ -13,7 +13,8 @@ CASE
   WHEN "alcohol" IS NULL OR is_nan("alcohol") THEN NULL
   WHEN "alcohol" <= 12.85e0 AND ("order" IS NULL OR is_nan("order")) THEN NULL
   WHEN "alcohol" <= 12.85e0 AND "order" > 1200 THEN 2
-  WHEN "alcohol" <= 12.85e0 AND ("odd ""name"" `x` | <b>
+  WHEN "alcohol" <= 12.85e0
+    AND ("odd ""name"" `x` | <b>
 -- */" IS NULL OR is_nan("odd ""name"" `x` | <b>
 -- */")) THEN NULL
   WHEN "alcohol" <= 12.85e0 AND "odd ""name"" `x` | <b>

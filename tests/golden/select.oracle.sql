@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type, data_precision, collation FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15)
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
@@ -12,11 +12,20 @@ SELECT
   t.*,
   CASE
     WHEN "alcohol" > 12.85 AND "alcohol" <= BINARY_DOUBLE_INFINITY AND "colour intensity (%)" <= 1e-07d THEN 1
-    WHEN "alcohol" <= 12.85 AND "order" <= 1200 AND "odd name `x` | <b>
--- */" > -0.25 AND "odd name `x` | <b>
+    WHEN "alcohol" <= 12.85
+      AND "order" <= 1200
+      AND "odd name `x` | <b>
+-- */" > -0.25
+      AND "odd name `x` | <b>
 -- */" <= BINARY_DOUBLE_INFINITY THEN 1
-    WHEN "alcohol" > 12.85 AND "alcohol" <= BINARY_DOUBLE_INFINITY AND "colour intensity (%)" > 3.5 AND "colour intensity (%)" <= BINARY_DOUBLE_INFINITY THEN 4
-    WHEN "alcohol" > 12.85 AND "alcohol" <= BINARY_DOUBLE_INFINITY AND "colour intensity (%)" > 1e-07d AND "colour intensity (%)" <= 3.5 THEN 4
+    WHEN "alcohol" > 12.85
+      AND "alcohol" <= BINARY_DOUBLE_INFINITY
+      AND "colour intensity (%)" > 3.5
+      AND "colour intensity (%)" <= BINARY_DOUBLE_INFINITY THEN 4
+    WHEN "alcohol" > 12.85
+      AND "alcohol" <= BINARY_DOUBLE_INFINITY
+      AND "colour intensity (%)" > 1e-07d
+      AND "colour intensity (%)" <= 3.5 THEN 4
     WHEN "alcohol" <= 12.85 AND "order" > 1200 AND "order" <= BINARY_DOUBLE_INFINITY THEN 2
     WHEN "alcohol" <= 12.85 AND "order" <= 1200 AND "odd name `x` | <b>
 -- */" <= -0.25 THEN 0

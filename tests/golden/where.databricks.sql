@@ -3,20 +3,29 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
--- DESCRIBE TABLE 'customers'
+-- DESCRIBE TABLE IDENTIFIER('customers')
 
 -- cluster 1: 146 rows, 41.8 %
 (
   (`alcohol` > 12.85 AND `alcohol` <= double('Infinity') AND `colour intensity (%)` <= 1e-07D)
-  OR (`alcohol` <= 12.85 AND `order` <= 1200 AND `odd "name" ``x`` | <b>
--- */` > -0.25 AND `odd "name" ``x`` | <b>
+  OR (`alcohol` <= 12.85
+  AND `order` <= 1200
+  AND `odd "name" ``x`` | <b>
+-- */` > -0.25
+  AND `odd "name" ``x`` | <b>
 -- */` <= double('Infinity'))
 )
 
 -- cluster 4: 105 rows, 30.1 %
 (
-  (`alcohol` > 12.85 AND `alcohol` <= double('Infinity') AND `colour intensity (%)` > 3.5 AND `colour intensity (%)` <= double('Infinity'))
-  OR (`alcohol` > 12.85 AND `alcohol` <= double('Infinity') AND `colour intensity (%)` > 1e-07D AND `colour intensity (%)` <= 3.5)
+  (`alcohol` > 12.85
+  AND `alcohol` <= double('Infinity')
+  AND `colour intensity (%)` > 3.5
+  AND `colour intensity (%)` <= double('Infinity'))
+  OR (`alcohol` > 12.85
+  AND `alcohol` <= double('Infinity')
+  AND `colour intensity (%)` > 1e-07D
+  AND `colour intensity (%)` <= 3.5)
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %

@@ -3,20 +3,29 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
 -- May differ from the tree on NUMBER values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type, data_precision, collation FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15)
 
 -- cluster 1: 146 rows, 41.8 %
 (
   ("alcohol" > 12.85 AND "alcohol" <= BINARY_DOUBLE_INFINITY AND "colour intensity (%)" <= 1e-07d)
-  OR ("alcohol" <= 12.85 AND "order" <= 1200 AND "odd name `x` | <b>
--- */" > -0.25 AND "odd name `x` | <b>
+  OR ("alcohol" <= 12.85
+  AND "order" <= 1200
+  AND "odd name `x` | <b>
+-- */" > -0.25
+  AND "odd name `x` | <b>
 -- */" <= BINARY_DOUBLE_INFINITY)
 )
 
 -- cluster 4: 105 rows, 30.1 %
 (
-  ("alcohol" > 12.85 AND "alcohol" <= BINARY_DOUBLE_INFINITY AND "colour intensity (%)" > 3.5 AND "colour intensity (%)" <= BINARY_DOUBLE_INFINITY)
-  OR ("alcohol" > 12.85 AND "alcohol" <= BINARY_DOUBLE_INFINITY AND "colour intensity (%)" > 1e-07d AND "colour intensity (%)" <= 3.5)
+  ("alcohol" > 12.85
+  AND "alcohol" <= BINARY_DOUBLE_INFINITY
+  AND "colour intensity (%)" > 3.5
+  AND "colour intensity (%)" <= BINARY_DOUBLE_INFINITY)
+  OR ("alcohol" > 12.85
+  AND "alcohol" <= BINARY_DOUBLE_INFINITY
+  AND "colour intensity (%)" > 1e-07d
+  AND "colour intensity (%)" <= 3.5)
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %

@@ -66,17 +66,17 @@ class Types:
         What is true of a ``{value}`` of the type of truth values that is true, and of one that is false.
     bytewise : bool
         Whether ``=`` compares texts character by character in the engine's default collation.
-    others : mapping from str to str
+    others : mapping from str to (str, str)
         By "numbers" and "texts", what a column is not expected to hold where its type is not known, because it would
-        get another cluster than the tree gives it.
+        get another cluster than the tree gives it, and what is true of columns that may, for the query.
     query : str
-        What finds the columns that may, in a table whose ``{name}`` is given as a text.
+        What finds ``{these}`` columns in a table whose ``{name}`` is given as a text.
     """
 
     declared: tuple[tuple[str, Held], ...]
     truths: tuple[str, str]
     bytewise: bool
-    others: Mapping[str, str]
+    others: Mapping[str, tuple[str, str]]
     query: str
 
 
@@ -123,13 +123,9 @@ _INTEGERS = "SMALLINT|INT|INTEGER|BIGINT"
 _TRUTHS = ("{value}", "NOT {value}")
 _EXACT = "values of more than 15 digits"
 
-# Of the standard's information schema, with a `kind` of types that are not the usual ones.
-_SCHEMA = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = {name} AND ({kinds})"
-_WIDE = "data_type IN ('numeric', 'decimal') AND numeric_precision > 15"
-
-
-def _schema(kinds: str) -> str:
-    return _SCHEMA.replace("{kinds}", kinds)
+_SCHEMA = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = {name} AND ({these})"
+_WIDE = "numeric_precision > 15 AND numeric_scale > 0"
+_ORDERED = "collation_name IS NOT NULL"
 
 
 _STANDARD = Types(
@@ -142,8 +138,11 @@ _STANDARD = Types(
     ),
     truths=_TRUTHS,
     bytewise=True,
-    others={"numbers": f"NUMERIC {_EXACT}", "texts": "a collation that takes different texts for equal"},
-    query=_schema(f"{_WIDE} OR collation_name IS NOT NULL"),
+    others={
+        "numbers": (f"NUMERIC {_EXACT}", _WIDE),
+        "texts": ("a collation that takes different texts for equal", _ORDERED),
+    },
+    query=_SCHEMA,
 )
 
 _SPARK = Types(
@@ -157,8 +156,8 @@ _SPARK = Types(
     ),
     truths=_TRUTHS,
     bytewise=True,
-    others={"numbers": f"DECIMAL {_EXACT}", "texts": "STRING with a collation, or CHAR(n)"},
-    query="DESCRIBE TABLE {name}",
+    others={"numbers": (f"DECIMAL {_EXACT}", ""), "texts": ("STRING with a collation, or CHAR(n)", "")},
+    query="DESCRIBE TABLE IDENTIFIER({name})",
 )
 
 TYPES: Mapping[str, Types] = {
@@ -172,8 +171,8 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=_TRUTHS,
         bytewise=True,
-        others={"texts": "a column of text with a collation"},
-        query="SELECT sql FROM sqlite_master WHERE name = {name} AND sql LIKE '%COLLATE%'",
+        others={"texts": ("a column of text with a collation", "sql LIKE '%COLLATE%'")},
+        query="SELECT sql FROM sqlite_master WHERE name = {name} AND {these}",
     ),
     "duckdb": Types(
         declared=(
@@ -186,8 +185,11 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=_TRUTHS,
         bytewise=True,
-        others={"numbers": f"DECIMAL {_EXACT}", "texts": "VARCHAR with a collation, or under a default_collation"},
-        query="SELECT sql FROM duckdb_tables() WHERE table_name = {name} AND regexp_matches(sql, 'COLLATE|DECIMAL')",
+        others={
+            "numbers": (f"DECIMAL {_EXACT}", "sql LIKE '%DECIMAL%'"),
+            "texts": ("VARCHAR with a collation, or under a default_collation", "sql LIKE '%COLLATE%'"),
+        },
+        query="SELECT sql FROM duckdb_tables() WHERE table_name = {name} AND ({these})",
     ),
     "postgres": Types(
         declared=(
@@ -200,11 +202,14 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=_TRUTHS,
         bytewise=True,
-        others={"numbers": f"NUMERIC {_EXACT}", "texts": "a nondeterministic collation"},
-        query=_schema(
-            f"{_WIDE} OR data_type = 'numeric' AND numeric_precision IS NULL OR collation_name IN "
-            "(SELECT collname FROM pg_collation WHERE NOT collisdeterministic)"
-        ),
+        others={
+            "numbers": (f"NUMERIC {_EXACT}", "data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15"),
+            "texts": (
+                "a nondeterministic collation",
+                "collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic)",
+            ),
+        },
+        query=_SCHEMA,
     ),
     "mysql": Types(
         declared=(
@@ -218,8 +223,8 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=("{value} = 1", "{value} = 0"),
         bytewise=False,
-        others={"numbers": f"a YEAR, or DECIMAL {_EXACT}"},
-        query=_schema(f"data_type = 'year' OR {_WIDE}"),
+        others={"numbers": (f"a YEAR, or DECIMAL {_EXACT}", f"data_type = 'year' OR {_WIDE}")},
+        query=_SCHEMA,
     ),
     "clickhouse": Types(
         declared=(
@@ -232,8 +237,8 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=_TRUTHS,
         bytewise=True,
-        others={"numbers": f"Decimal {_EXACT}"},
-        query="SELECT name, type FROM system.columns WHERE table = {name} AND type LIKE '%Decimal%'",
+        others={"numbers": (f"Decimal {_EXACT}", "type LIKE '%Decimal%'")},
+        query="SELECT name, type FROM system.columns WHERE table = {name} AND {these}",
     ),
     "spark": _SPARK,
     "databricks": _SPARK,
@@ -247,8 +252,11 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=_TRUTHS,
         bytewise=True,
-        others={"numbers": f"NUMBER {_EXACT}", "texts": "a column or database with a collation"},
-        query=_schema("numeric_scale > 0 AND numeric_precision > 15 OR collation_name IS NOT NULL"),
+        others={
+            "numbers": (f"NUMBER {_EXACT}", _WIDE),
+            "texts": ("a column or database with a collation", _ORDERED),
+        },
+        query=_SCHEMA,
     ),
     "bigquery": Types(
         declared=(
@@ -260,9 +268,8 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=_TRUTHS,
         bytewise=True,
-        others={"texts": "STRING with a collation"},
-        query="SELECT column_name, collation_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = {name} "
-        "AND collation_name <> 'NULL'",
+        others={"texts": ("STRING with a collation", "collation_name <> 'NULL'")},
+        query="SELECT column_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = {name} AND {these}",
     ),
     "trino": Types(
         declared=(
@@ -275,8 +282,8 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=_TRUTHS,
         bytewise=True,
-        others={"numbers": f"DECIMAL {_EXACT}"},
-        query=_schema("data_type LIKE 'decimal%'"),
+        others={"numbers": (f"DECIMAL {_EXACT}", "data_type LIKE 'decimal%'")},
+        query=_SCHEMA,
     ),
     "oracle": Types(
         declared=(
@@ -288,11 +295,10 @@ TYPES: Mapping[str, Types] = {
         truths=("{value} = TRUE", "{value} = FALSE"),
         bytewise=True,
         others={
-            "numbers": f"NUMBER {_EXACT}",
-            "texts": "a column or session whose collation is not BINARY",
+            "numbers": (f"NUMBER {_EXACT}", "data_precision > 15"),
+            "texts": ("a column or session whose collation is not BINARY", "collation <> 'USING_NLS_COMP'"),
         },
-        query="SELECT column_name, data_type, data_precision, collation FROM user_tab_columns "
-        "WHERE table_name = {name} AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')",
+        query="SELECT column_name, data_type FROM user_tab_columns WHERE table_name = {name} AND ({these})",
     ),
     # Any comparison of texts there takes no notice of blanks at the end.
     "tsql": Types(
@@ -305,8 +311,8 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=("{value} = 1", "{value} = 0"),
         bytewise=False,
-        others={"numbers": f"DECIMAL {_EXACT}"},
-        query=_schema(_WIDE),
+        others={"numbers": (f"DECIMAL {_EXACT}", _WIDE)},
+        query=_SCHEMA,
     ),
     "redshift": Types(
         declared=(
@@ -319,8 +325,8 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=_TRUTHS,
         bytewise=False,
-        others={"numbers": f"NUMERIC {_EXACT}"},
-        query=_schema(_WIDE),
+        others={"numbers": (f"NUMERIC {_EXACT}", _WIDE)},
+        query=_SCHEMA,
     ),
 }
 """By the name that sqlglot has for a dialect; docs/dialects.md says what those that are not executed rely on."""

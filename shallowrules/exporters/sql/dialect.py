@@ -17,6 +17,7 @@ from sqlglot.expressions import to_identifier
 
 from shallowrules.errors import ExportError, OptionName
 from shallowrules.exporters.rendering import one_line
+from shallowrules.exporters.sql.reserved import RESERVED
 from shallowrules.rules import INT64, Number, RuleColumn
 
 __all__ = [
@@ -32,6 +33,9 @@ __all__ = [
     "fold_nothing",
     "spelt",
 ]
+
+BARE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+"""Names that no engine wants in quotes, unless they are words of its language."""
 
 JINJA_MARK = re.compile(r"\{[{%#]")
 """What begins an expression, a statement or a comment of Jinja."""
@@ -95,6 +99,8 @@ class Names:
     ----------
     fold : callable
         What the engine makes of a quoted name before it compares it with another.
+    unquoted : callable
+        What the engine makes of a name without quotes, so far as that matters.
     longest : int or None
         Longest name that is not cut or refused, in `unit`.
     unit : {"characters", "bytes"}
@@ -115,6 +121,7 @@ class Names:
     """
 
     fold: Callable[[str], str]
+    unquoted: Callable[[str], str]
     longest: int | None
     unit: Literal["characters", "bytes"] = "characters"
     refused: str | None = None
@@ -358,6 +365,9 @@ class Dialect:
     limits : Limits
     cautions : tuple of Caution
         What the emitted text says where its rules are concerned; docs/numbers.md lists them.
+    quotes : {"always", "folded", "needed"}
+        Which names have quotes: all; those that need them, where the table was made without quotes, so that the engine
+        folds the others as it did then; or those that it would fold or not take without.
     """
 
     name: str
@@ -367,9 +377,10 @@ class Dialect:
     numbers: Numbers
     limits: Limits = Limits()
     cautions: tuple[Caution, ...] = ()
+    quotes: Literal["always", "folded", "needed"] = "always"
 
     def identifier(self, name: str) -> str:
-        """Return a name, always quoted; ExportError if the dialect cannot hold it."""
+        """Return a name as SQL, in quotes if it has them; ExportError if the dialect cannot hold it."""
         shown, facts = repr(name), self.names
         if not name:
             raise ExportError("SQL has no empty names: ", *RENAME)
@@ -382,12 +393,21 @@ class Dialect:
             raise ExportError(
                 f"the name {shown} has {length} {facts.unit}, {self.name} allows {facts.longest}: ", *RENAME
             )
+        if self.quotes != "always" and BARE.fullmatch(name):
+            folded = facts.unquoted(name)
+            if name.upper() not in RESERVED and (self.quotes == "folded" or name == folded):
+                return name
+            name = folded if self.quotes == "folded" else name
         if facts.backticks:
             return "`" + name.replace("`", "``") + "`"
         return to_identifier(name, quoted=True).sql(dialect=self.name)
 
+    def fold(self, name: str) -> str:
+        """Return what the engine makes of a name as it is written here before it compares it with another."""
+        return name.casefold() if self.quotes == "folded" else self.names.fold(name)
+
     def column(self, name: str) -> str:
-        """Return the name of a column, always quoted; ExportError if the dialect cannot hold it."""
+        """Return the name of a column as `identifier` does; ExportError if the dialect cannot hold it."""
         refused = self.names.refused_columns
         if refused is not None and re.search(refused, name):
             raise ExportError(f"{self.name} cannot hold a column of the name {name!r}: ", *RENAME)

@@ -51,7 +51,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
     "ansi": Dialect(
         name="",
         nan=Nan(sorts="unknown", infinity=None, finite=None, infinite=None, is_nan=None),
-        names=Names(fold=fold_nothing, longest=None, qualify_star=True),
+        names=Names(fold=fold_nothing, unquoted=str.upper, longest=None, qualify_star=True),
         texts=STANDARD_TEXTS,
         numbers=Numbers(
             double="{scientific}",
@@ -89,7 +89,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             infinite=None,
             is_nan="{value} = CAST('NaN' AS DOUBLE)",
         ),
-        names=Names(fold=fold_nothing, longest=255),
+        names=Names(fold=fold_nothing, unquoted=str.upper, longest=255),
         texts=replace(STANDARD_TEXTS, column="COLLATE({column}, 'utf8')", coded="", holds_nul=True),
         numbers=Numbers(
             double="CAST('{digits}' AS DOUBLE)",
@@ -114,7 +114,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
     "bigquery": Dialect(
         name="bigquery",
         nan=Nan(sorts="compares false", infinity=None, finite=None, infinite=None, is_nan="IS_NAN({value})"),
-        names=Names(fold=str.casefold, longest=300, refused_columns=_BIGQUERY_REFUSED),
+        names=Names(fold=str.casefold, unquoted=fold_nothing, longest=300, refused_columns=_BIGQUERY_REFUSED),
         texts=replace(
             STANDARD_TEXTS,
             column="COLLATE({column}, '')",
@@ -147,7 +147,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
     "trino": Dialect(
         name="trino",
         nan=Nan(sorts="highest", infinity="infinity()", finite=None, infinite=None, is_nan="is_nan({value})"),
-        names=Names(fold=str.casefold, longest=None),
+        names=Names(fold=str.casefold, unquoted=fold_nothing, longest=None),
         texts=replace(STANDARD_TEXTS, code="chr({code})", holds_nul=True),
         numbers=Numbers(
             double="{scientific}",
@@ -180,6 +180,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
         ),
         names=Names(
             fold=fold_nothing,
+            unquoted=str.upper,
             longest=128,
             unit="bytes",
             refused='"',
@@ -218,7 +219,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
     "tsql": Dialect(
         name="tsql",
         nan=Nan(sorts="none", infinity=None, finite=None, infinite=None, is_nan=None),
-        names=Names(fold=str.casefold, longest=128),
+        names=Names(fold=str.casefold, unquoted=fold_nothing, longest=128),
         texts=replace(
             STANDARD_TEXTS,
             column="CAST(CAST({column} AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
@@ -262,6 +263,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
         ),
         names=Names(
             fold=fold_ascii,
+            unquoted=str.lower,
             longest=127,
             unit="bytes",
             refused=r"[\x00-\x1f\x7f]",
@@ -309,7 +311,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
     "databricks": replace(
         EXECUTED["spark"],
         name="databricks",
-        names=Names(fold=str.casefold, longest=255),
+        names=Names(fold=str.casefold, unquoted=fold_nothing, longest=255),
         texts=replace(EXECUTED["spark"].texts, column="CAST({column} AS STRING) COLLATE UTF8_BINARY"),
     ),
 }

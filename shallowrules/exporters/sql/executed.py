@@ -71,7 +71,7 @@ EXECUTED: Mapping[str, Dialect] = {
     "sqlite": Dialect(
         name="sqlite",
         nan=Nan(sorts="highest", infinity="9e999", finite=None, infinite=None, is_nan=None),
-        names=Names(fold=fold_ascii, longest=None, backticks=True),
+        names=Names(fold=fold_ascii, unquoted=fold_nothing, longest=None, backticks=True),
         texts=replace(
             STANDARD_TEXTS,
             column="{column} COLLATE BINARY",
@@ -122,7 +122,7 @@ EXECUTED: Mapping[str, Dialect] = {
             infinite="isinf({value})",
             is_nan="CAST({value} AS VARCHAR) IN ('nan', '-nan')",
         ),
-        names=Names(fold=fold_ascii, longest=None),
+        names=Names(fold=fold_ascii, unquoted=fold_nothing, longest=None),
         # Two collations do not meet, so that a column declared with one is cast and given another. A BOOLEAN, as which
         # DuckDB may read a file's words, or a number would then be equal to 'yes' or '7' no more.
         texts=replace(
@@ -163,7 +163,7 @@ EXECUTED: Mapping[str, Dialect] = {
             infinite=None,
             is_nan="{value} = CAST('NaN' AS DOUBLE PRECISION)",
         ),
-        names=Names(fold=fold_nothing, longest=63, unit="bytes"),
+        names=Names(fold=fold_nothing, unquoted=str.lower, longest=63, unit="bytes"),
         texts=replace(
             STANDARD_TEXTS,
             column='CAST({column} AS TEXT) COLLATE "C"',
@@ -207,6 +207,7 @@ EXECUTED: Mapping[str, Dialect] = {
         nan=Nan(sorts="none", infinity=None, finite=None, infinite=None, is_nan=None),
         names=Names(
             fold=str.casefold,
+            unquoted=fold_nothing,
             longest=64,
             refused=r"[\U00010000-\U0010ffff]|[ \t\n\v\f\r]\Z",
             refused_aliases=r"\A[\x00-\x20\x7f]",
@@ -261,7 +262,7 @@ EXECUTED: Mapping[str, Dialect] = {
     "clickhouse": Dialect(
         name="clickhouse",
         nan=Nan(sorts="compares false", infinity=None, finite=None, infinite=None, is_nan="{value} != {value}"),
-        names=Names(fold=fold_nothing, longest=None),
+        names=Names(fold=fold_nothing, unquoted=fold_nothing, longest=None),
         texts=replace(
             STANDARD_TEXTS,
             column="CAST({column} AS Nullable(String))",
@@ -316,7 +317,7 @@ EXECUTED: Mapping[str, Dialect] = {
             infinite=None,
             is_nan="{value} = CAST('NaN' AS DOUBLE)",
         ),
-        names=Names(fold=str.casefold, longest=None),
+        names=Names(fold=str.casefold, unquoted=fold_nothing, longest=None),
         texts=replace(
             STANDARD_TEXTS,
             column="CAST({column} AS STRING)",

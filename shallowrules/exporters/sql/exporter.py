@@ -19,7 +19,7 @@ gets).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -54,8 +54,19 @@ __all__ = [
 
 Style = Literal["where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"]
 STYLES: tuple[str, ...] = get_args(Style)
+Identifiers = Literal["quoted", "folded", "as-in-table"]
+QUOTES: Mapping[str, Literal["always", "folded", "needed"]] = {
+    "quoted": "always",
+    "folded": "folded",
+    "as-in-table": "needed",
+}
+"""Which names are quoted, by what `SqlOptions.identifiers` can be."""
+
 LABELLING_STYLES = ("where", "case", "ordered", "select")
 """The styles that say which cluster each row has."""
+
+INDENTS = {"where": 2, "case": 4, "ordered": 4}
+"""Blanks before a condition on a line of its own, by style; in the others a CASE stands further right."""
 
 WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 """Those that add a column to those of the table."""
@@ -64,7 +75,7 @@ WITHOUT_ELSE = ("where",)
 """Those in which a row without a cluster gets nothing."""
 
 COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
-TYPES, DDL = OptionName("types"), OptionName("ddl")
+TYPES, DDL, IDENTIFIERS = OptionName("types"), OptionName("ddl"), OptionName("identifiers")
 
 
 @dataclass(frozen=True)
@@ -94,6 +105,10 @@ class SqlOptions:
         A file with the CREATE TABLE of the table, which says all types.
     guards : {"usual", "full"}
         What conditions are right for: the types that are given, or else the usual ones of numbers and texts; or any.
+    identifiers : {"quoted", "folded", "as-in-table"}
+        Names: all in quotes; without quotes where they need none, for a table that was made without, so that
+        MonthlyCharges is monthlycharges in PostgreSQL and MONTHLYCHARGES in Snowflake; or, where the types are given,
+        in quotes only where the table's names need them.
     cluster_column : str
         Name of the column that holds the cluster.
     cluster_as : {"number", "name"}
@@ -114,6 +129,7 @@ class SqlOptions:
     types: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("type", default_from="types"))
     ddl: str | Path | None = field(default=None, metadata=on_command_line("types"))
     guards: Guards = "usual"
+    identifiers: Identifiers = "quoted"
     cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
     cluster_as: ClusterAs = "number"
     into: str | Sequence[str] | None = None
@@ -127,6 +143,11 @@ class SqlOptions:
         _check_texts(self.columns, COLUMNS, "must map the old name of a column to its new one")
         _check_texts(self.types, TYPES, "must map the name of a column in the database to its type")
         check_choice("guards", self.guards, get_args(Guards), option="guards")
+        check_choice("identifiers", self.identifiers, QUOTES, option="identifiers")
+        if self.identifiers == "folded" and self.knows_table:
+            raise OptionError(IDENTIFIERS, " 'folded' is for a table whose names are not known: choose 'as-in-table'")
+        if self.identifiers == "as-in-table" and not self.knows_table:
+            raise OptionError(IDENTIFIERS, " 'as-in-table' needs the table's names and types: give them by ", DDL)
         check_text("cluster_column", self.cluster_column)
         check_cluster_as(self.cluster_as)
         if self.into is not None:
@@ -137,7 +158,12 @@ class SqlOptions:
     @property
     def is_typed(self) -> bool:
         """Whether the text is for the types of the columns."""
-        return self.guards == "usual" and (bool(self.types) or self.ddl is not None)
+        return self.guards == "usual" and self.knows_table
+
+    @property
+    def knows_table(self) -> bool:
+        """Whether the names and types of the table's columns are given."""
+        return bool(self.types) or self.ddl is not None
 
     @property
     def target(self) -> list[str]:
@@ -408,7 +434,7 @@ def neither_predicate(column: RuleColumn, name: str, dialect: str) -> str:
 def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:
     """Return the dialect, and what makes predicates of rules in it."""
     check_length(rules)
-    dialect = find_dialect(settings.dialect)
+    dialect = replace(find_dialect(settings.dialect), quotes=QUOTES[settings.identifiers])
     names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
     types = _types_of(settings, dialect)
     if types:
@@ -433,7 +459,7 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
         held = [held_by(dialect, types.get(name, "")) for name in names]
     else:
         held = [usually_held(dialect, column) for column in rules.columns]
-    return dialect, Predicates(names, dialect, held)
+    return dialect, Predicates(names, dialect, held, indent=INDENTS.get(settings.style, 6))
 
 
 def _types_of(settings: SqlOptions, dialect: Dialect) -> Mapping[str, str]:
@@ -501,9 +527,9 @@ def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, 
     """Refuse tested columns whose names the dialect takes for that of another."""
     holders: dict[str, list[int]] = {}
     for index, name in enumerate(names):
-        holders.setdefault(dialect.names.fold(name), []).append(index)
+        holders.setdefault(dialect.fold(name), []).append(index)
     for index in tested:
-        same = holders[dialect.names.fold(names[index])]
+        same = holders[dialect.fold(names[index])]
         if len(same) > 1:
             raise ExportError(
                 f"dialect {spelt!r} takes the columns {' and '.join(repr(names[i]) for i in same)} "

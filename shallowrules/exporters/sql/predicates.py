@@ -22,6 +22,9 @@ __all__ = ["EVERY_ROW", "Predicates"]
 EVERY_ROW = "1 = 1"
 NO_ROW = "1 = 0"
 
+MAX_LINE = 100
+"""Characters of a line, if it has more than one condition."""
+
 MAX_CHAIN = 100
 """Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
 
@@ -38,6 +41,8 @@ class Predicates(ConditionVisitor[list[str]]):
         What each column holds, None where that is not known; by default nothing is known of any.
     valued : bool
         Whether they are about rows of which none is as `without_value` says.
+    indent : int, optional
+        Blanks before each but the first condition of a rule that is too long for a line; by default all stand on one.
     """
 
     def __init__(
@@ -47,15 +52,17 @@ class Predicates(ConditionVisitor[list[str]]):
         held: Sequence[Held | None] | None = None,
         *,
         valued: bool = False,
+        indent: int | None = None,
     ) -> None:
         self.names = names
         self.dialect = dialect
         self.held = (None,) * len(names) if held is None else held
         self.valued = valued
+        self.indent = indent
 
     def behind_missing(self) -> Self:
         """Return the same about rows of which none is as `without_value` says."""
-        return type(self)(self.names, self.dialect, self.held, valued=True)
+        return type(self)(self.names, self.dialect, self.held, valued=True, indent=self.indent)
 
     def of_rule(self, rule: Rule) -> str:
         """Return what is true of the rows that a rule matches."""
@@ -64,10 +71,12 @@ class Predicates(ConditionVisitor[list[str]]):
     def of_all(self, conditions: Iterable[Condition], also: str = "") -> str:
         """Return what is true of the rows that meet some conditions, and a predicate besides."""
         parts = [part for condition in conditions for part in self(condition)]
-        if not also:
-            return _chain(parts, " AND ") or EVERY_ROW
-        alone = f"({also})" if " OR " in also else also
-        return _chain([*parts, alone], " AND ") if parts else also
+        if also:
+            parts = [*parts, f"({also})" if parts and " OR " in also else also]
+        line = _chain(parts, " AND ")
+        if self.indent is None or len(line) + self.indent <= MAX_LINE:
+            return line or EVERY_ROW
+        return _chain(parts, f"\n{' ' * self.indent}AND ")
 
     def without_value(self, feature: int, column: RuleColumn) -> str:
         """Return what is true of the rows that meet no condition on a column; empty where there are none."""
