@@ -8,6 +8,8 @@
             the bare CASE alone; "its statements" are what it runs, without what it looks at and shows before.
 ``update``  a second `label --apply update`, by the first, which made the column. It cannot take less than the rules
             alone, each row's cluster in the fastest form for the engine: these by the first are the floor.
+``case``    the CASE that `export` writes for the types of the columns, by one without guards as a person writes it; on
+            ClickHouse and Spark, too. The columns are doubles, so that guards against NaN are left.
 ``read``    from query to finished table, by a cursor of the server that fetches all rows; on PostgreSQL by psycopg and
             by ADBC, and ADBC by psycopg.
 
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,22 +40,36 @@ from sqlalchemy.pool import NullPool
 from shallowrules import ExplainableKMeans, RuleSet, export
 from shallowrules.cli.commands import shallowrules
 from shallowrules.exporters.sql import dialect_of_database, fastest_case
+from shallowrules.labelling.column_types import column_types
 from shallowrules.labelling.databases import Application, plan_labels
+from shallowrules.rules import Between, Condition
 from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.sources.adbc import is_usable
 from shallowrules.sources.base import BATCH_ROWS
 from shallowrules.sources.connecting import connect, find_url
+from shallowrules.sources.database import open_rows
+from shallowrules.verification.engines import ENGINES as ALL_ENGINES
+from shallowrules.verification.engines import Engine
 from shallowrules.verification.engines.mariadb import MariaDB
 from shallowrules.verification.engines.postgres import Postgres
 
 SERVERS = {"postgres": Postgres, "mysql": MariaDB}
 ENGINES = (*SERVERS, "sqlite", "duckdb")
+WITHOUT_URL = {
+    "clickhouse": (
+        "Float64",
+        "INSERT INTO points SELECT {values} FROM (SELECT toInt64(number) AS i FROM numbers({n}))",
+    ),
+    "spark": ("DOUBLE", "INSERT INTO points SELECT {values} FROM (SELECT id AS i FROM range({n}))"),
+}
+"""Engines that no command takes a table from: their type of doubles, and what fills the table."""
 ROWS, COLUMNS, CLUSTERS = 1_000_000, 10, 50
 QUICK_ROWS, QUICK_CLUSTERS = 2_000, 5
 FITTED_ROWS = 20_000
 TARGETS = {
     ("", "table: command by engine alone"): Target("≤", 1.3),
     ("", "update: second command by first"): Target("≤", 0.2),
+    ("", "case: for types by a person's"): Target("≤", 1.1),
     ("postgres", "read: psycopg by plain cursor"): Target("≤", 1.5),
 }
 """By engine, "" for all, and what is measured."""
@@ -77,6 +93,12 @@ class Place:
             result = connection.execution_options(no_parameters=True).exec_driver_sql(statement)
             if result.returns_rows:
                 result.all()
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """What the columns are declared as."""
+        with open_rows(DatabaseRows(self.url, "points")) as source:
+            return column_types(source)
 
     def statements(self, table: str, style: str) -> list[str]:
         """Return what ``label --apply`` would run now."""
@@ -111,11 +133,15 @@ def opened(engine: str, n_rows: int, k: int) -> Iterator[Place]:
             yield _filled(engine, f"{engine}:///{file}", n_rows, k, folder)
 
 
+def _values(number: str = "i") -> list[str]:
+    """Return SQL, and Python, for the values of a row, by its number."""
+    primes = [104_729, 224_737, 350_377, 479_909, 611_953, 746_773, 882_377, 15_487, 32_452, 67_867][:COLUMNS]
+    return [f"({number} * {prime} % {PRIME}) / {PRIME}e0" for prime in primes]
+
+
 def _filled(engine: str, url: str, n_rows: int, k: int, folder: str) -> Place:
     digits = range(len(str(n_rows - 1)))
     number = " + ".join(f"{10**place} * d{place}.v" for place in digits)
-    primes = [104_729, 224_737, 350_377, 479_909, 611_953, 746_773, 882_377, 15_487, 32_452, 67_867][:COLUMNS]
-    values = ", ".join(f"(i * {prime} % {PRIME}) / {PRIME}e0" for prime in primes)
     whole = "SIGNED" if engine == "mysql" else "BIGINT"
     with connect(find_url(url)) as connection:
         declared = ", ".join(f"c{j} DOUBLE PRECISION" for j in range(COLUMNS))
@@ -123,15 +149,49 @@ def _filled(engine: str, url: str, n_rows: int, k: int, folder: str) -> Place:
         connection.exec_driver_sql(
             f"INSERT INTO points WITH digits(v) AS (VALUES {', '.join(f'({v})' for v in range(10))}), "
             f"numbers(i) AS (SELECT CAST(0 AS {whole}) + {number} FROM {', '.join(f'digits d{p}' for p in digits)}) "
-            f"SELECT {values} FROM numbers WHERE i < {n_rows}"
+            f"SELECT {', '.join(_values())} FROM numbers WHERE i < {n_rows}"
         )
         connection.commit()
     sample = read_table(DatabaseRows(url, "points", sample=min(n_rows, FITTED_ROWS)))
-    model = ExplainableKMeans(clusterer=KMeans(k, n_init=1, random_state=0))
-    model.fit(pd.DataFrame({column.name: column.values for column in sample.columns}))
+    rules = _fitted(pd.DataFrame({column.name: column.values for column in sample.columns}), k)
     file = Path(folder, "rules.json")
-    model.rules_.to_json(file)
-    return Place(engine, url, model.rules_, str(file))
+    rules.to_json(file)
+    return Place(engine, url, rules, str(file))
+
+
+def _fitted(sample: pd.DataFrame, k: int) -> RuleSet:
+    """Return rules of a sample."""
+    return ExplainableKMeans(clusterer=KMeans(k, n_init=1, random_state=0)).fit(sample).rules_
+
+
+@dataclass(frozen=True)
+class Engined:
+    """The table ``points`` in an engine without a URL, and rules for it."""
+
+    engine: str
+    running: Engine
+    rules: RuleSet
+
+    def run(self, statement: str) -> None:
+        """Run a statement."""
+        self.running.query(statement)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """What the columns are declared as."""
+        return {f"c{j}": WITHOUT_URL[self.engine][0] for j in range(COLUMNS)}
+
+
+@contextmanager
+def opened_without_url(engine: str, n_rows: int, k: int) -> Iterator[Engined]:
+    """Fill an engine that has no URL."""
+    kind, fill = WITHOUT_URL[engine]
+    i = np.random.default_rng(0).integers(0, n_rows, min(n_rows, FITTED_ROWS))
+    sample = pd.DataFrame({f"c{j}": eval(value, {"i": i}) for j, value in enumerate(_values())})
+    with ALL_ENGINES[engine].open() as running:
+        running.create("points", [(f"c{j}", kind) for j in range(COLUMNS)], [])
+        running.query(fill.format(values=", ".join(_values()), n=n_rows))
+        yield Engined(engine, running, _fitted(sample, k))
 
 
 Step = tuple[str, Callable[[], object]]
@@ -149,7 +209,7 @@ def measure(rounds: int, steps: Sequence[Step]) -> dict[str, list[float]]:
     return times
 
 
-def line(place: Place, name: str, over: Sequence[float], under: Sequence[float]) -> list[str]:
+def line(place: Place | Engined, name: str, over: Sequence[float], under: Sequence[float]) -> list[str]:
     """Return a line of the result: the ratio of the least times, the quartiles of the rounds' ratios, the target."""
     least = min(over) / min(under)
     quartiles = " ".join(f"{value:.2f}" for value in np.percentile(np.divide(over, under), [25, 50, 75]))
@@ -160,7 +220,7 @@ def line(place: Place, name: str, over: Sequence[float], under: Sequence[float])
 def compare_table(place: Place, rounds: int) -> Iterator[list[str]]:
     """Compare ``--apply table`` with what the engine does for the same rows."""
     dialect = dialect_of_database(find_url(place.url).get_backend_name())
-    case = export(place.rules, "sql", style="case", dialect=dialect)
+    case = export(place.rules, "sql", style="case", dialect=dialect, types=place.types)
     statements = place.statements("points", "table")
     undo: Step = ("", lambda: place.label("points", "table", "--undo"))
     steps: list[Step] = [
@@ -176,6 +236,29 @@ def compare_table(place: Place, rounds: int) -> Iterator[list[str]]:
     alone = np.add(times["plain"], times["case"]).tolist()
     yield line(place, "table: command by engine alone", times["command"], alone)
     yield line(place, "table: its statements by engine alone", times["statements"], alone)
+
+
+def compare_case(place: Place | Engined, rounds: int) -> Iterator[list[str]]:
+    """Compare the CASE for the types of the columns with one that a person writes."""
+    emitted = export(place.rules, "sql", style="case", dialect=place.engine, types=place.types)
+    steps: list[Step] = [
+        (name, lambda case=case: place.run(f"SELECT count(\n{case}\n) FROM points"))  # type: ignore[misc]
+        for name, case in (("emitted", emitted), ("by hand", _by_hand(place.rules)))
+    ]
+    times = measure(rounds, steps)
+    yield line(place, "case: for types by a person's", times["emitted"], times["by hand"])
+
+
+def _by_hand(rules: RuleSet) -> str:
+    """Return a CASE over columns of floats without guards."""
+
+    def bounds(condition: Condition) -> str:
+        assert isinstance(condition, Between)
+        name, ends = condition.column.name, ((">", condition.lower), ("<=", condition.upper))
+        return " AND ".join(f"{name} {sign} {end!r}" for sign, end in ends if end is not None)
+
+    branches = (f"WHEN {' AND '.join(map(bounds, rule.conditions))} THEN {rule.cluster}" for rule in rules)
+    return f"CASE {' '.join(branches)} END"
 
 
 def compare_update(place: Place, rounds: int) -> Iterator[list[str]]:
@@ -240,7 +323,7 @@ def fetch_all(url: str) -> None:
             pass
 
 
-PARTS = {"table": compare_table, "update": compare_update, "read": compare_read}
+PARTS = {"table": compare_table, "update": compare_update, "case": compare_case, "read": compare_read}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -250,16 +333,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, metavar="N", help=f"rows of the table [default: {ROWS:,}]")
     parser.add_argument("--clusters", type=int, metavar="K", help=f"clusters of the rules [default: {CLUSTERS}]")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="times each is run [default: 5]")
-    parser.add_argument("--engines", default=",".join(ENGINES), help="comma-separated [default: all]")
-    parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts [default: table,update,read]")
+    parser.add_argument("--engines", default=",".join((*ENGINES, *WITHOUT_URL)), help="comma-separated [default: all]")
+    parser.add_argument("--only", default=",".join(PARTS), help=f"comma-separated parts [default: {','.join(PARTS)}]")
     options = parser.parse_args(arguments)
     engines, parts = options.engines.split(","), options.only.split(",")
-    if unknown := [name for name in engines + parts if name not in (*ENGINES, *PARTS)]:
-        parser.error(f"unknown: {', '.join(unknown)}; engines are {', '.join(ENGINES)}, parts {', '.join(PARTS)}")
+    known = (*ENGINES, *WITHOUT_URL)
+    if unknown := [name for name in engines + parts if name not in (*known, *PARTS)]:
+        parser.error(f"unknown: {', '.join(unknown)}; engines are {', '.join(known)}, parts {', '.join(PARTS)}")
     n_rows = options.rows or (QUICK_ROWS if options.quick else ROWS)
     k = options.clusters or (QUICK_CLUSTERS if options.quick else CLUSTERS)
     lines = []
     for engine in engines:
+        if engine in WITHOUT_URL:
+            if "case" in parts:
+                log(f"{engine}: case, {options.rounds + 1} rounds")
+                with opened_without_url(engine, n_rows, k) as place:
+                    lines += compare_case(place, options.rounds)
+            continue
         log(f"making {n_rows:,} rows in {engine}")
         with opened(engine, n_rows, k) as place:
             for part in parts:

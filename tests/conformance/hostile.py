@@ -241,7 +241,8 @@ def executed_sql(drawn: Hostile, engine: Engine, refused: Counter[str]) -> Findi
     number = "number of the row"
     declared = [(number, engine.types["integer"])]
     declared += [(columns[name], engine.types[kind]) for name, kind in drawn.columns]
-    options: dict[str, Any] = {"dialect": engine.dialect, "columns": columns, "table": [table]}
+    known = drawn.chooser.choice([{"types": dict(declared)}, {"guards": "usual"}, {"guards": "full"}])
+    options: dict[str, Any] = {"dialect": engine.dialect, "columns": columns, "table": [table], **known}
     rows, expected = zip(
         *(
             ((place, *row), label)
@@ -256,7 +257,7 @@ def executed_sql(drawn: Hostile, engine: Engine, refused: Counter[str]) -> Findi
         case = export(drawn.rules, "sql", style="case", **options)
         named = export(drawn.rules, "sql", style="select", cluster_as="name", cluster_column=added, **options)
         check = export(drawn.rules, "sql", style="check", **options)
-        predicates = cluster_predicates(drawn.rules, dialect=engine.dialect, columns=columns)
+        predicates = cluster_predicates(drawn.rules, dialect=engine.dialect, columns=columns, **known)
     except ExportError as error:
         refused[f"{engine.dialect}, text"] += 1
         if "character 0" not in str(error):

@@ -9,32 +9,44 @@
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
-  WHEN "alcohol" > 12.85
+  WHEN
+    "alcohol" > 12.85
     AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
     AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION)
-    AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 1
-  WHEN "alcohol" <= 12.85
+    AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 1
+  WHEN
+    "alcohol" <= 12.85
     AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
     AND "order" <= 1200
     AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
     AND "odd ""name"" `x` | <b>-- */" > -0.25
-    AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
-  WHEN "alcohol" > 12.85
+    AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 1
+  WHEN
+    "alcohol" > 12.85
     AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
     AND "colour intensity (%)" > 3.5
-    AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
-  WHEN "alcohol" > 12.85
+    AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 4
+  WHEN
+    "alcohol" > 12.85
     AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
     AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE PRECISION)
-    AND "colour intensity (%)" <= 3.5 THEN 4
-  WHEN "alcohol" <= 12.85
+    AND "colour intensity (%)" <= 3.5
+    THEN 4
+  WHEN
+    "alcohol" <= 12.85
     AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
     AND "order" > 1200
-    AND "order" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 2
-  WHEN "alcohol" <= 12.85
+    AND "order" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 2
+  WHEN
+    "alcohol" <= 12.85
     AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
     AND "order" <= 1200
     AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
     AND "odd ""name"" `x` | <b>-- */" <= -0.25
-    AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
+    AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 0
 END

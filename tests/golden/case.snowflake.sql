@@ -9,24 +9,34 @@
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
-  WHEN "alcohol" > 12.85
+  WHEN
+    "alcohol" > 12.85
     AND "alcohol" <= CAST('inf' AS DOUBLE)
-    AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE) THEN 1
-  WHEN "alcohol" <= 12.85
+    AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE)
+    THEN 1
+  WHEN
+    "alcohol" <= 12.85
     AND "order" <= 1200
     AND "odd ""name"" `x` | <b>
 -- */" > -0.25
     AND "odd ""name"" `x` | <b>
--- */" <= CAST('inf' AS DOUBLE) THEN 1
-  WHEN "alcohol" > 12.85
+-- */" <= CAST('inf' AS DOUBLE)
+    THEN 1
+  WHEN
+    "alcohol" > 12.85
     AND "alcohol" <= CAST('inf' AS DOUBLE)
     AND "colour intensity (%)" > 3.5
-    AND "colour intensity (%)" <= CAST('inf' AS DOUBLE) THEN 4
-  WHEN "alcohol" > 12.85
+    AND "colour intensity (%)" <= CAST('inf' AS DOUBLE)
+    THEN 4
+  WHEN
+    "alcohol" > 12.85
     AND "alcohol" <= CAST('inf' AS DOUBLE)
     AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE)
-    AND "colour intensity (%)" <= 3.5 THEN 4
+    AND "colour intensity (%)" <= 3.5
+    THEN 4
   WHEN "alcohol" <= 12.85 AND "order" > 1200 AND "order" <= CAST('inf' AS DOUBLE) THEN 2
-  WHEN "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
--- */" <= -0.25 THEN 0
+  WHEN
+    "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
+-- */" <= -0.25
+    THEN 0
 END

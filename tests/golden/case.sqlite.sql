@@ -8,21 +8,29 @@
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
   WHEN `alcohol` > 12.85 AND `alcohol` <= 9e999 AND `colour intensity (%)` <= 1e-07 THEN 1
-  WHEN `alcohol` <= 12.85
+  WHEN
+    `alcohol` <= 12.85
     AND `order` <= 1200
     AND `odd "name" ``x`` | <b>
 -- */` > -0.25
     AND `odd "name" ``x`` | <b>
--- */` <= 9e999 THEN 1
-  WHEN `alcohol` > 12.85
+-- */` <= 9e999
+    THEN 1
+  WHEN
+    `alcohol` > 12.85
     AND `alcohol` <= 9e999
     AND `colour intensity (%)` > 3.5
-    AND `colour intensity (%)` <= 9e999 THEN 4
-  WHEN `alcohol` > 12.85
+    AND `colour intensity (%)` <= 9e999
+    THEN 4
+  WHEN
+    `alcohol` > 12.85
     AND `alcohol` <= 9e999
     AND `colour intensity (%)` > 1e-07
-    AND `colour intensity (%)` <= 3.5 THEN 4
+    AND `colour intensity (%)` <= 3.5
+    THEN 4
   WHEN `alcohol` <= 12.85 AND `order` > 1200 AND `order` <= 9e999 THEN 2
-  WHEN `alcohol` <= 12.85 AND `order` <= 1200 AND `odd "name" ``x`` | <b>
--- */` <= -0.25 THEN 0
+  WHEN
+    `alcohol` <= 12.85 AND `order` <= 1200 AND `odd "name" ``x`` | <b>
+-- */` <= -0.25
+    THEN 0
 END

@@ -10,20 +10,28 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN "contract" NOT IN ('Two year', 'One year')
+  WHEN
+    "contract" NOT IN ('Two year', 'One year')
     AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \')
-    AND "months" <= 12 THEN 2
+    AND "months" <= 12
+    THEN 2
   WHEN "contract" = 'One year' THEN 2
   WHEN "contract" = 'Two year' AND LOWER(TRIM(CAST("paid" AS VARCHAR))) IN ('false', 'f', '0', '0.0') THEN 4
-  WHEN "contract" = 'Two year'
+  WHEN
+    "contract" = 'Two year'
     AND LOWER(TRIM(CAST("paid" AS VARCHAR))) IN ('true', 't', '1', '1.0')
-    AND "size" NOT IN ('S', 'M') THEN 4
+    AND "size" NOT IN ('S', 'M')
+    THEN 4
   WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" = 'Mailed check' THEN 0
-  WHEN "contract" = 'Two year'
+  WHEN
+    "contract" = 'Two year'
     AND LOWER(TRIM(CAST("paid" AS VARCHAR))) IN ('true', 't', '1', '1.0')
-    AND "size" IN ('S', 'M') THEN 0
-  WHEN "contract" NOT IN ('Two year', 'One year')
+    AND "size" IN ('S', 'M')
+    THEN 0
+  WHEN
+    "contract" NOT IN ('Two year', 'One year')
     AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \')
-    AND "months" > 12 THEN 3
+    AND "months" > 12
+    THEN 3
   WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" = 'it''s "auto" | \' THEN 1
 END

@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on STRING with a collation; this finds such columns:
--- SELECT column_name, collation_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'data' AND collation_name <> 'NULL'
+-- SELECT column_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'data' AND collation_name <> 'NULL'
 -- A truth value in a column of decimals, 1.00, is neither true nor false: cast such a column to whole numbers.
 -- cluster 2: 142 rows, 40.6 %
 -- cluster 4: 135 rows, 38.6 %
@@ -11,21 +11,31 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN `contract` NOT IN ('Two year', 'One year')
+  WHEN
+    `contract` NOT IN ('Two year', 'One year')
     AND `pay ment` NOT IN ('Mailed check', 'it\'s "auto" | \\')
-    AND `months` <= 12 THEN 2
+    AND `months` <= 12
+    THEN 2
   WHEN `contract` = 'One year' THEN 2
-  WHEN `contract` = 'Two year'
-    AND COLLATE(LOWER(TRIM(CAST(`paid` AS STRING), ' ')), '') IN ('false', 'f', '0', '0.0') THEN 4
-  WHEN `contract` = 'Two year'
+  WHEN
+    `contract` = 'Two year'
+    AND COLLATE(LOWER(TRIM(CAST(`paid` AS STRING), ' ')), '') IN ('false', 'f', '0', '0.0')
+    THEN 4
+  WHEN
+    `contract` = 'Two year'
     AND COLLATE(LOWER(TRIM(CAST(`paid` AS STRING), ' ')), '') IN ('true', 't', '1', '1.0')
-    AND `size` NOT IN ('S', 'M') THEN 4
+    AND `size` NOT IN ('S', 'M')
+    THEN 4
   WHEN `contract` NOT IN ('Two year', 'One year') AND `pay ment` = 'Mailed check' THEN 0
-  WHEN `contract` = 'Two year'
+  WHEN
+    `contract` = 'Two year'
     AND COLLATE(LOWER(TRIM(CAST(`paid` AS STRING), ' ')), '') IN ('true', 't', '1', '1.0')
-    AND `size` IN ('S', 'M') THEN 0
-  WHEN `contract` NOT IN ('Two year', 'One year')
+    AND `size` IN ('S', 'M')
+    THEN 0
+  WHEN
+    `contract` NOT IN ('Two year', 'One year')
     AND `pay ment` NOT IN ('Mailed check', 'it\'s "auto" | \\')
-    AND `months` > 12 THEN 3
+    AND `months` > 12
+    THEN 3
   WHEN `contract` NOT IN ('Two year', 'One year') AND `pay ment` = 'it\'s "auto" | \\' THEN 1
 END

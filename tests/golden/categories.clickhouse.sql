@@ -10,23 +10,37 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'One year'))
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'One year'))
     AND ("pay ment" IS NOT NULL AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \\'))
-    AND "months" <= 12 THEN 2
+    AND "months" <= 12
+    THEN 2
   WHEN "contract" = 'One year' THEN 2
-  WHEN "contract" = 'Two year'
-    AND CAST(LOWER(TRIM(CAST("paid" AS Nullable(String)))) AS Nullable(String)) IN ('false', 'f', '0', '0.0') THEN 4
-  WHEN "contract" = 'Two year'
+  WHEN
+    "contract" = 'Two year'
+    AND CAST(LOWER(TRIM(CAST("paid" AS Nullable(String)))) AS Nullable(String)) IN ('false', 'f', '0', '0.0')
+    THEN 4
+  WHEN
+    "contract" = 'Two year'
     AND CAST(LOWER(TRIM(CAST("paid" AS Nullable(String)))) AS Nullable(String)) IN ('true', 't', '1', '1.0')
-    AND ("size" IS NOT NULL AND "size" NOT IN ('S', 'M')) THEN 4
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'One year'))
-    AND "pay ment" = 'Mailed check' THEN 0
-  WHEN "contract" = 'Two year'
+    AND ("size" IS NOT NULL AND "size" NOT IN ('S', 'M'))
+    THEN 4
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'One year'))
+    AND "pay ment" = 'Mailed check'
+    THEN 0
+  WHEN
+    "contract" = 'Two year'
     AND CAST(LOWER(TRIM(CAST("paid" AS Nullable(String)))) AS Nullable(String)) IN ('true', 't', '1', '1.0')
-    AND "size" IN ('S', 'M') THEN 0
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'One year'))
+    AND "size" IN ('S', 'M')
+    THEN 0
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'One year'))
     AND ("pay ment" IS NOT NULL AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \\'))
-    AND "months" > 12 THEN 3
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'One year'))
-    AND "pay ment" = 'it''s "auto" | \\' THEN 1
+    AND "months" > 12
+    THEN 3
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'One year'))
+    AND "pay ment" = 'it''s "auto" | \\'
+    THEN 1
 END

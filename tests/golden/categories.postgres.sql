@@ -10,22 +10,32 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN "contract" NOT IN ('Two year', 'One year')
+  WHEN
+    "contract" NOT IN ('Two year', 'One year')
     AND "pay ment" NOT IN ('Mailed check', ('it''s "auto" | ' || chr(92)))
-    AND "months" <= 12 THEN 2
+    AND "months" <= 12
+    THEN 2
   WHEN "contract" = 'One year' THEN 2
-  WHEN "contract" = 'Two year'
-    AND CASE WHEN pg_typeof("paid") = CAST('numeric' AS regtype) THEN CAST(TRIM(CAST("paid" AS TEXT) COLLATE "C") AS NUMERIC) IN (0) ELSE CAST(LOWER(TRIM(CAST("paid" AS TEXT) COLLATE "C")) AS TEXT) COLLATE "C" IN ('false', 'f', '0', '0.0') END THEN 4
-  WHEN "contract" = 'Two year'
+  WHEN
+    "contract" = 'Two year'
+    AND CASE WHEN pg_typeof("paid") = CAST('numeric' AS regtype) THEN CAST(TRIM(CAST("paid" AS TEXT) COLLATE "C") AS NUMERIC) IN (0) ELSE CAST(LOWER(TRIM(CAST("paid" AS TEXT) COLLATE "C")) AS TEXT) COLLATE "C" IN ('false', 'f', '0', '0.0') END
+    THEN 4
+  WHEN
+    "contract" = 'Two year'
     AND CASE WHEN pg_typeof("paid") = CAST('numeric' AS regtype) THEN CAST(TRIM(CAST("paid" AS TEXT) COLLATE "C") AS NUMERIC) IN (1) ELSE CAST(LOWER(TRIM(CAST("paid" AS TEXT) COLLATE "C")) AS TEXT) COLLATE "C" IN ('true', 't', '1', '1.0') END
-    AND "size" NOT IN ('S', 'M') THEN 4
+    AND "size" NOT IN ('S', 'M')
+    THEN 4
   WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" = 'Mailed check' THEN 0
-  WHEN "contract" = 'Two year'
+  WHEN
+    "contract" = 'Two year'
     AND CASE WHEN pg_typeof("paid") = CAST('numeric' AS regtype) THEN CAST(TRIM(CAST("paid" AS TEXT) COLLATE "C") AS NUMERIC) IN (1) ELSE CAST(LOWER(TRIM(CAST("paid" AS TEXT) COLLATE "C")) AS TEXT) COLLATE "C" IN ('true', 't', '1', '1.0') END
-    AND "size" IN ('S', 'M') THEN 0
-  WHEN "contract" NOT IN ('Two year', 'One year')
+    AND "size" IN ('S', 'M')
+    THEN 0
+  WHEN
+    "contract" NOT IN ('Two year', 'One year')
     AND "pay ment" NOT IN ('Mailed check', ('it''s "auto" | ' || chr(92)))
     AND "months" > 12
-    AND "months" <= 'Infinity'::float8 THEN 3
+    AND "months" <= 'Infinity'::float8
+    THEN 3
   WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" = ('it''s "auto" | ' || chr(92)) THEN 1
 END

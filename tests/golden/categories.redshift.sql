@@ -11,25 +11,39 @@
 -- cluster 3: 19 rows, 5.4 %
 -- cluster 1: 8 rows, 2.3 %
 CASE
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST('One year' AS VARBYTE))
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST('One year' AS VARBYTE))
     AND CAST(CAST("pay ment" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Mailed check' AS VARBYTE), CAST(('it''s "auto" | ' || CHR(92)) AS VARBYTE))
     AND "months" <= 12
-    AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 2
+    AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 2
   WHEN "contract" = 'One year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('One year' AS VARBYTE) THEN 2
-  WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-    AND CAST(CAST(LOWER(TRIM(REPLACE(JSON_SERIALIZE(CAST("paid" AS SUPER)), '"', ''))) AS VARCHAR(65535)) AS VARBYTE) IN (CAST('false' AS VARBYTE), CAST('f' AS VARBYTE), CAST('0' AS VARBYTE), CAST('0.0' AS VARBYTE)) THEN 4
-  WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+  WHEN
+    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    AND CAST(CAST(LOWER(TRIM(REPLACE(JSON_SERIALIZE(CAST("paid" AS SUPER)), '"', ''))) AS VARCHAR(65535)) AS VARBYTE) IN (CAST('false' AS VARBYTE), CAST('f' AS VARBYTE), CAST('0' AS VARBYTE), CAST('0.0' AS VARBYTE))
+    THEN 4
+  WHEN
+    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
     AND CAST(CAST(LOWER(TRIM(REPLACE(JSON_SERIALIZE(CAST("paid" AS SUPER)), '"', ''))) AS VARCHAR(65535)) AS VARBYTE) IN (CAST('true' AS VARBYTE), CAST('t' AS VARBYTE), CAST('1' AS VARBYTE), CAST('1.0' AS VARBYTE))
-    AND CAST(CAST("size" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('S' AS VARBYTE), CAST('M' AS VARBYTE)) THEN 4
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST('One year' AS VARBYTE))
-    AND "pay ment" = 'Mailed check' AND CAST(CAST("pay ment" AS VARCHAR(65535)) AS VARBYTE) = CAST('Mailed check' AS VARBYTE) THEN 0
-  WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    AND CAST(CAST("size" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('S' AS VARBYTE), CAST('M' AS VARBYTE))
+    THEN 4
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST('One year' AS VARBYTE))
+    AND "pay ment" = 'Mailed check' AND CAST(CAST("pay ment" AS VARCHAR(65535)) AS VARBYTE) = CAST('Mailed check' AS VARBYTE)
+    THEN 0
+  WHEN
+    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
     AND CAST(CAST(LOWER(TRIM(REPLACE(JSON_SERIALIZE(CAST("paid" AS SUPER)), '"', ''))) AS VARCHAR(65535)) AS VARBYTE) IN (CAST('true' AS VARBYTE), CAST('t' AS VARBYTE), CAST('1' AS VARBYTE), CAST('1.0' AS VARBYTE))
-    AND "size" IN ('S', 'M') AND CAST(CAST("size" AS VARCHAR(65535)) AS VARBYTE) IN (CAST('S' AS VARBYTE), CAST('M' AS VARBYTE)) THEN 0
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST('One year' AS VARBYTE))
+    AND "size" IN ('S', 'M') AND CAST(CAST("size" AS VARCHAR(65535)) AS VARBYTE) IN (CAST('S' AS VARBYTE), CAST('M' AS VARBYTE))
+    THEN 0
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST('One year' AS VARBYTE))
     AND CAST(CAST("pay ment" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Mailed check' AS VARBYTE), CAST(('it''s "auto" | ' || CHR(92)) AS VARBYTE))
     AND "months" > 12
-    AND "months" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 3
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST('One year' AS VARBYTE))
-    AND "pay ment" = ('it''s "auto" | ' || CHR(92)) AND CAST(CAST("pay ment" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "auto" | ' || CHR(92)) AS VARBYTE) THEN 1
+    AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 3
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST('One year' AS VARBYTE))
+    AND "pay ment" = ('it''s "auto" | ' || CHR(92)) AND CAST(CAST("pay ment" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "auto" | ' || CHR(92)) AS VARBYTE)
+    THEN 1
 END

@@ -14,13 +14,17 @@ WITH "labels" AS (
   SELECT
     CASE
       WHEN "alcohol" > 12.85 AND "colour intensity (%)" <= 1e-07 THEN 1
-      WHEN "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
--- */" > -0.25 THEN 1
+      WHEN
+        "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
+-- */" > -0.25
+        THEN 1
       WHEN "alcohol" > 12.85 AND "colour intensity (%)" > 3.5 THEN 4
       WHEN "alcohol" > 12.85 AND "colour intensity (%)" > 1e-07 AND "colour intensity (%)" <= 3.5 THEN 4
       WHEN "alcohol" <= 12.85 AND "order" > 1200 THEN 2
-      WHEN "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
--- */" <= -0.25 THEN 0
+      WHEN
+        "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
+-- */" <= -0.25
+        THEN 0
     END AS "label"
   FROM "shop"."customers"
 ), "counts" AS (

@@ -13,41 +13,53 @@
 WITH "labels" AS (
   SELECT
     CASE
-      WHEN "alcohol" > 12.85e0
-      AND (isfinite("alcohol") OR isinf("alcohol"))
-      AND "colour intensity (%)" <= 1e-07
-      AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)")) THEN 1
-      WHEN "alcohol" <= 12.85e0
-      AND (isfinite("alcohol") OR isinf("alcohol"))
-      AND "order" <= 1200
-      AND (isfinite("order") OR isinf("order"))
-      AND "odd ""name"" `x` | <b>
+      WHEN
+        "alcohol" > 12.85e0
+        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND "colour intensity (%)" <= 1e-07
+        AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)"))
+        THEN 1
+      WHEN
+        "alcohol" <= 12.85e0
+        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND "order" <= 1200
+        AND (isfinite("order") OR isinf("order"))
+        AND "odd ""name"" `x` | <b>
 -- */" > -0.25e0
-      AND (isfinite("odd ""name"" `x` | <b>
+        AND (isfinite("odd ""name"" `x` | <b>
 -- */") OR isinf("odd ""name"" `x` | <b>
--- */")) THEN 1
-      WHEN "alcohol" > 12.85e0
-      AND (isfinite("alcohol") OR isinf("alcohol"))
-      AND "colour intensity (%)" > 3.5e0
-      AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)")) THEN 4
-      WHEN "alcohol" > 12.85e0
-      AND (isfinite("alcohol") OR isinf("alcohol"))
-      AND "colour intensity (%)" > 1e-07
-      AND "colour intensity (%)" <= 3.5e0
-      AND isfinite("colour intensity (%)") THEN 4
-      WHEN "alcohol" <= 12.85e0
-      AND (isfinite("alcohol") OR isinf("alcohol"))
-      AND "order" > 1200
-      AND (isfinite("order") OR isinf("order")) THEN 2
-      WHEN "alcohol" <= 12.85e0
-      AND (isfinite("alcohol") OR isinf("alcohol"))
-      AND "order" <= 1200
-      AND (isfinite("order") OR isinf("order"))
-      AND "odd ""name"" `x` | <b>
+-- */"))
+        THEN 1
+      WHEN
+        "alcohol" > 12.85e0
+        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND "colour intensity (%)" > 3.5e0
+        AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)"))
+        THEN 4
+      WHEN
+        "alcohol" > 12.85e0
+        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND "colour intensity (%)" > 1e-07
+        AND "colour intensity (%)" <= 3.5e0
+        AND isfinite("colour intensity (%)")
+        THEN 4
+      WHEN
+        "alcohol" <= 12.85e0
+        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND "order" > 1200
+        AND (isfinite("order") OR isinf("order"))
+        THEN 2
+      WHEN
+        "alcohol" <= 12.85e0
+        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND "order" <= 1200
+        AND (isfinite("order") OR isinf("order"))
+        AND "odd ""name"" `x` | <b>
 -- */" <= -0.25e0
-      AND (isfinite("odd ""name"" `x` | <b>
+        AND (isfinite("odd ""name"" `x` | <b>
 -- */") OR isinf("odd ""name"" `x` | <b>
--- */")) THEN 0
+-- */"))
+        THEN 0
     END AS "label"
   FROM "shop"."customers"
 ), "counts" AS (

@@ -13,24 +13,36 @@
 WITH "labels" AS (
   SELECT
     CASE
-      WHEN "alcohol" > 12.85 AND "alcohol" <= BINARY_DOUBLE_INFINITY AND "colour intensity (%)" <= 1e-07d THEN 1
-      WHEN "alcohol" <= 12.85
-      AND "order" <= 1200
-      AND "odd name `x` | <b>
+      WHEN
+        "alcohol" > 12.85
+        AND "alcohol" <= BINARY_DOUBLE_INFINITY
+        AND "colour intensity (%)" <= 1e-07d
+        THEN 1
+      WHEN
+        "alcohol" <= 12.85
+        AND "order" <= 1200
+        AND "odd name `x` | <b>
 -- */" > -0.25
-      AND "odd name `x` | <b>
--- */" <= BINARY_DOUBLE_INFINITY THEN 1
-      WHEN "alcohol" > 12.85
-      AND "alcohol" <= BINARY_DOUBLE_INFINITY
-      AND "colour intensity (%)" > 3.5
-      AND "colour intensity (%)" <= BINARY_DOUBLE_INFINITY THEN 4
-      WHEN "alcohol" > 12.85
-      AND "alcohol" <= BINARY_DOUBLE_INFINITY
-      AND "colour intensity (%)" > 1e-07d
-      AND "colour intensity (%)" <= 3.5 THEN 4
+        AND "odd name `x` | <b>
+-- */" <= BINARY_DOUBLE_INFINITY
+        THEN 1
+      WHEN
+        "alcohol" > 12.85
+        AND "alcohol" <= BINARY_DOUBLE_INFINITY
+        AND "colour intensity (%)" > 3.5
+        AND "colour intensity (%)" <= BINARY_DOUBLE_INFINITY
+        THEN 4
+      WHEN
+        "alcohol" > 12.85
+        AND "alcohol" <= BINARY_DOUBLE_INFINITY
+        AND "colour intensity (%)" > 1e-07d
+        AND "colour intensity (%)" <= 3.5
+        THEN 4
       WHEN "alcohol" <= 12.85 AND "order" > 1200 AND "order" <= BINARY_DOUBLE_INFINITY THEN 2
-      WHEN "alcohol" <= 12.85 AND "order" <= 1200 AND "odd name `x` | <b>
--- */" <= -0.25 THEN 0
+      WHEN
+        "alcohol" <= 12.85 AND "order" <= 1200 AND "odd name `x` | <b>
+-- */" <= -0.25
+        THEN 0
     END AS "label"
   FROM "shop"."customers"
 ), "counts" AS (

@@ -13,34 +13,46 @@
 WITH "labels" AS (
   SELECT
     CASE
-      WHEN "alcohol" > 12.85
-      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
-      AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION)
-      AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 1
-      WHEN "alcohol" <= 12.85
-      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
-      AND "order" <= 1200
-      AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
-      AND "odd ""name"" `x` | <b>-- */" > -0.25
-      AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
-      WHEN "alcohol" > 12.85
-      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
-      AND "colour intensity (%)" > 3.5
-      AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
-      WHEN "alcohol" > 12.85
-      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
-      AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE PRECISION)
-      AND "colour intensity (%)" <= 3.5 THEN 4
-      WHEN "alcohol" <= 12.85
-      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
-      AND "order" > 1200
-      AND "order" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 2
-      WHEN "alcohol" <= 12.85
-      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
-      AND "order" <= 1200
-      AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
-      AND "odd ""name"" `x` | <b>-- */" <= -0.25
-      AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
+      WHEN
+        "alcohol" > 12.85
+        AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
+        AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION)
+        AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 1
+      WHEN
+        "alcohol" <= 12.85
+        AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        AND "order" <= 1200
+        AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        AND "odd ""name"" `x` | <b>-- */" > -0.25
+        AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 1
+      WHEN
+        "alcohol" > 12.85
+        AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
+        AND "colour intensity (%)" > 3.5
+        AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 4
+      WHEN
+        "alcohol" > 12.85
+        AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
+        AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE PRECISION)
+        AND "colour intensity (%)" <= 3.5
+        THEN 4
+      WHEN
+        "alcohol" <= 12.85
+        AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        AND "order" > 1200
+        AND "order" <= CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 2
+      WHEN
+        "alcohol" <= 12.85
+        AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        AND "order" <= 1200
+        AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        AND "odd ""name"" `x` | <b>-- */" <= -0.25
+        AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 0
     END AS "label"
   FROM "shop"."customers"
 ), "counts" AS (

@@ -13,26 +13,36 @@
 WITH "labels" AS (
   SELECT
     CASE
-      WHEN "alcohol" > 12.85
-      AND "alcohol" <= CAST('inf' AS DOUBLE)
-      AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE) THEN 1
-      WHEN "alcohol" <= 12.85
-      AND "order" <= 1200
-      AND "odd ""name"" `x` | <b>
+      WHEN
+        "alcohol" > 12.85
+        AND "alcohol" <= CAST('inf' AS DOUBLE)
+        AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE)
+        THEN 1
+      WHEN
+        "alcohol" <= 12.85
+        AND "order" <= 1200
+        AND "odd ""name"" `x` | <b>
 -- */" > -0.25
-      AND "odd ""name"" `x` | <b>
--- */" <= CAST('inf' AS DOUBLE) THEN 1
-      WHEN "alcohol" > 12.85
-      AND "alcohol" <= CAST('inf' AS DOUBLE)
-      AND "colour intensity (%)" > 3.5
-      AND "colour intensity (%)" <= CAST('inf' AS DOUBLE) THEN 4
-      WHEN "alcohol" > 12.85
-      AND "alcohol" <= CAST('inf' AS DOUBLE)
-      AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE)
-      AND "colour intensity (%)" <= 3.5 THEN 4
+        AND "odd ""name"" `x` | <b>
+-- */" <= CAST('inf' AS DOUBLE)
+        THEN 1
+      WHEN
+        "alcohol" > 12.85
+        AND "alcohol" <= CAST('inf' AS DOUBLE)
+        AND "colour intensity (%)" > 3.5
+        AND "colour intensity (%)" <= CAST('inf' AS DOUBLE)
+        THEN 4
+      WHEN
+        "alcohol" > 12.85
+        AND "alcohol" <= CAST('inf' AS DOUBLE)
+        AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE)
+        AND "colour intensity (%)" <= 3.5
+        THEN 4
       WHEN "alcohol" <= 12.85 AND "order" > 1200 AND "order" <= CAST('inf' AS DOUBLE) THEN 2
-      WHEN "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
--- */" <= -0.25 THEN 0
+      WHEN
+        "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
+-- */" <= -0.25
+        THEN 0
     END AS "label"
   FROM "shop"."customers"
 ), "counts" AS (

@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on STRING with a collation; this finds such columns:
--- SELECT column_name, collation_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
+-- SELECT column_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -26,7 +26,7 @@ FROM `shop`.`customers`
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on STRING with a collation; this finds such columns:
--- SELECT column_name, collation_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
+-- SELECT column_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -49,7 +49,7 @@ FROM `shop`.`customers`
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on STRING with a collation; this finds such columns:
--- SELECT column_name, collation_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
+-- SELECT column_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -78,7 +78,7 @@ END
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as one without a cluster.
 -- May differ from the tree on STRING with a collation; this finds such columns:
--- SELECT column_name, collation_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
+-- SELECT column_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %

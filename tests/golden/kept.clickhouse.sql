@@ -13,12 +13,16 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" > 0.5 THEN 4
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" > 0.5
+      THEN 4
     WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" <= 0.5 THEN 3
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" <= 0.5
+      THEN 3
     WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
   END AS "cluster"
 FROM "shop"."customers"
@@ -38,12 +42,16 @@ CREATE TABLE "shop"."customers_clusters" ENGINE = MergeTree ORDER BY tuple() AS
 SELECT
   *,
   CASE
-    WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" > 0.5 THEN 4
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" > 0.5
+      THEN 4
     WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" <= 0.5 THEN 3
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" <= 0.5
+      THEN 3
     WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
   END AS "cluster"
 FROM "shop"."customers"
@@ -61,21 +69,29 @@ FROM "shop"."customers"
 -- cluster 1: 12 rows, 3.6 %
 ALTER TABLE "shop"."customers"
 UPDATE "cluster" = CASE
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" > 0.5 THEN 4
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+    AND "paid" > 0.5
+    THEN 4
   WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" <= 0.5 THEN 3
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+    AND "paid" <= 0.5
+    THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
 END
 WHERE NOT ("cluster" <=> CASE
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" > 0.5 THEN 4
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+    AND "paid" > 0.5
+    THEN 4
   WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" <= 0.5 THEN 3
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+    AND "paid" <= 0.5
+    THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
 END)
 SETTINGS mutations_sync = 1
@@ -94,12 +110,16 @@ SETTINGS mutations_sync = 1
 ALTER TABLE "shop"."customers"
 ADD COLUMN "cluster" Nullable(Int64) MATERIALIZED (
 CASE
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" > 0.5 THEN 4
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+    AND "paid" > 0.5
+    THEN 4
   WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-  WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" <= 0.5 THEN 3
+  WHEN
+    ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+    AND "paid" <= 0.5
+    THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
 END
 )
@@ -119,12 +139,16 @@ END
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE
-      WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" > 0.5 THEN 4
+      WHEN
+        ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+        AND "paid" > 0.5
+        THEN 4
       WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
       WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-      WHEN ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
-      AND "paid" <= 0.5 THEN 3
+      WHEN
+        ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+        AND "paid" <= 0.5
+        THEN 3
       WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
     END, -1) AS "label"
   FROM "shop"."customers"

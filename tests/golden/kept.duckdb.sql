@@ -13,14 +13,18 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
       AND "paid" > 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 4
+      AND (isfinite("paid") OR isinf("paid"))
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 AND (isfinite("months") OR isinf("months")) THEN 0
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
       AND "paid" <= 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 3
+      AND (isfinite("paid") OR isinf("paid"))
+      THEN 3
     WHEN "contract" = 'Two year' AND "months" > 12 AND (isfinite("months") OR isinf("months")) THEN 1
   END AS "cluster"
 FROM "shop"."customers"
@@ -40,14 +44,18 @@ CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
       AND "paid" > 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 4
+      AND (isfinite("paid") OR isinf("paid"))
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 AND (isfinite("months") OR isinf("months")) THEN 0
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
       AND "paid" <= 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 3
+      AND (isfinite("paid") OR isinf("paid"))
+      THEN 3
     WHEN "contract" = 'Two year' AND "months" > 12 AND (isfinite("months") OR isinf("months")) THEN 1
   END AS "cluster"
 FROM "shop"."customers"
@@ -65,25 +73,33 @@ FROM "shop"."customers"
 -- cluster 1: 12 rows, 3.6 %
 UPDATE "shop"."customers"
 SET "cluster" = CASE
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-      AND "paid" > 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 4
+  WHEN
+    "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+    AND "paid" > 0.5e0
+    AND (isfinite("paid") OR isinf("paid"))
+    THEN 4
   WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 AND (isfinite("months") OR isinf("months")) THEN 0
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-      AND "paid" <= 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 3
+  WHEN
+    "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+    AND "paid" <= 0.5e0
+    AND (isfinite("paid") OR isinf("paid"))
+    THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 AND (isfinite("months") OR isinf("months")) THEN 1
 END
 WHERE "cluster" IS DISTINCT FROM CASE
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-      AND "paid" > 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 4
+  WHEN
+    "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+    AND "paid" > 0.5e0
+    AND (isfinite("paid") OR isinf("paid"))
+    THEN 4
   WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 AND (isfinite("months") OR isinf("months")) THEN 0
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-      AND "paid" <= 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 3
+  WHEN
+    "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+    AND "paid" <= 0.5e0
+    AND (isfinite("paid") OR isinf("paid"))
+    THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 AND (isfinite("months") OR isinf("months")) THEN 1
 END
 
@@ -104,14 +120,18 @@ END
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE
-      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-      AND "paid" > 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 4
+      WHEN
+        "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+        AND "paid" > 0.5e0
+        AND (isfinite("paid") OR isinf("paid"))
+        THEN 4
       WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
       WHEN "contract" = 'Two year' AND "months" <= 12 AND (isfinite("months") OR isinf("months")) THEN 0
-      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-      AND "paid" <= 0.5e0
-      AND (isfinite("paid") OR isinf("paid")) THEN 3
+      WHEN
+        "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+        AND "paid" <= 0.5e0
+        AND (isfinite("paid") OR isinf("paid"))
+        THEN 3
       WHEN "contract" = 'Two year' AND "months" > 12 AND (isfinite("months") OR isinf("months")) THEN 1
     END, -1) AS "label"
   FROM "shop"."customers"

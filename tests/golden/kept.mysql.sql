@@ -13,15 +13,23 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` > 0.5 THEN 4
+    WHEN
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5
+      THEN 4
     WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` <= 12 THEN 0
-    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` <= 0.5 THEN 3
-    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` > 12 THEN 1
+    WHEN
+      `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` <= 12
+      THEN 0
+    WHEN
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5
+      THEN 3
+    WHEN
+      `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` > 12
+      THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -40,15 +48,23 @@ CREATE TABLE `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` > 0.5 THEN 4
+    WHEN
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5
+      THEN 4
     WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` <= 12 THEN 0
-    WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` <= 0.5 THEN 3
-    WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` > 12 THEN 1
+    WHEN
+      `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` <= 12
+      THEN 0
+    WHEN
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5
+      THEN 3
+    WHEN
+      `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      AND `months` > 12
+      THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -65,26 +81,42 @@ FROM `shop`.`customers`
 -- cluster 1: 12 rows, 3.6 %
 UPDATE `shop`.`customers`
 SET `cluster` = CASE
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` > 0.5 THEN 4
+  WHEN
+    CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+    AND `paid` > 0.5
+    THEN 4
   WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` <= 12 THEN 0
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` <= 0.5 THEN 3
-  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` > 12 THEN 1
+  WHEN
+    `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+    AND `months` <= 12
+    THEN 0
+  WHEN
+    CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+    AND `paid` <= 0.5
+    THEN 3
+  WHEN
+    `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+    AND `months` > 12
+    THEN 1
 END
 WHERE NOT (`cluster` <=> CASE
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` > 0.5 THEN 4
+  WHEN
+    CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+    AND `paid` > 0.5
+    THEN 4
   WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` <= 12 THEN 0
-  WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` <= 0.5 THEN 3
-  WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` > 12 THEN 1
+  WHEN
+    `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+    AND `months` <= 12
+    THEN 0
+  WHEN
+    CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+    AND `paid` <= 0.5
+    THEN 3
+  WHEN
+    `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+    AND `months` > 12
+    THEN 1
 END)
 
 -- dialect 'mysql' has no style 'column': MariaDB writes the texts of a computed column anew, and those with a quote wrongly: make a view
@@ -104,15 +136,23 @@ END)
 WITH `labelled` AS (
   SELECT
     COALESCE(CASE
-      WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` > 0.5 THEN 4
+      WHEN
+        CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+        AND `paid` > 0.5
+        THEN 4
       WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-      WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` <= 12 THEN 0
-      WHEN CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` <= 0.5 THEN 3
-      WHEN `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` > 12 THEN 1
+      WHEN
+        `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+        AND `months` <= 12
+        THEN 0
+      WHEN
+        CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+        AND `paid` <= 0.5
+        THEN 3
+      WHEN
+        `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+        AND `months` > 12
+        THEN 1
     END, -1) AS `label`
   FROM `shop`.`customers`
 ), `counts` AS (

@@ -13,9 +13,11 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
+    WHEN
+      "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
       AND "paid" > 0.5
-      AND "paid" <= 'Infinity'::float8 THEN 4
+      AND "paid" <= 'Infinity'::float8
+      THEN 4
     WHEN "contract" = ('it''s "q" ' || chr(92) || ' `b` %s :p') THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3
@@ -38,9 +40,11 @@ CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
+    WHEN
+      "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
       AND "paid" > 0.5
-      AND "paid" <= 'Infinity'::float8 THEN 4
+      AND "paid" <= 'Infinity'::float8
+      THEN 4
     WHEN "contract" = ('it''s "q" ' || chr(92) || ' `b` %s :p') THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3
@@ -61,18 +65,22 @@ FROM "shop"."customers"
 -- cluster 1: 12 rows, 3.6 %
 UPDATE "shop"."customers"
 SET "cluster" = CASE
-  WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
-      AND "paid" > 0.5
-      AND "paid" <= 'Infinity'::float8 THEN 4
+  WHEN
+    "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
+    AND "paid" > 0.5
+    AND "paid" <= 'Infinity'::float8
+    THEN 4
   WHEN "contract" = ('it''s "q" ' || chr(92) || ' `b` %s :p') THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= 'Infinity'::float8 THEN 1
 END
 WHERE "cluster" IS DISTINCT FROM CASE
-  WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
-      AND "paid" > 0.5
-      AND "paid" <= 'Infinity'::float8 THEN 4
+  WHEN
+    "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
+    AND "paid" > 0.5
+    AND "paid" <= 'Infinity'::float8
+    THEN 4
   WHEN "contract" = ('it''s "q" ' || chr(92) || ' `b` %s :p') THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3
@@ -93,9 +101,11 @@ END
 ALTER TABLE "shop"."customers"
 ADD COLUMN "cluster" BIGINT GENERATED ALWAYS AS (
 CASE
-  WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
-      AND "paid" > 0.5
-      AND "paid" <= 'Infinity'::float8 THEN 4
+  WHEN
+    "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
+    AND "paid" > 0.5
+    AND "paid" <= 'Infinity'::float8
+    THEN 4
   WHEN "contract" = ('it''s "q" ' || chr(92) || ' `b` %s :p') THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3
@@ -118,9 +128,11 @@ END
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE
-      WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
-      AND "paid" > 0.5
-      AND "paid" <= 'Infinity'::float8 THEN 4
+      WHEN
+        "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p'))
+        AND "paid" > 0.5
+        AND "paid" <= 'Infinity'::float8
+        THEN 4
       WHEN "contract" = ('it''s "q" ' || chr(92) || ' `b` %s :p') THEN 2
       WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
       WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || chr(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3

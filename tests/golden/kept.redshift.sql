@@ -13,19 +13,27 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+    WHEN
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
       AND "paid" > 0.5
-      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
+      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 4
     WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
       AND "months" <= 12
-      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
-    WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 0
+    WHEN
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
       AND "paid" <= 0.5
-      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 3
-    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 3
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
       AND "months" > 12
-      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 1
   END AS "cluster"
 FROM "shop"."customers"
 
@@ -44,19 +52,27 @@ CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+    WHEN
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
       AND "paid" > 0.5
-      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
+      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 4
     WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
       AND "months" <= 12
-      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
-    WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 0
+    WHEN
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
       AND "paid" <= 0.5
-      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 3
-    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 3
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
       AND "months" > 12
-      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 1
   END AS "cluster"
 FROM "shop"."customers"
 
@@ -73,48 +89,72 @@ FROM "shop"."customers"
 -- cluster 1: 12 rows, 3.6 %
 UPDATE "shop"."customers"
 SET "cluster" = CASE
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" > 0.5
-      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+    AND "paid" > 0.5
+    AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 4
   WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-  WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" <= 12
-      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" <= 0.5
-      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 3
-  WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" > 12
-      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+  WHEN
+    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    AND "months" <= 12
+    AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 0
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+    AND "paid" <= 0.5
+    AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 3
+  WHEN
+    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    AND "months" > 12
+    AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 1
 END
 WHERE ("cluster" <> CASE
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" > 0.5
-      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+    AND "paid" > 0.5
+    AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 4
   WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-  WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" <= 12
-      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" <= 0.5
-      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 3
-  WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" > 12
-      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+  WHEN
+    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    AND "months" <= 12
+    AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 0
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+    AND "paid" <= 0.5
+    AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 3
+  WHEN
+    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    AND "months" > 12
+    AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 1
 END OR ("cluster" IS NULL) <> (CASE
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" > 0.5
-      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+    AND "paid" > 0.5
+    AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 4
   WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-  WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" <= 12
-      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
-  WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" <= 0.5
-      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 3
-  WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" > 12
-      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+  WHEN
+    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    AND "months" <= 12
+    AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 0
+  WHEN
+    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+    AND "paid" <= 0.5
+    AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 3
+  WHEN
+    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+    AND "months" > 12
+    AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+    THEN 1
 END IS NULL))
 
 -- dialect 'redshift' has no style 'column': Redshift has no computed columns: make a view
@@ -134,19 +174,27 @@ END IS NULL))
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE
-      WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" > 0.5
-      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 4
+      WHEN
+        CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+        AND "paid" > 0.5
+        AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 4
       WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-      WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" <= 12
-      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 0
-      WHEN CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" <= 0.5
-      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION) THEN 3
-      WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" > 12
-      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION) THEN 1
+      WHEN
+        "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+        AND "months" <= 12
+        AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 0
+      WHEN
+        CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+        AND "paid" <= 0.5
+        AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 3
+      WHEN
+        "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+        AND "months" > 12
+        AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 1
     END, -1) AS "label"
   FROM "shop"."customers"
 ), "counts" AS (

@@ -13,9 +13,11 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+    WHEN
+      "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
       AND "paid" > 0.5
-      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+      AND "paid" <= CAST('inf' AS DOUBLE)
+      THEN 4
     WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3
@@ -38,9 +40,11 @@ CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+    WHEN
+      "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
       AND "paid" > 0.5
-      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+      AND "paid" <= CAST('inf' AS DOUBLE)
+      THEN 4
     WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
     WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3
@@ -61,18 +65,22 @@ FROM "shop"."customers"
 -- cluster 1: 12 rows, 3.6 %
 UPDATE "shop"."customers"
 SET "cluster" = CASE
-  WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
-      AND "paid" > 0.5
-      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+  WHEN
+    "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+    AND "paid" > 0.5
+    AND "paid" <= CAST('inf' AS DOUBLE)
+    THEN 4
   WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= CAST('inf' AS DOUBLE) THEN 1
 END
 WHERE "cluster" IS DISTINCT FROM CASE
-  WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
-      AND "paid" > 0.5
-      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+  WHEN
+    "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+    AND "paid" > 0.5
+    AND "paid" <= CAST('inf' AS DOUBLE)
+    THEN 4
   WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
   WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3
@@ -96,9 +104,11 @@ END
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE
-      WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
-      AND "paid" > 0.5
-      AND "paid" <= CAST('inf' AS DOUBLE) THEN 4
+      WHEN
+        "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p')
+        AND "paid" > 0.5
+        AND "paid" <= CAST('inf' AS DOUBLE)
+        THEN 4
       WHEN "contract" = 'it\'s "q" \\ `b` %s :p' THEN 2
       WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
       WHEN "contract" NOT IN ('Two year', 'it\'s "q" \\ `b` %s :p') AND "paid" <= 0.5 THEN 3

@@ -13,13 +13,17 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
       AND `paid` > 0.5
-      AND `paid` <= double('Infinity') THEN 4
+      AND `paid` <= double('Infinity')
+      THEN 4
     WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
     WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` <= 0.5 THEN 3
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5
+      THEN 3
     WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
@@ -39,13 +43,17 @@ CREATE TABLE `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
       AND `paid` > 0.5
-      AND `paid` <= double('Infinity') THEN 4
+      AND `paid` <= double('Infinity')
+      THEN 4
     WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
     WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` <= 0.5 THEN 3
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5
+      THEN 3
     WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
@@ -63,23 +71,31 @@ FROM `shop`.`customers`
 -- cluster 1: 12 rows, 3.6 %
 UPDATE `shop`.`customers`
 SET `cluster` = CASE
-  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` > 0.5
-      AND `paid` <= double('Infinity') THEN 4
+  WHEN
+    `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+    AND `paid` > 0.5
+    AND `paid` <= double('Infinity')
+    THEN 4
   WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
   WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` <= 0.5 THEN 3
+  WHEN
+    `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+    AND `paid` <= 0.5
+    THEN 3
   WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
 END
 WHERE NOT (`cluster` <=> CASE
-  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` > 0.5
-      AND `paid` <= double('Infinity') THEN 4
+  WHEN
+    `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+    AND `paid` > 0.5
+    AND `paid` <= double('Infinity')
+    THEN 4
   WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
   WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-  WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` <= 0.5 THEN 3
+  WHEN
+    `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+    AND `paid` <= 0.5
+    THEN 3
   WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
 END)
 
@@ -100,13 +116,17 @@ END)
 WITH `labelled` AS (
   SELECT
     COALESCE(CASE
-      WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` > 0.5
-      AND `paid` <= double('Infinity') THEN 4
+      WHEN
+        `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+        AND `paid` > 0.5
+        AND `paid` <= double('Infinity')
+        THEN 4
       WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
       WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-      WHEN `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` <= 0.5 THEN 3
+      WHEN
+        `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+        AND `paid` <= 0.5
+        THEN 3
       WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
     END, -1) AS `label`
   FROM `shop`.`customers`

@@ -13,15 +13,23 @@ CREATE VIEW [shop].[customers_clusters] AS
 SELECT
   *,
   CASE
-    WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] > 0.5e0 THEN 4
+    WHEN
+      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+      AND [paid] > 0.5e0
+      THEN 4
     WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-    WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] <= 12 THEN 0
-    WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] <= 0.5e0 THEN 3
-    WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] > 12 THEN 1
+    WHEN
+      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+      AND [months] <= 12
+      THEN 0
+    WHEN
+      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+      AND [paid] <= 0.5e0
+      THEN 3
+    WHEN
+      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+      AND [months] > 12
+      THEN 1
   END AS [cluster]
 FROM [shop].[customers]
 
@@ -42,15 +50,23 @@ FROM (
 SELECT
   *,
   CASE
-    WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] > 0.5e0 THEN 4
+    WHEN
+      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+      AND [paid] > 0.5e0
+      THEN 4
     WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-    WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] <= 12 THEN 0
-    WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] <= 0.5e0 THEN 3
-    WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] > 12 THEN 1
+    WHEN
+      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+      AND [months] <= 12
+      THEN 0
+    WHEN
+      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+      AND [paid] <= 0.5e0
+      THEN 3
+    WHEN
+      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+      AND [months] > 12
+      THEN 1
   END AS [cluster]
 FROM [shop].[customers]
 ) AS labelled
@@ -68,26 +84,42 @@ FROM [shop].[customers]
 -- cluster 1: 12 rows, 3.6 %
 UPDATE [shop].[customers]
 SET [cluster] = CASE
-  WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] > 0.5e0 THEN 4
+  WHEN
+    CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+    AND [paid] > 0.5e0
+    THEN 4
   WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-  WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] <= 12 THEN 0
-  WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] <= 0.5e0 THEN 3
-  WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] > 12 THEN 1
+  WHEN
+    [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+    AND [months] <= 12
+    THEN 0
+  WHEN
+    CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+    AND [paid] <= 0.5e0
+    THEN 3
+  WHEN
+    [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+    AND [months] > 12
+    THEN 1
 END
 WHERE EXISTS (SELECT [cluster] EXCEPT SELECT CASE
-  WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] > 0.5e0 THEN 4
+  WHEN
+    CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+    AND [paid] > 0.5e0
+    THEN 4
   WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-  WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] <= 12 THEN 0
-  WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] <= 0.5e0 THEN 3
-  WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] > 12 THEN 1
+  WHEN
+    [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+    AND [months] <= 12
+    THEN 0
+  WHEN
+    CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+    AND [paid] <= 0.5e0
+    THEN 3
+  WHEN
+    [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+    AND [months] > 12
+    THEN 1
 END)
 
 -- dialect 'tsql' has no style 'column': it is not known here that the database takes the rules for a computed column: make a view
@@ -107,15 +139,23 @@ END)
 WITH [labelled] AS (
   SELECT
     COALESCE(CASE
-      WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] > 0.5e0 THEN 4
+      WHEN
+        CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+        AND [paid] > 0.5e0
+        THEN 4
       WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-      WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] <= 12 THEN 0
-      WHEN CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] <= 0.5e0 THEN 3
-      WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] > 12 THEN 1
+      WHEN
+        [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+        AND [months] <= 12
+        THEN 0
+      WHEN
+        CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+        AND [paid] <= 0.5e0
+        THEN 3
+      WHEN
+        [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+        AND [months] > 12
+        THEN 1
     END, -1) AS [label]
   FROM [shop].[customers]
 ), [counts] AS (

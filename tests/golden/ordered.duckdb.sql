@@ -13,12 +13,16 @@ CASE
   WHEN "alcohol" IS NULL OR CAST("alcohol" AS VARCHAR) IN ('nan', '-nan') THEN NULL
   WHEN "alcohol" <= 12.85e0 AND ("order" IS NULL OR CAST("order" AS VARCHAR) IN ('nan', '-nan')) THEN NULL
   WHEN "alcohol" <= 12.85e0 AND "order" > 1200 THEN 2
-  WHEN "alcohol" <= 12.85e0
+  WHEN
+    "alcohol" <= 12.85e0
     AND ("odd ""name"" `x` | <b>
 -- */" IS NULL OR CAST("odd ""name"" `x` | <b>
--- */" AS VARCHAR) IN ('nan', '-nan')) THEN NULL
-  WHEN "alcohol" <= 12.85e0 AND "odd ""name"" `x` | <b>
--- */" <= -0.25e0 THEN 0
+-- */" AS VARCHAR) IN ('nan', '-nan'))
+    THEN NULL
+  WHEN
+    "alcohol" <= 12.85e0 AND "odd ""name"" `x` | <b>
+-- */" <= -0.25e0
+    THEN 0
   WHEN "alcohol" <= 12.85e0 THEN 1
   WHEN "colour intensity (%)" IS NULL OR CAST("colour intensity (%)" AS VARCHAR) IN ('nan', '-nan') THEN NULL
   WHEN "colour intensity (%)" > 3.5e0 THEN 4

@@ -13,10 +13,14 @@ CASE
   WHEN `alcohol` IS NULL THEN NULL
   WHEN `alcohol` <= 12.85 AND `order` IS NULL THEN NULL
   WHEN `alcohol` <= 12.85 AND `order` > 1200 THEN 2
-  WHEN `alcohol` <= 12.85 AND `odd "name" ``x`` | <b>
--- */` IS NULL THEN NULL
-  WHEN `alcohol` <= 12.85 AND `odd "name" ``x`` | <b>
--- */` <= -0.25 THEN 0
+  WHEN
+    `alcohol` <= 12.85 AND `odd "name" ``x`` | <b>
+-- */` IS NULL
+    THEN NULL
+  WHEN
+    `alcohol` <= 12.85 AND `odd "name" ``x`` | <b>
+-- */` <= -0.25
+    THEN 0
   WHEN `alcohol` <= 12.85 THEN 1
   WHEN `colour intensity (%)` IS NULL THEN NULL
   WHEN `colour intensity (%)` > 3.5 THEN 4

@@ -11,11 +11,15 @@
 -- A branch relies on those before it: keep their order.
 CASE
   WHEN "alcohol" IS NULL OR ("alcohol" = CAST('NaN' AS DOUBLE PRECISION) OR "alcohol" <> "alcohol") THEN NULL
-  WHEN "alcohol" <= 12.85
-    AND ("order" IS NULL OR ("order" = CAST('NaN' AS DOUBLE PRECISION) OR "order" <> "order")) THEN NULL
+  WHEN
+    "alcohol" <= 12.85
+    AND ("order" IS NULL OR ("order" = CAST('NaN' AS DOUBLE PRECISION) OR "order" <> "order"))
+    THEN NULL
   WHEN "alcohol" <= 12.85 AND "order" > 1200 THEN 2
-  WHEN "alcohol" <= 12.85
-    AND ("odd ""name"" `x` | <b>-- */" IS NULL OR ("odd ""name"" `x` | <b>-- */" = CAST('NaN' AS DOUBLE PRECISION) OR "odd ""name"" `x` | <b>-- */" <> "odd ""name"" `x` | <b>-- */")) THEN NULL
+  WHEN
+    "alcohol" <= 12.85
+    AND ("odd ""name"" `x` | <b>-- */" IS NULL OR ("odd ""name"" `x` | <b>-- */" = CAST('NaN' AS DOUBLE PRECISION) OR "odd ""name"" `x` | <b>-- */" <> "odd ""name"" `x` | <b>-- */"))
+    THEN NULL
   WHEN "alcohol" <= 12.85 AND "odd ""name"" `x` | <b>-- */" <= -0.25 THEN 0
   WHEN "alcohol" <= 12.85 THEN 1
   WHEN "colour intensity (%)" IS NULL OR ("colour intensity (%)" = CAST('NaN' AS DOUBLE PRECISION) OR "colour intensity (%)" <> "colour intensity (%)") THEN NULL

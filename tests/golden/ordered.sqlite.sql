@@ -11,12 +11,16 @@ CASE
   WHEN `alcohol` IS NULL OR `alcohol` > 9e999 THEN NULL
   WHEN `alcohol` <= 12.85 AND (`order` IS NULL OR `order` > 9e999) THEN NULL
   WHEN `alcohol` <= 12.85 AND `order` > 1200 THEN 2
-  WHEN `alcohol` <= 12.85
+  WHEN
+    `alcohol` <= 12.85
     AND (`odd "name" ``x`` | <b>
 -- */` IS NULL OR `odd "name" ``x`` | <b>
--- */` > 9e999) THEN NULL
-  WHEN `alcohol` <= 12.85 AND `odd "name" ``x`` | <b>
--- */` <= -0.25 THEN 0
+-- */` > 9e999)
+    THEN NULL
+  WHEN
+    `alcohol` <= 12.85 AND `odd "name" ``x`` | <b>
+-- */` <= -0.25
+    THEN 0
   WHEN `alcohol` <= 12.85 THEN 1
   WHEN `colour intensity (%)` IS NULL OR `colour intensity (%)` > 9e999 THEN NULL
   WHEN `colour intensity (%)` > 3.5 THEN 4

@@ -13,12 +13,16 @@ CASE
   WHEN "alcohol" IS NULL OR is_nan("alcohol") THEN NULL
   WHEN "alcohol" <= 12.85e0 AND ("order" IS NULL OR is_nan("order")) THEN NULL
   WHEN "alcohol" <= 12.85e0 AND "order" > 1200 THEN 2
-  WHEN "alcohol" <= 12.85e0
+  WHEN
+    "alcohol" <= 12.85e0
     AND ("odd ""name"" `x` | <b>
 -- */" IS NULL OR is_nan("odd ""name"" `x` | <b>
--- */")) THEN NULL
-  WHEN "alcohol" <= 12.85e0 AND "odd ""name"" `x` | <b>
--- */" <= -0.25e0 THEN 0
+-- */"))
+    THEN NULL
+  WHEN
+    "alcohol" <= 12.85e0 AND "odd ""name"" `x` | <b>
+-- */" <= -0.25e0
+    THEN 0
   WHEN "alcohol" <= 12.85e0 THEN 1
   WHEN "colour intensity (%)" IS NULL OR is_nan("colour intensity (%)") THEN NULL
   WHEN "colour intensity (%)" > 3.5e0 THEN 4

@@ -13,10 +13,14 @@ CASE
   WHEN [alcohol] IS NULL THEN NULL
   WHEN [alcohol] <= 12.85e0 AND [order] IS NULL THEN NULL
   WHEN [alcohol] <= 12.85e0 AND [order] > 1200 THEN 2
-  WHEN [alcohol] <= 12.85e0 AND [odd "name" `x` | <b>
--- */] IS NULL THEN NULL
-  WHEN [alcohol] <= 12.85e0 AND [odd "name" `x` | <b>
--- */] <= -0.25e0 THEN 0
+  WHEN
+    [alcohol] <= 12.85e0 AND [odd "name" `x` | <b>
+-- */] IS NULL
+    THEN NULL
+  WHEN
+    [alcohol] <= 12.85e0 AND [odd "name" `x` | <b>
+-- */] <= -0.25e0
+    THEN 0
   WHEN [alcohol] <= 12.85e0 THEN 1
   WHEN [colour intensity (%)] IS NULL THEN NULL
   WHEN [colour intensity (%)] > 3.5e0 THEN 4

@@ -11,11 +11,14 @@
 SELECT
   *,
   CASE
-    WHEN "alcohol" > 12.85e0
+    WHEN
+      "alcohol" > 12.85e0
       AND (isfinite("alcohol") OR isinf("alcohol"))
       AND "colour intensity (%)" <= 1e-07
-      AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)")) THEN 1
-    WHEN "alcohol" <= 12.85e0
+      AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)"))
+      THEN 1
+    WHEN
+      "alcohol" <= 12.85e0
       AND (isfinite("alcohol") OR isinf("alcohol"))
       AND "order" <= 1200
       AND (isfinite("order") OR isinf("order"))
@@ -23,21 +26,29 @@ SELECT
 -- */" > -0.25e0
       AND (isfinite("odd ""name"" `x` | <b>
 -- */") OR isinf("odd ""name"" `x` | <b>
--- */")) THEN 1
-    WHEN "alcohol" > 12.85e0
+-- */"))
+      THEN 1
+    WHEN
+      "alcohol" > 12.85e0
       AND (isfinite("alcohol") OR isinf("alcohol"))
       AND "colour intensity (%)" > 3.5e0
-      AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)")) THEN 4
-    WHEN "alcohol" > 12.85e0
+      AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)"))
+      THEN 4
+    WHEN
+      "alcohol" > 12.85e0
       AND (isfinite("alcohol") OR isinf("alcohol"))
       AND "colour intensity (%)" > 1e-07
       AND "colour intensity (%)" <= 3.5e0
-      AND isfinite("colour intensity (%)") THEN 4
-    WHEN "alcohol" <= 12.85e0
+      AND isfinite("colour intensity (%)")
+      THEN 4
+    WHEN
+      "alcohol" <= 12.85e0
       AND (isfinite("alcohol") OR isinf("alcohol"))
       AND "order" > 1200
-      AND (isfinite("order") OR isinf("order")) THEN 2
-    WHEN "alcohol" <= 12.85e0
+      AND (isfinite("order") OR isinf("order"))
+      THEN 2
+    WHEN
+      "alcohol" <= 12.85e0
       AND (isfinite("alcohol") OR isinf("alcohol"))
       AND "order" <= 1200
       AND (isfinite("order") OR isinf("order"))
@@ -45,6 +56,7 @@ SELECT
 -- */" <= -0.25e0
       AND (isfinite("odd ""name"" `x` | <b>
 -- */") OR isinf("odd ""name"" `x` | <b>
--- */")) THEN 0
+-- */"))
+      THEN 0
   END AS "cluster"
 FROM "shop"."customers"

@@ -12,12 +12,16 @@ SELECT
   *,
   CASE
     WHEN [alcohol] > 12.85e0 AND [colour intensity (%)] <= 1e-07 THEN 1
-    WHEN [alcohol] <= 12.85e0 AND [order] <= 1200 AND [odd "name" `x` | <b>
--- */] > -0.25e0 THEN 1
+    WHEN
+      [alcohol] <= 12.85e0 AND [order] <= 1200 AND [odd "name" `x` | <b>
+-- */] > -0.25e0
+      THEN 1
     WHEN [alcohol] > 12.85e0 AND [colour intensity (%)] > 3.5e0 THEN 4
     WHEN [alcohol] > 12.85e0 AND [colour intensity (%)] > 1e-07 AND [colour intensity (%)] <= 3.5e0 THEN 4
     WHEN [alcohol] <= 12.85e0 AND [order] > 1200 THEN 2
-    WHEN [alcohol] <= 12.85e0 AND [order] <= 1200 AND [odd "name" `x` | <b>
--- */] <= -0.25e0 THEN 0
+    WHEN
+      [alcohol] <= 12.85e0 AND [order] <= 1200 AND [odd "name" `x` | <b>
+-- */] <= -0.25e0
+      THEN 0
   END AS [cluster]
 FROM [shop].[customers]

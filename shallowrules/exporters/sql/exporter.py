@@ -65,8 +65,8 @@ QUOTES: Mapping[str, Literal["always", "folded", "needed"]] = {
 LABELLING_STYLES = ("where", "case", "ordered", "select")
 """The styles that say which cluster each row has."""
 
-INDENTS = {"where": 2, "case": 4, "ordered": 4}
-"""Blanks before a condition on a line of its own, by style; in the others a CASE stands further right."""
+INDENTS = {"where": 2, **dict.fromkeys(("select", "view", "table"), 6), **dict.fromkeys(("check", "drift"), 8)}
+"""Blanks before a condition on a line of its own, by style; 4 where a CASE begins its line."""
 
 WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 """Those that add a column to those of the table."""
@@ -459,7 +459,7 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
         held = [held_by(dialect, types.get(name, "")) for name in names]
     else:
         held = [usually_held(dialect, column) for column in rules.columns]
-    return dialect, Predicates(names, dialect, held, indent=INDENTS.get(settings.style, 6))
+    return dialect, Predicates(names, dialect, held, indent=INDENTS.get(settings.style, 4))
 
 
 def _types_of(settings: SqlOptions, dialect: Dialect) -> Mapping[str, str]:
