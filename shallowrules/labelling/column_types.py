@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shallowrules.errors import OptionError
-from shallowrules.exporters.sql import DIALECTS, declared_types
+from shallowrules.exporters.sql import DIALECTS, declared_types, dialect_of_database
 from shallowrules.sources.database import DatabaseSource
 
-__all__ = ["column_types"]
+__all__ = ["column_types", "dialect_of"]
 
 POSTGRES = (
     "SELECT a.attname, format_type(a.atttypid, a.atttypmod) "
@@ -24,6 +24,13 @@ DUCKDB = (
     "WHERE NOT internal AND sql ILIKE '%collate%')"
 )
 """Whether a column of text may have a collation: DuckDB does not say of which."""
+
+
+def dialect_of(source: DatabaseSource) -> str:
+    """Return the SQL of a database: MariaDB's where a URL of MySQL leads there; "ansi" where it is not known."""
+    if getattr(source.connection.dialect, "is_mariadb", False):
+        return "mariadb"
+    return dialect_of_database(source.rows.backend) or "ansi"
 
 
 def column_types(source: DatabaseSource) -> Mapping[str, str]:

@@ -182,7 +182,6 @@ def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, 
 def count_labels(rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str]) -> Counts:
     """Return the rows of each cluster of an open table, as `count_in_database` does."""
     known = find_tested_columns(rules, source, columns).options
-    dialect = str(dialect_of_database(source.rows.backend))
-    query = export(rules, "sql", style="drift", dialect=dialect, table=source.rows.name_parts, **known)
+    query = export(rules, "sql", style="drift", table=source.rows.name_parts, **known)
     found = source.connection.exec_driver_sql(query).all()
     return {cluster_of(cluster): int(count) for cluster, _, count, *_ in found if count}

@@ -8,7 +8,7 @@ from typing import Any
 
 from shallowrules.errors import DataError, nearest
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
-from shallowrules.labelling.column_types import column_types
+from shallowrules.labelling.column_types import column_types, dialect_of
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources.database import DatabaseSource
 from shallowrules.tables.times import NATURES
@@ -31,17 +31,21 @@ class FoundColumns:
         What the database calls columns of the rules: those that are tested, and others that were given.
     types : mapping from str to str
         What it declares each column of the table as; none of a query.
+    dialect : str
+        Its SQL.
     """
 
     columns: tuple[RuleColumn, ...]
     positions: tuple[int, ...]
     names: Mapping[str, str]
     types: Mapping[str, str]
+    dialect: str
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the exporter of SQL that say what is known of the columns."""
-        return {"columns": self.names, "types": self.types, "guards": "usual" if self.types else "full"}
+        """The options of the exporter of SQL that say what is known of the database and its columns."""
+        guards = "usual" if self.types else "full"
+        return {"dialect": self.dialect, "columns": self.names, "types": self.types, "guards": guards}
 
 
 def find_tested_columns(rules: RuleSet, source: DatabaseSource, given: Mapping[str, str]) -> FoundColumns:
@@ -63,7 +67,7 @@ def find_tested_columns(rules: RuleSet, source: DatabaseSource, given: Mapping[s
     positions = _find(tested, source, given)
     _check_types(tested, positions, source)
     names = {column.name: source.names[j] for column, j in zip(tested, positions, strict=True)}
-    return FoundColumns(tested, positions, {**given, **names}, column_types(source))
+    return FoundColumns(tested, positions, {**given, **names}, column_types(source), dialect_of(source))
 
 
 def _find(tested: tuple[RuleColumn, ...], source: DatabaseSource, given: Mapping[str, str]) -> tuple[int, ...]:

@@ -135,7 +135,7 @@ class _Verification:
         found = find_tested_columns(rules, source, columns)
         self.tested, self.positions = found.columns, found.positions
         self.given_names = columns
-        self.options = {"dialect": self.dialect, **found.options}
+        self.options = found.options
         # What cannot be written is refused before any work.
         for style in LABELLING_STYLES:
             self._export(style)

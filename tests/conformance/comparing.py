@@ -31,6 +31,9 @@ CLUSTER = "its cluster"
 FILES = 24
 """Parquet files of a table, each with statistics of its own."""
 
+SPELT = {"mysql": "mariadb"}
+"""The name of a dialect that says more of an engine than the one under which it is known."""
+
 MAX_QUERY = {"clickhouse": ("SET max_query_size = 10000000",)}
 """What an engine needs first for the SQL of large trees, as docs/numbers.md says."""
 
@@ -111,7 +114,8 @@ def _statement(engine: Engine, blocks: Sequence[Block], style: str) -> str:
     number = engine.quote(NUMBER)
     parts: list[str] = []
     for place, block in enumerate(blocks):
-        options: dict[str, Any] = {"dialect": engine.dialect, **block.options}
+        dialect = engine.dialect if block.guards == "full" else SPELT.get(engine.dialect, engine.dialect)
+        options: dict[str, Any] = {"dialect": dialect, **block.options}
         if style == "where":
             # Its own names stand in the predicates.
             for label, text in cluster_predicates(block.rules, **options).items():

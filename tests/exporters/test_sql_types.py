@@ -227,6 +227,26 @@ def test_each_guard_that_is_left_is_needed(engine):
 
 
 @pytest.mark.parametrize("engine", marked("mysql"), indirect=True)
+def test_mariadb_has_a_collation_of_bytes(engine):
+    rules = make_rules([("c", "text")], (0, "A", 0, (0, ("B", "é"), 1, 2)))
+    declared = "VARCHAR(20) CHARACTER SET {} COLLATE {}_general_ci"
+    for charset in ("utf8mb4", "latin1"):
+        types = {"c": declared.format(charset, charset)}
+        text = cluster_predicates(rules, dialect="mariadb", types=types)
+        assert text[0] == "`c` = _utf8mb4'A' COLLATE utf8mb4_nopad_bin"
+        cells = ("A", "a", "A ", "Á", "B", "b", "é", "e", "É", None)
+        engine.create("alike", [("i", engine.types["integer"]), ("c", types["c"])], list(enumerate(cells)))
+        try:
+            found = {
+                label: [int(i) for (i,) in engine.query(f"SELECT i FROM alike WHERE {text[label]} ORDER BY i")]
+                for label in text
+            }
+        finally:
+            engine.drop("alike")
+        assert found == {0: [0], 1: [4, 6], 2: [1, 2, 3, 5, 7, 8]}
+
+
+@pytest.mark.parametrize("engine", marked("mysql"), indirect=True)
 def test_the_comparison_of_bytes_is_needed(engine):
     rules = make_rules([("c", "text")], (0, "A", 0, 1))
     declared = "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"

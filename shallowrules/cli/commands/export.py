@@ -108,8 +108,7 @@ def command(
 
 def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
     """Return the options, with the dialect of a database and the types that it declares the table's columns as."""
-    from shallowrules.exporters.sql import dialect_of_database
-    from shallowrules.labelling.column_types import column_types
+    from shallowrules.labelling.column_types import column_types, dialect_of
     from shallowrules.sources.database import DatabaseRows, open_rows
 
     if "types" not in choice.facts:
@@ -119,5 +118,5 @@ def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
         raise click.UsageError("--database wants --table: its columns are looked up there")
     rows = DatabaseRows(database, table)
     with open_rows(rows) as source:
-        facts = {"types": column_types(source), "dialect": dialect_of_database(rows.backend) or "ansi"}
+        facts = {"types": column_types(source), "dialect": dialect_of(source)}
     return {**choice.following(facts), **choice.given}

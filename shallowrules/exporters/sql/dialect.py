@@ -172,6 +172,9 @@ class Texts:
         Literals as in ANSI SQL, whatever sqlglot does.
     empty : bool
         Whether there is an empty text that is not NULL.
+    exactly : str or None
+        A ``{literal}`` beside which ``=`` compares a column of any collation character by character, and by its index;
+        None where there is none, so that such a column is compared twice.
     """
 
     column: str
@@ -190,6 +193,7 @@ class Texts:
     prefix: str
     plain_literals: bool
     empty: bool
+    exactly: str | None
 
 
 STANDARD_TEXTS = Texts(
@@ -209,6 +213,7 @@ STANDARD_TEXTS = Texts(
     prefix="",
     plain_literals=False,
     empty=True,
+    exactly=None,
 )
 """Text is compared character by character, and a literal holds every character but 0."""
 

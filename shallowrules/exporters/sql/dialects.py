@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from shallowrules.errors import check_choice
 from shallowrules.exporters.base import check_text
@@ -16,10 +17,17 @@ ALIASES = {"postgresql": "postgres", "mssql": "tsql", "mariadb": "mysql"}
 
 DIALECTS: Mapping[str, Dialect] = {"ansi": DOCUMENTED["ansi"], **EXECUTED, **DOCUMENTED}
 
+MARIADB = replace(
+    EXECUTED["mysql"], texts=replace(EXECUTED["mysql"].texts, exactly="{literal} COLLATE utf8mb4_nopad_bin")
+)
+"""MySQL has no such collation."""
+
 
 def find_dialect(name: object) -> Dialect:
     """Return the dialect of a name or alias in any case; OptionError listing all if there is none."""
     spelt = check_text("dialect", name).lower()
+    if spelt == "mariadb":
+        return MARIADB
     return DIALECTS[check_choice("SQL dialect", ALIASES.get(spelt, spelt), DIALECTS, option="dialect")]
 
 

@@ -229,6 +229,7 @@ EXECUTED: Mapping[str, Dialect] = {
             prefix="_utf8mb4",
             plain_literals=True,
             empty=True,
+            exactly=None,
         ),
         numbers=Numbers(
             double="{scientific}",

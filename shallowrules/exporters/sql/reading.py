@@ -319,12 +319,13 @@ class TextColumn:
         held = self.held
         if held is None or (held.padded and any(value.endswith(" ") for value in values)):
             return self._compare_bytes(values, with_one, with_several)
-        literals = ", ".join(map(self.dialect.string, values))
+        exactly = None if held.bytewise else self.dialect.texts.exactly
+        literals = ", ".join((exactly or "{literal}").format(literal=self.dialect.string(value)) for value in values)
         if len(values) == 1:
             alike = f"{self.value} {with_one} {literals}"
         else:
             alike = with_several.format(value=self.value, text=self.value, literals=literals)
-        if held.bytewise:
+        if held.bytewise or exactly is not None:
             return alike
         bytes_alike = self._compare_bytes(values, with_one, with_several)
         # What is alike byte by byte is alike in any collation, in which an index finds it. Beyond ASCII, the column's

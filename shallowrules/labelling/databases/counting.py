@@ -35,9 +35,9 @@ def count_changes(database: Database, rules: RuleSet, thing: Thing, **options: A
     thing : Thing
         The column.
     **options
-        Of the exporter: columns, types, guards and otherwise.
+        Of the exporter: dialect, columns, types, guards and otherwise.
     """
-    case = fastest_case(rules, dialect=database.dialect.name, **options)
+    case = fastest_case(rules, **options)
     return int(database.connection.exec_driver_sql(changed_rows(database, thing, case)).scalar_one())
 
 

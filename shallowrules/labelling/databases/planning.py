@@ -317,7 +317,6 @@ class _Planner:
 
     def _export(self, style: str, into: Sequence[str] | None = None) -> str:
         options = {
-            "dialect": self.database.dialect.name,
             "table": list(self.table),
             "into": list(into or self.into),
             **self.known,
