@@ -102,6 +102,25 @@ def test_a_number_is_written_plainly_where_the_column_allows_it(threshold, scale
 
 
 @pytest.mark.parametrize(
+    ("dialect", "written", "single"),
+    [
+        ("postgres", "2.13", "REAL"),
+        ("duckdb", "2.13e0", "FLOAT"),
+        ("trino", "2.13e0", "REAL"),
+        ("tsql", "2.13e0", "REAL"),
+        ("oracle", "2.13d", "BINARY_FLOAT"),
+        ("spark", "2.13", "FLOAT"),
+    ],
+)
+def test_a_fraction_beside_what_may_be_a_single_is_a_double(dialect, written, single):
+    rules = make_rules([("x", "float")], (0, 2.13, 0, 1))
+    for known in ({"guards": "usual"}, {"types": {"x": single}}):
+        assert f" <= {written}" in cluster_predicates(rules, dialect=dialect, **known)[0] + " "
+    decimal = {"oracle": "NUMBER(9,2)"}.get(dialect, "DECIMAL(9,2)")
+    assert " <= 2.13 " in cluster_predicates(rules, dialect=dialect, types={"x": decimal})[0] + " "
+
+
+@pytest.mark.parametrize(
     ("dialect", "declaration"),
     [
         ("postgres", "CHAR(20)"),

@@ -14,34 +14,34 @@ WITH "labels" AS (
   SELECT
     CASE
       WHEN
-        "alcohol" > 12.85
+        "alcohol" > 12.85d
         AND "alcohol" <= BINARY_DOUBLE_INFINITY
         AND "colour intensity (%)" <= 1e-07d
         THEN 1
       WHEN
-        "alcohol" <= 12.85
+        "alcohol" <= 12.85d
         AND "order" <= 1200
         AND "odd name `x` | <b>
--- */" > -0.25
+-- */" > -0.25d
         AND "odd name `x` | <b>
 -- */" <= BINARY_DOUBLE_INFINITY
         THEN 1
       WHEN
-        "alcohol" > 12.85
+        "alcohol" > 12.85d
         AND "alcohol" <= BINARY_DOUBLE_INFINITY
-        AND "colour intensity (%)" > 3.5
+        AND "colour intensity (%)" > 3.5d
         AND "colour intensity (%)" <= BINARY_DOUBLE_INFINITY
         THEN 4
       WHEN
-        "alcohol" > 12.85
+        "alcohol" > 12.85d
         AND "alcohol" <= BINARY_DOUBLE_INFINITY
         AND "colour intensity (%)" > 1e-07d
-        AND "colour intensity (%)" <= 3.5
+        AND "colour intensity (%)" <= 3.5d
         THEN 4
-      WHEN "alcohol" <= 12.85 AND "order" > 1200 AND "order" <= BINARY_DOUBLE_INFINITY THEN 2
+      WHEN "alcohol" <= 12.85d AND "order" > 1200 AND "order" <= BINARY_DOUBLE_INFINITY THEN 2
       WHEN
-        "alcohol" <= 12.85 AND "order" <= 1200 AND "odd name `x` | <b>
--- */" <= -0.25
+        "alcohol" <= 12.85d AND "order" <= 1200 AND "odd name `x` | <b>
+-- */" <= -0.25d
         THEN 0
     END AS "label"
   FROM "shop"."customers"

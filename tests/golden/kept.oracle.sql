@@ -15,12 +15,12 @@ SELECT
   CASE
     WHEN
       "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-      AND "paid" > 0.5
+      AND "paid" > 0.5d
       AND "paid" <= BINARY_DOUBLE_INFINITY
       THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5d THEN 3
     WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
   END AS "cluster"
 FROM "shop"."customers" t
@@ -42,12 +42,12 @@ SELECT
   CASE
     WHEN
       "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-      AND "paid" > 0.5
+      AND "paid" > 0.5d
       AND "paid" <= BINARY_DOUBLE_INFINITY
       THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
     WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5d THEN 3
     WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
   END AS "cluster"
 FROM "shop"."customers" t
@@ -67,23 +67,23 @@ UPDATE "shop"."customers"
 SET "cluster" = CASE
   WHEN
     "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-    AND "paid" > 0.5
+    AND "paid" > 0.5d
     AND "paid" <= BINARY_DOUBLE_INFINITY
     THEN 4
   WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3
+  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5d THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
 END
 WHERE DECODE("cluster", CASE
   WHEN
     "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-    AND "paid" > 0.5
+    AND "paid" > 0.5d
     AND "paid" <= BINARY_DOUBLE_INFINITY
     THEN 4
   WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
   WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3
+  WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5d THEN 3
   WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
 END, 0, 1) = 1
 
@@ -106,12 +106,12 @@ WITH "labelled" AS (
     COALESCE(CASE
       WHEN
         "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
-        AND "paid" > 0.5
+        AND "paid" > 0.5d
         AND "paid" <= BINARY_DOUBLE_INFINITY
         THEN 4
       WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
       WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5 THEN 3
+      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5d THEN 3
       WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
     END, -1) AS "label"
   FROM "shop"."customers"

@@ -11,21 +11,21 @@
 -- A branch relies on those before it: keep their order.
 CASE
   WHEN "alcohol" IS NULL OR "alcohol" = BINARY_DOUBLE_NAN THEN NULL
-  WHEN "alcohol" <= 12.85 AND ("order" IS NULL OR "order" = BINARY_DOUBLE_NAN) THEN NULL
-  WHEN "alcohol" <= 12.85 AND "order" > 1200 THEN 2
+  WHEN "alcohol" <= 12.85d AND ("order" IS NULL OR "order" = BINARY_DOUBLE_NAN) THEN NULL
+  WHEN "alcohol" <= 12.85d AND "order" > 1200 THEN 2
   WHEN
-    "alcohol" <= 12.85
+    "alcohol" <= 12.85d
     AND ("odd name `x` | <b>
 -- */" IS NULL OR "odd name `x` | <b>
 -- */" = BINARY_DOUBLE_NAN)
     THEN NULL
   WHEN
-    "alcohol" <= 12.85 AND "odd name `x` | <b>
--- */" <= -0.25
+    "alcohol" <= 12.85d AND "odd name `x` | <b>
+-- */" <= -0.25d
     THEN 0
-  WHEN "alcohol" <= 12.85 THEN 1
+  WHEN "alcohol" <= 12.85d THEN 1
   WHEN "colour intensity (%)" IS NULL OR "colour intensity (%)" = BINARY_DOUBLE_NAN THEN NULL
-  WHEN "colour intensity (%)" > 3.5 THEN 4
+  WHEN "colour intensity (%)" > 3.5d THEN 4
   WHEN "colour intensity (%)" <= 1e-07d THEN 1
   ELSE 4
 END

@@ -270,9 +270,9 @@ class Numbers:
         column holds these.
     beyond_int64 : bool
         Whether the engine was seen to compare unsigned 64-bit integers exactly with a number of 2**63 and more.
-    beside_singles : {"digits", "scientific"}
+    beside_singles : {"digits", "scientific", "double"}
         What a number with a fraction is made of, so that a column of singles is compared with it as doubles, and one of
-        any other number type as well.
+        any other number type as well: its digits, those with an exponent, or what `double` makes of it.
     """
 
     double: str
@@ -290,7 +290,7 @@ class Numbers:
     beside_doubles: tuple[str, int] | None
     beside_integers: Literal["exactly", "exactly or not at all", "as doubles", "as singles"]
     beyond_int64: bool
-    beside_singles: Literal["digits", "scientific"]
+    beside_singles: Literal["digits", "scientific", "double"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -212,7 +212,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=False,
-            beside_singles="digits",
+            beside_singles="double",
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),

@@ -152,6 +152,8 @@ class SqlOptions:
         check_cluster_as(self.cluster_as)
         if self.into is not None:
             split_table(self.into)
+        if self.ddl is not None:
+            _types_of(self, find_dialect(self.dialect))  # a wrong file is to be known before the work
         if self.otherwise is not None and self.style in WITHOUT_ELSE:
             raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
 

@@ -179,9 +179,10 @@ class NumberColumn:
         if whole:
             return str(int(number))
         digits, scientific = spelt(float(number))
-        if "e" in digits or len(digits.strip("-0.").replace(".", "")) > EXACT_DIGITS:
+        plain = "digits" if not held.singles else self.dialect.numbers.beside_singles
+        if plain == "double" or "e" in digits or len(digits.strip("-0.").replace(".", "")) > EXACT_DIGITS:
             return self.dialect.number(float(number))
-        return scientific if held.singles and self.dialect.numbers.beside_singles == "scientific" else digits
+        return digits if plain == "digits" else scientific
 
     def _beside_singles(self, number: Number) -> bool:
         """Return whether a whole number is compared as a single where the column holds these, and would be rounded."""
