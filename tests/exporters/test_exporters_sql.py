@@ -595,8 +595,8 @@ def test_unknown_values_list_the_known():
     with pytest.raises(OptionError, match="where, case, ordered, select"):
         export(example_rules(), "sql", style="having")
     options = (
-        "dialect, table, style, columns, types, ddl, guards, identifiers, cluster_column, cluster_as, into, otherwise, "
-        "template"
+        "dialect, table, style, columns, types, ddl, guards, identifiers, output_columns, cluster_column, cluster_as, "
+        "into, otherwise, template"
     )
     with pytest.raises(OptionError, match=options):
         export(example_rules(), "sql", tabel="x")

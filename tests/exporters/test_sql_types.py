@@ -179,6 +179,25 @@ def test_names_that_need_no_quotes_have_none():
         export(alike, "sql", dialect="postgres", identifiers="folded")
 
 
+def test_a_query_gives_the_columns_that_are_asked_for():
+    rules = make_rules([("x", "float")], (0, 1.5, 0, 1))
+    for dialect in ("postgres", "oracle"):  # which has an alias for a star
+        text = export(rules, "sql", dialect=dialect, style="select", output_columns=["id", "Country name"])
+        assert text[text.index("SELECT\n") :].startswith('SELECT\n  "id",\n  "Country name",\n  CASE\n')
+        assert text.endswith('FROM "data"\n')
+    types = {"x": "INTEGER", "ID": "INTEGER"}
+    named = {"style": "view", "output_columns": ["id"], "types": types, "identifiers": "as-in-table"}
+    assert 'SELECT\n  "ID",\n' in export(rules, "sql", dialect="postgres", **named)
+    with pytest.raises(OptionError, match="no column 'country'"):
+        export(rules, "sql", style="select", output_columns=["country"], types=types)
+    with pytest.raises(OptionError, match="goes with a query"):
+        export(rules, "sql", style="case", output_columns=["id"])
+    with pytest.raises(OptionError, match="has 'cluster', the column of the clusters"):
+        export(rules, "sql", style="select", output_columns=["Cluster"])
+    with pytest.raises(OptionError, match="must be names"):
+        export(rules, "sql", style="select", output_columns="id")
+
+
 def test_types_are_read_from_a_create_table(tmp_path):
     path = tmp_path / "schema.sql"
     path.write_text(

@@ -4,16 +4,14 @@ from shallowrules.exporters.sql.ddl import declared_types
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.dialects import ALIASES, DIALECTS, dialect_of_database
 from shallowrules.exporters.sql.exporter import (
-    LABELLING_STYLES,
-    STYLES,
     SqlExporter,
-    SqlOptions,
     cluster_predicates,
     fastest_case,
     lacks_value,
     neither_predicate,
     plain_sql,
 )
+from shallowrules.exporters.sql.options import LABELLING_STYLES, STYLES, SqlOptions
 from shallowrules.exporters.sql.times import range_of_times
 
 __all__ = [

@@ -2,38 +2,46 @@
 
 CASE has no ELSE unless one is asked for, so that a row without a value gets no cluster.
 
-Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its
-name), ``cluster_column``, ``qualify_star``, ``alias`` (what stands between a table and its alias), ``no_table`` (what a
-SELECT of constants ends with), ``max_branches`` (of one CASE), ``header`` (the lines of the comment that the text
-begins with), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows get) of every cluster and rule. In the
-style ``check`` they see ``check``: ``labels``, ``counts``, ``training`` and ``findings``, names that the table has not,
-and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and the ``predicate`` of a
-value that no training row had. In ``drift`` they see ``names``, those of its parts. In ``ordered`` they
-see ``cases``, lists of branches with ``predicate`` and ``label``, and ``marker``, a label that is to become NULL (or
-none). For what is kept in the database there are ``into`` (the parts of the name of the view or table), ``writing``
-(the fields of `shallowrules.exporters.sql.writing.Writing`), ``cluster_type`` (its field for the type of the cluster),
-``compared`` (what makes ``column`` and ``value`` comparable), and ``otherwise`` (SQL text: what a row without a cluster
-gets).
+Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its name),
+``cluster_column``, ``output_columns`` (names; none for all), ``qualify_star``, ``alias`` (what stands between a table
+and its alias), ``no_table`` (what a SELECT of constants ends with), ``max_branches`` (of one CASE), ``header`` (the
+lines of the comment that the text begins with), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows
+get) of every cluster and rule. In the style ``check`` they see ``check``: ``labels``, ``counts``, ``training`` and
+``findings``, names that the table has not, and ``columns``, the tested columns of text, with ``finding`` and, as SQL
+text, ``value`` and the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, those of its
+parts. In ``ordered`` they see ``cases``, lists of branches with ``predicate`` and ``label``, and ``marker``, a label
+that is to become NULL (or none). For what is kept in the database there are ``into`` (the parts of the name of the view
+or table), ``writing`` (the fields of `shallowrules.exporters.sql.writing.Writing`), ``cluster_type`` (its field for the
+type of the cluster), ``compared`` (what makes ``column`` and ``value`` comparable), and ``otherwise`` (SQL text: what a
+row without a cluster gets).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from itertools import count
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from shallowrules.errors import ExportError, OptionError, OptionName, check_choice, nearest
-from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
+from shallowrules.errors import ExportError, OptionError, OptionName, nearest
+from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.context import check_length, describe
-from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import render
-from shallowrules.exporters.sql.ddl import declared_types
-from shallowrules.exporters.sql.declared import Guards, Held, held_by, usually_held
+from shallowrules.exporters.sql.declared import Held, held_by, usually_held
 from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.header import header_lines
+from shallowrules.exporters.sql.options import (
+    CLUSTER_COLUMN,
+    COLUMNS,
+    INDENTS,
+    OTHERWISE,
+    OUTPUT_COLUMNS,
+    QUOTES,
+    TYPES,
+    WITH_CLUSTER_COLUMN,
+    SqlOptions,
+)
 from shallowrules.exporters.sql.ordered import nested_case, ordered_predicates
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
@@ -43,137 +51,13 @@ from shallowrules.sources.qualified_names import split_table
 from shallowrules.tables.labels import MIN_LABEL
 
 __all__ = [
-    "LABELLING_STYLES",
-    "STYLES",
     "SqlExporter",
-    "SqlOptions",
     "cluster_predicates",
     "fastest_case",
+    "lacks_value",
     "neither_predicate",
+    "plain_sql",
 ]
-
-Style = Literal["where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"]
-STYLES: tuple[str, ...] = get_args(Style)
-Identifiers = Literal["quoted", "folded", "as-in-table"]
-QUOTES: Mapping[str, Literal["always", "folded", "needed"]] = {
-    "quoted": "always",
-    "folded": "folded",
-    "as-in-table": "needed",
-}
-"""Which names are quoted, by what `SqlOptions.identifiers` can be."""
-
-LABELLING_STYLES = ("where", "case", "ordered", "select")
-"""The styles that say which cluster each row has."""
-
-INDENTS = {"where": 2, **dict.fromkeys(("select", "view", "table"), 6), **dict.fromkeys(("check", "drift"), 8)}
-"""Blanks before a condition on a line of its own, by style; 4 where a CASE begins its line."""
-
-WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
-"""Those that add a column to those of the table."""
-
-WITHOUT_ELSE = ("where",)
-"""Those in which a row without a cluster gets nothing."""
-
-COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
-TYPES, DDL, IDENTIFIERS = OptionName("types"), OptionName("ddl"), OptionName("identifiers")
-
-
-@dataclass(frozen=True)
-class SqlOptions:
-    """Options of the exporter ``"sql"``.
-
-    Parameters
-    ----------
-    dialect : str
-        The database's SQL, as sqlglot calls it (duckdb, sqlite, postgres, mysql, …), or an alias such as postgresql;
-        an unknown one lists all.
-    table : str, or sequence of its parts
-        Table that ``select`` reads. Dots separate schema and table, and a part in double quotes may hold
-        dots: ``"my.schema".table``.
-    style : {"where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"}
-        One predicate per cluster; one CASE expression that gives the cluster's number; a shorter one, in which a
-        branch relies on those before it; a query of every column and the cluster. What keeps it: a view or a new table
-        of that query; an update of a column of the table, where the cluster changes; a column that the database
-        computes. To look at the table: a query to run after loading (rows by cluster against training, rows without
-        one, new texts), or the shift of each cluster's share.
-    columns : mapping from str to str
-        Name that the database has in place of that of the training table.
-    types : mapping from str to str
-        Type that the database declares a column as, by its name there: conditions are no longer than that type needs.
-        If any is given, those of all tested columns are wanted.
-    ddl : str or path, optional
-        A file with the CREATE TABLE of the table, which says all types.
-    guards : {"usual", "full"}
-        What conditions are right for: the types that are given, or else the usual ones of numbers and texts; or any.
-    identifiers : {"quoted", "folded", "as-in-table"}
-        Names: all in quotes; without quotes where they need none, for a table that was made without, so that
-        MonthlyCharges is monthlycharges in PostgreSQL and MONTHLYCHARGES in Snowflake; or, where the types are given,
-        in quotes only where the table's names need them.
-    cluster_column : str
-        Name of the column that holds the cluster.
-    cluster_as : {"number", "name"}
-        What a row gets for a cluster: its number, or its name, the label that it was given.
-    into : str, or sequence of its parts, optional
-        Name of the view or table that ``view`` and ``table`` make; by default that of the table with ``_clusters``.
-    otherwise : str or int, optional
-        What a row without a cluster gets, in place of NULL: a whole number, or with cluster_as="name" a text, that is
-        no cluster's.
-    template : str or path, optional
-        A jinja2 template of your own in place of the shipped one; trusted like a program.
-    """
-
-    dialect: str = field(default="ansi", metadata=on_command_line(unprefixed=True, default_from="dialect"))
-    table: str | Sequence[str] = field(default="data", metadata=on_command_line(unprefixed=True, default_from="table"))
-    style: Style = field(default="where", metadata=on_command_line(unprefixed=True))
-    columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column", unprefixed=True))
-    types: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("type", default_from="types"))
-    ddl: str | Path | None = field(default=None, metadata=on_command_line("types"))
-    guards: Guards = "usual"
-    identifiers: Identifiers = "quoted"
-    cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
-    cluster_as: ClusterAs = "number"
-    into: str | Sequence[str] | None = None
-    otherwise: str | int | None = field(default=None, metadata=on_command_line("else"))
-    template: str | Path | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("style", self.style, STYLES, option="style")
-        find_dialect(self.dialect)
-        split_table(self.table)
-        _check_texts(self.columns, COLUMNS, "must map the old name of a column to its new one")
-        _check_texts(self.types, TYPES, "must map the name of a column in the database to its type")
-        check_choice("guards", self.guards, get_args(Guards), option="guards")
-        check_choice("identifiers", self.identifiers, QUOTES, option="identifiers")
-        if self.identifiers == "folded" and self.knows_table:
-            raise OptionError(IDENTIFIERS, " 'folded' is for a table whose names are not known: choose 'as-in-table'")
-        if self.identifiers == "as-in-table" and not self.knows_table:
-            raise OptionError(IDENTIFIERS, " 'as-in-table' needs the table's names and types: give them by ", DDL)
-        check_text("cluster_column", self.cluster_column)
-        check_cluster_as(self.cluster_as)
-        if self.into is not None:
-            split_table(self.into)
-        if self.ddl is not None:
-            _types_of(self, find_dialect(self.dialect))  # a wrong file is to be known before the work
-        if self.otherwise is not None and self.style in WITHOUT_ELSE:
-            raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
-
-    @property
-    def is_typed(self) -> bool:
-        """Whether the text is for the types of the columns."""
-        return self.guards == "usual" and self.knows_table
-
-    @property
-    def knows_table(self) -> bool:
-        """Whether the names and types of the table's columns are given."""
-        return bool(self.types) or self.ddl is not None
-
-    @property
-    def target(self) -> list[str]:
-        """The parts of the name of the view or table that is made."""
-        if self.into is not None:
-            return split_table(self.into)
-        *schema, name = split_table(self.table)
-        return [*schema, f"{name}_clusters"]
 
 
 class SqlExporter:
@@ -283,6 +167,7 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         cluster_type="number" if cluster_as == "number" else "text",
         compared=_compared(cluster_as, dialect),
         otherwise=otherwise,
+        output_columns=_output_columns(settings, dialect),
         qualify_star=dialect.names.qualify_star,
         alias=dialect.names.alias,
         no_table=dialect.names.no_table,
@@ -292,6 +177,7 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
             **vars(settings),
             "columns": dict(settings.columns),
             "types": dict(settings.types),
+            "output_columns": list(settings.output_columns),
             "ddl": None,
             "template": None,
         },
@@ -438,7 +324,7 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     check_length(rules)
     dialect = replace(find_dialect(settings.dialect), quotes=QUOTES[settings.identifiers])
     names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
-    types = _types_of(settings, dialect)
+    types = settings.table_types()
     if types:
         names = _names_in_table(names, rules.tested_columns, types, dialect)
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
@@ -464,15 +350,18 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     return dialect, Predicates(names, dialect, held, indent=INDENTS.get(settings.style, 4))
 
 
-def _types_of(settings: SqlOptions, dialect: Dialect) -> Mapping[str, str]:
-    """Return the types that columns are declared as, by their name in the database; empty where they are not known."""
-    if settings.ddl is None:
-        return settings.types
-    try:
-        statements = Path(settings.ddl).read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise OptionError(DDL, f" {settings.ddl}: it cannot be read: {error}") from error
-    return declared_types(statements, split_table(settings.table), dialect)
+def _output_columns(settings: SqlOptions, dialect: Dialect) -> list[str]:
+    """Return the columns that a query gives, as the table calls them where that is known."""
+    names, types = list(settings.output_columns), settings.table_types()
+    if types:
+        names = _names_in_table(names, range(len(names)), types, dialect)
+    if any(name.casefold() == settings.cluster_column.casefold() for name in names):
+        raise OptionError(
+            OUTPUT_COLUMNS,
+            f" has {settings.cluster_column!r}, the column of the clusters: call that otherwise by ",
+            CLUSTER_COLUMN,
+        )
+    return names
 
 
 def _names_in_table(
@@ -498,11 +387,6 @@ def _names_in_table(
             )
         found[index] = alike[0]
     return found
-
-
-def _check_texts(given: object, option: OptionName, must: str) -> None:
-    if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
-        raise OptionError(option, f" {must}")
 
 
 def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:

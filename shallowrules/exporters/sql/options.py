@@ -1,0 +1,179 @@
+"""The options of the exporter ``"sql"``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from shallowrules.errors import OptionError, OptionName, check_choice
+from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
+from shallowrules.exporters.options import on_command_line
+from shallowrules.exporters.sql.ddl import declared_types
+from shallowrules.exporters.sql.declared import Guards
+from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.sources.qualified_names import split_table
+
+__all__ = [
+    "CLUSTER_COLUMN",
+    "COLUMNS",
+    "INDENTS",
+    "LABELLING_STYLES",
+    "OTHERWISE",
+    "OUTPUT_COLUMNS",
+    "QUOTES",
+    "STYLES",
+    "TYPES",
+    "WITH_CLUSTER_COLUMN",
+    "SqlOptions",
+]
+
+Style = Literal["where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"]
+STYLES: tuple[str, ...] = get_args(Style)
+Identifiers = Literal["quoted", "folded", "as-in-table"]
+QUOTES: Mapping[str, Literal["always", "folded", "needed"]] = {
+    "quoted": "always",
+    "folded": "folded",
+    "as-in-table": "needed",
+}
+"""Which names are quoted, by what `SqlOptions.identifiers` can be."""
+
+LABELLING_STYLES = ("where", "case", "ordered", "select")
+"""The styles that say which cluster each row has."""
+
+INDENTS = {"where": 2, **dict.fromkeys(("select", "view", "table"), 6), **dict.fromkeys(("check", "drift"), 8)}
+"""Blanks before a condition on a line of its own, by style; 4 where a CASE begins its line."""
+
+WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
+"""Those that add a column to those of the table."""
+
+QUERIES = ("select", "view", "table")
+"""Those that are a query, or made of one."""
+
+WITHOUT_ELSE = ("where",)
+"""Those in which a row without a cluster gets nothing."""
+
+COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
+TYPES, DDL, IDENTIFIERS = OptionName("types"), OptionName("ddl"), OptionName("identifiers")
+OUTPUT_COLUMNS = OptionName("output_columns")
+
+
+@dataclass(frozen=True)
+class SqlOptions:
+    """Options of the exporter ``"sql"``.
+
+    Parameters
+    ----------
+    dialect : str
+        The database's SQL, as sqlglot calls it (duckdb, sqlite, postgres, mysql, …), or an alias such as postgresql;
+        an unknown one lists all.
+    table : str, or sequence of its parts
+        Table that ``select`` reads. Dots separate schema and table, and a part in double quotes may hold
+        dots: ``"my.schema".table``.
+    style : {"where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"}
+        One predicate per cluster; one CASE expression that gives the cluster's number; a shorter one, in which a
+        branch relies on those before it; a query of every column and the cluster. What keeps it: a view or a new table
+        of that query; an update of a column of the table, where the cluster changes; a column that the database
+        computes. To look at the table: a query to run after loading (rows by cluster against training, rows without
+        one, new texts), or the shift of each cluster's share.
+    columns : mapping from str to str
+        Name that the database has in place of that of the training table.
+    types : mapping from str to str
+        Type that the database declares a column as, by its name there: conditions are no longer than that type needs.
+        If any is given, those of all tested columns are wanted.
+    ddl : str or path, optional
+        A file with the CREATE TABLE of the table, which says all types.
+    guards : {"usual", "full"}
+        What conditions are right for: the types that are given, or else the usual ones of numbers and texts; or any.
+    identifiers : {"quoted", "folded", "as-in-table"}
+        Names: all in quotes; without quotes where they need none, for a table that was made without, so that
+        MonthlyCharges is monthlycharges in PostgreSQL and MONTHLYCHARGES in Snowflake; or, where the types are given,
+        in quotes only where the table's names need them.
+    output_columns : sequence of str
+        What a query gives of the table's columns beside the cluster, by their names there; by default all of them.
+    cluster_column : str
+        Name of the column that holds the cluster.
+    cluster_as : {"number", "name"}
+        What a row gets for a cluster: its number, or its name, the label that it was given.
+    into : str, or sequence of its parts, optional
+        Name of the view or table that ``view`` and ``table`` make; by default that of the table with ``_clusters``.
+    otherwise : str or int, optional
+        What a row without a cluster gets, in place of NULL: a whole number, or with cluster_as="name" a text, that is
+        no cluster's.
+    template : str or path, optional
+        A jinja2 template of your own in place of the shipped one; trusted like a program.
+    """
+
+    dialect: str = field(default="ansi", metadata=on_command_line(unprefixed=True, default_from="dialect"))
+    table: str | Sequence[str] = field(default="data", metadata=on_command_line(unprefixed=True, default_from="table"))
+    style: Style = field(default="where", metadata=on_command_line(unprefixed=True))
+    columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column", unprefixed=True))
+    types: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("type", default_from="types"))
+    ddl: str | Path | None = field(default=None, metadata=on_command_line("types"))
+    guards: Guards = "usual"
+    identifiers: Identifiers = "quoted"
+    output_columns: Sequence[str] = field(default=(), metadata=on_command_line("output-column"))
+    cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
+    cluster_as: ClusterAs = "number"
+    into: str | Sequence[str] | None = None
+    otherwise: str | int | None = field(default=None, metadata=on_command_line("else"))
+    template: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("style", self.style, STYLES, option="style")
+        find_dialect(self.dialect)
+        split_table(self.table)
+        _check_texts(self.columns, COLUMNS, "must map the old name of a column to its new one")
+        _check_texts(self.types, TYPES, "must map the name of a column in the database to its type")
+        check_choice("guards", self.guards, get_args(Guards), option="guards")
+        check_choice("identifiers", self.identifiers, QUOTES, option="identifiers")
+        if self.identifiers == "folded" and self.knows_table:
+            raise OptionError(IDENTIFIERS, " 'folded' is for a table whose names are not known: choose 'as-in-table'")
+        if self.identifiers == "as-in-table" and not self.knows_table:
+            raise OptionError(IDENTIFIERS, " 'as-in-table' needs the table's names and types: give them by ", DDL)
+        check_text("cluster_column", self.cluster_column)
+        check_cluster_as(self.cluster_as)
+        if isinstance(self.output_columns, str) or not all(isinstance(name, str) for name in self.output_columns):
+            raise OptionError(OUTPUT_COLUMNS, " must be names of columns")
+        if self.output_columns and self.style not in QUERIES:
+            raise OptionError(OUTPUT_COLUMNS, f" goes with a query ({', '.join(QUERIES)}), not with {self.style!r}")
+        if self.into is not None:
+            split_table(self.into)
+        if self.ddl is not None:
+            self.table_types()  # a wrong file is to be known before the work
+        if self.otherwise is not None and self.style in WITHOUT_ELSE:
+            raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the text is for the types of the columns."""
+        return self.guards == "usual" and self.knows_table
+
+    @property
+    def knows_table(self) -> bool:
+        """Whether the names and types of the table's columns are given."""
+        return bool(self.types) or self.ddl is not None
+
+    @property
+    def target(self) -> list[str]:
+        """The parts of the name of the view or table that is made."""
+        if self.into is not None:
+            return split_table(self.into)
+        *schema, name = split_table(self.table)
+        return [*schema, f"{name}_clusters"]
+
+    def table_types(self) -> Mapping[str, str]:
+        """Return the types that columns are declared as, by their name in the database; none where not known."""
+        if self.ddl is None:
+            return self.types
+        try:
+            statements = Path(self.ddl).read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            raise OptionError(DDL, f" {self.ddl}: it cannot be read: {error}") from error
+        return declared_types(statements, split_table(self.table), find_dialect(self.dialect))
+
+
+def _check_texts(given: object, option: OptionName, must: str) -> None:
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
+        raise OptionError(option, f" {must}")
