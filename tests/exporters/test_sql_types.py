@@ -329,6 +329,23 @@ def test_every_reserved_word_is_known(engine):
     assert {word.upper() for (word,) in engine.query(KEYWORDS[engine.dialect])} <= RESERVED
 
 
+@pytest.mark.parametrize("engine", marked("sqlite"), indirect=True)
+def test_a_text_in_a_column_of_numbers_is_read_as_ever(engine):
+    """What SQLite declares binds no value."""
+    rules = make_rules([("flag", "boolean"), ("n", "integer")], (0, True, (1, 5, 0, 1), 2))
+    types = {"flag": "INTEGER", "n": "INTEGER"}
+    cells = [(1, 3), ("true", 9), ("t", 5), (0, 1), ("false", 1), ("abc", 1), (1, "abc"), (2, 1)]
+    engine.create("loose", [("i", "INTEGER"), *types.items()], [(i, *row) for i, row in enumerate(cells)])
+    try:
+        for style in ("case", "ordered"):
+            text = export(rules, "sql", dialect="sqlite", style=style, types=types)
+            asked = engine.query(f"SELECT {text} FROM loose ORDER BY i")
+            found = [None if label is None else int(label) for (label,) in asked]
+            assert found == [0, 1, 0, 2, 2, None, None, None]
+    finally:
+        engine.drop("loose")
+
+
 INDEXED = {
     "sqlite": ("EXPLAIN QUERY PLAN ", "USING INDEX ix_{}", {"n": "REAL", "i": "INTEGER", "c": "TEXT"}),
     "postgres": ("EXPLAIN ", "ix_{}", {"n": "NUMERIC(10,2)", "i": "INTEGER", "c": "TEXT"}),

@@ -157,9 +157,8 @@ class NumberColumn:
         if abs(whole) < DOUBLE_EXACT or (facts.beside_integers in ("exactly", "as doubles") and not rounded):
             return self.value, self.dialect.number(whole)
         difference = self._difference_of_numbers(whole, equal)
-        return (f"CASE {difference} END" if facts.is_float else difference.removeprefix("ELSE ")), self.dialect.number(
-            0
-        )
+        value = f"CASE {difference} END" if facts.is_float is not None else difference.removeprefix("ELSE ")
+        return value, self.dialect.number(0)
 
     def _plain(self, number: Number, *, equal: bool = False) -> str | None:
         """Return a number as a person writes it, or as a double, where that gives the tree's label; None elsewhere.
@@ -356,7 +355,7 @@ class TruthColumn:
         self.column = column
         self.dialect = dialect
         self.value = dialect.column(name)
-        self.held = held if held is not None and held.kind != "texts" else None
+        self.held = held if held is not None and held.kind != "texts" and not held.loose else None
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value."""
