@@ -160,7 +160,7 @@ class Run:
     ) -> None:
         """Run the text of every style, as the user who exports it does."""
         for style in (*READING, *CHANGING):
-            options = {"dialect": self.place.dialect, "table": [table], "columns": dict(columns)}
+            options = {"dialect": self.place.dialect, "table": [table], "columns": dict(columns), "guards": "full"}
             try:
                 if style in READING:
                     self._read_style(style, title, table, rules, expected, options, key)
@@ -194,7 +194,7 @@ class Run:
         if style == "where":
             labels: dict[int, Any] = dict.fromkeys(expected)
             for cluster, text in cluster_predicates(
-                rules, dialect=options["dialect"], columns=options["columns"]
+                rules, dialect=options["dialect"], columns=options["columns"], guards=options["guards"]
             ).items():
                 for (row,) in self.place.query(f"SELECT {quote(key)} FROM {quote(table)} WHERE {text}", before):
                     labels[int(row)] = cluster if labels.get(int(row)) is None else "several"
@@ -357,7 +357,8 @@ class Run:
             if all(applies(column, kind) for column in case.rules.columns):
                 block = block_of(case, kind, number)
                 if not any(
-                    refusal_of(self.place.dialect, case.rules.columns[0], name, str(kind)) for name in block.kinds
+                    refusal_of(self.place.dialect, case.rules.columns[0], name, str(kind), "full")
+                    for name in block.kinds
                 ):
                     blocks.append(block)
         case.rules.to_json("rules.json")

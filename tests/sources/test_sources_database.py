@@ -232,7 +232,8 @@ def test_rules_of_a_table_are_those_of_its_file(database, fill, tmp_path, monkey
     done = call("run", "--database", database.url, "--table", "wines", "-k", "3", "--style", "select")
     assert done.exit_code == 0, done.output
     text = (tmp_path / "wines_rules" / "rules.sql").read_text()
-    assert text == export(other, "sql", dialect=database.dialect, table=["wines"], style="select")
+    types = dict(kinds)
+    assert text == export(other, "sql", dialect=database.dialect, table=["wines"], style="select", types=types)
     assert call("path", "--database", database.url, "--table", "wines", "-k", "3", "--sample", "100").exit_code == 0
 
 

@@ -37,7 +37,7 @@ def labels_in(engine, declaration, cells, how, *, imputed):
     engine.create("cells", [("number_of_row", engine.types["integer"]), ("x", declaration)], enumerate_cells(cells))
     try:
         cases = [
-            export(how.rules(threshold, imputed=imputed), "sql", dialect=engine.dialect, style="case")
+            export(how.rules(threshold, imputed=imputed), "sql", dialect=engine.dialect, style="case", guards="full")
             for threshold in thresholds
         ]
         found = engine.query(f"SELECT number_of_row, {', '.join(cases)} FROM cells ORDER BY number_of_row")

@@ -237,7 +237,7 @@ TYPES: Mapping[str, Types] = {
         ),
         truths=_TRUTHS,
         bytewise=True,
-        others={"numbers": (f"Decimal {_EXACT}", "type LIKE '%Decimal%'")},
+        others={"numbers": ("a Decimal with more than 15 digits", "type LIKE '%Decimal%'")},
         query="SELECT name, type FROM system.columns WHERE table = {name} AND {these}",
     ),
     "spark": _SPARK,
