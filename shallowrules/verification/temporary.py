@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import date, datetime
 from typing import Any
 
 from shallowrules.sources.connecting import writing
@@ -62,6 +63,8 @@ class TemporaryTable:
         if connection.dialect.name not in ("sqlite", "duckdb"):
             mark, name = "%s", name.replace("%", "%%")
         statement = f"INSERT INTO {name} VALUES ({', '.join([mark] * len(self._positions))})"
+        if connection.dialect.name == "sqlite":
+            rows = [tuple(map(_as_sqlite_keeps, row)) for row in rows]
         pending = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
         left_out = 0
         while pending:
@@ -112,6 +115,13 @@ class TemporaryTable:
     def _drop(self) -> None:
         temporary = "TEMPORARY " if self._source.connection.dialect.name in ("mysql", "mariadb") else ""
         self._source.connection.exec_driver_sql(f"DROP {temporary}TABLE IF EXISTS {self._quoted}")
+
+
+def _as_sqlite_keeps(value: object) -> object:
+    """Return a date or a point in time as text, which sqlite3 makes of it with a warning since Python 3.12."""
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    return value.isoformat() if isinstance(value, date) else value
 
 
 @contextmanager

@@ -223,7 +223,7 @@ def test_times_of_python_beyond_the_years_are_refused(value):
         Table.of({"t": np.array([value, None], dtype=object)})
 
 
-@pytest.mark.parametrize("nothing", [None, float("nan"), np.datetime64("NaT"), "pd.NaT", "pd.NA"])
+@pytest.mark.parametrize("nothing", [None, float("nan"), np.datetime64("NaT", "us"), "pd.NaT", "pd.NA"])
 @pytest.mark.parametrize("value", [date(2024, 3, 31), datetime(2024, 3, 31, 12), timedelta(3)])
 def test_nothing_beside_times_is_missing(nothing, value):
     if isinstance(nothing, str):
