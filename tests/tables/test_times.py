@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -453,7 +454,7 @@ def test_a_text_is_a_time_to_python_and_sqlite_where_it_is_one_to_the_tree(text,
     if kind in ("date", "timestamp"):
         import sqlite3
 
-        with sqlite3.connect(":memory:") as database:
+        with closing(sqlite3.connect(":memory:")) as database:
             database.execute("CREATE TABLE data (t TEXT)")
             database.execute("INSERT INTO data VALUES (?)", [text])
             query = f"SELECT {export(rules, 'sql', dialect='sqlite', style='case')} FROM data"
