@@ -3,9 +3,9 @@
     python benchmarks/characters.py        # wine, and the tables that SHALLOWRULES_DATA has
     python benchmarks/characters.py --quick
 
-Numbers are INTEGER or DECIMAL(12,4), so that there is no NaN, and texts VARCHAR(80), in the words of each dialect. A
-person writes the names quoted as the dialect does, and neither guards nor casts. Below, `typed` by a person's is asked
-to be at most 1.1 where ``=`` compares texts character by character and a column of numbers holds nothing else.
+Numbers are INTEGER or DECIMAL(12,4), so that none is NaN, and texts VARCHAR(80), as each dialect spells these types. A
+person quotes names as the dialect does, and writes neither guards nor casts. The typed text is to be at most 1.1 times
+a person's where ``=`` compares texts character by character and a column of numbers holds nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sklearn.datasets import load_wine
 
 from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules.exporters.sql import DIALECTS, cluster_predicates
-from shallowrules.rules import Between, Condition, OneOf, RuleColumn
+from shallowrules.rules import Between, Condition, OneOf, Rule, RuleColumn
 
 FILES = {
     "telco": ("telco_customer_churn.csv", 6, ["customerID", "TotalCharges"]),
@@ -66,9 +66,8 @@ def types_of(column: RuleColumn, dialect: str) -> str:
     return {"integer": whole, "float": decimal}.get(column.type, text)
 
 
-def by_hand(rules: RuleSet, dialect: str) -> str:
-    """Return the conditions as a person writes them."""
-    quoted: Callable[[str], str] = DIALECTS[dialect].identifier
+def by_hand(rule: Rule, quoted: Callable[[str], str]) -> str:
+    """Return the conditions of a rule as a person writes them."""
 
     def written(condition: Condition) -> Iterator[str]:
         name = quoted(condition.column.name)
@@ -84,7 +83,7 @@ def by_hand(rules: RuleSet, dialect: str) -> str:
         else:
             yield f"{name} {'IN' if isin else 'NOT IN'} ({', '.join(texts)})"
 
-    return " AND ".join(part for rule in rules for condition in rule.conditions for part in written(condition))
+    return " AND ".join(part for condition in rule.conditions for part in written(condition))
 
 
 def emitted(rules: RuleSet, **options: object) -> str:
@@ -99,10 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     lines, missed = [], False
     for name, rules in tables():
-        n_conditions = len(by_hand(rules, "ansi").split(" AND "))
+        n_conditions = sum(len(by_hand(rule, str).split(" AND ")) for rule in rules)
         for dialect in DIALECTS:
             types = {column.name: types_of(column, dialect) for column in rules.columns}
-            hand = len(by_hand(rules, dialect))
+            hand = len(" AND ".join(by_hand(rule, DIALECTS[dialect].identifier) for rule in rules))
             lengths = [
                 len(emitted(rules, dialect=dialect, **known))
                 for known in ({"types": types}, {"guards": "usual"}, {"guards": "full"})

@@ -31,6 +31,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+from characters import by_hand
 from click.testing import CliRunner
 from measuring import Sheet, Target, log, timed
 from sklearn.cluster import KMeans
@@ -42,7 +43,6 @@ from shallowrules.cli.commands import shallowrules
 from shallowrules.exporters.sql import dialect_of_database, fastest_case
 from shallowrules.labelling.column_types import column_types
 from shallowrules.labelling.databases import Application, plan_labels
-from shallowrules.rules import Between, Condition
 from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.sources.adbc import is_usable
 from shallowrules.sources.base import BATCH_ROWS
@@ -74,6 +74,7 @@ TARGETS = {
 }
 """By engine, "" for all, and what is measured."""
 
+PRIMES = (104_729, 224_737, 350_377, 479_909, 611_953, 746_773, 882_377, 15_487, 32_452, 67_867)[:COLUMNS]
 PRIME = 1_000_003
 """Values are remainders by it of products with other primes, so that every engine has the same table."""
 
@@ -133,10 +134,9 @@ def opened(engine: str, n_rows: int, k: int) -> Iterator[Place]:
             yield _filled(engine, f"{engine}:///{file}", n_rows, k, folder)
 
 
-def _values(number: str = "i") -> list[str]:
-    """Return SQL, and Python, for the values of a row, by its number."""
-    primes = [104_729, 224_737, 350_377, 479_909, 611_953, 746_773, 882_377, 15_487, 32_452, 67_867][:COLUMNS]
-    return [f"({number} * {prime} % {PRIME}) / {PRIME}e0" for prime in primes]
+def _values() -> list[str]:
+    """Return SQL for the values of row ``i``."""
+    return [f"(i * {prime} % {PRIME}) / {PRIME}e0" for prime in PRIMES]
 
 
 def _filled(engine: str, url: str, n_rows: int, k: int, folder: str) -> Place:
@@ -187,7 +187,7 @@ def opened_without_url(engine: str, n_rows: int, k: int) -> Iterator[Engined]:
     """Fill an engine that has no URL."""
     kind, fill = WITHOUT_URL[engine]
     i = np.random.default_rng(0).integers(0, n_rows, min(n_rows, FITTED_ROWS))
-    sample = pd.DataFrame({f"c{j}": eval(value, {"i": i}) for j, value in enumerate(_values())})
+    sample = pd.DataFrame({f"c{j}": i * prime % PRIME / PRIME for j, prime in enumerate(PRIMES)})
     with ALL_ENGINES[engine].open() as running:
         running.create("points", [(f"c{j}", kind) for j in range(COLUMNS)], [])
         running.query(fill.format(values=", ".join(_values()), n=n_rows))
@@ -250,15 +250,8 @@ def compare_case(place: Place | Engined, rounds: int) -> Iterator[list[str]]:
 
 
 def _by_hand(rules: RuleSet) -> str:
-    """Return a CASE over columns of floats without guards."""
-
-    def bounds(condition: Condition) -> str:
-        assert isinstance(condition, Between)
-        name, ends = condition.column.name, ((">", condition.lower), ("<=", condition.upper))
-        return " AND ".join(f"{name} {sign} {end!r}" for sign, end in ends if end is not None)
-
-    branches = (f"WHEN {' AND '.join(map(bounds, rule.conditions))} THEN {rule.cluster}" for rule in rules)
-    return f"CASE {' '.join(branches)} END"
+    """Return a CASE over columns of floats as a person writes it."""
+    return f"CASE {' '.join(f'WHEN {by_hand(rule, str)} THEN {rule.cluster}' for rule in rules)} END"
 
 
 def compare_update(place: Place, rounds: int) -> Iterator[list[str]]:

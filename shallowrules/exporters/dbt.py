@@ -56,8 +56,8 @@ class DbtOptions:
     columns : mapping from str to str
         Name that the warehouse has in place of that of the training table.
     types : mapping from str to str
-        Type that the warehouse declares a column as, by its name there: conditions are no longer than that type needs.
-        If any is given, those of all tested columns are wanted.
+        Declared types of columns, by their names in the warehouse; conditions then have only the guards that these
+        types need. If any type is given, every tested column needs one.
     cluster_column : str
         Name of the column that holds the cluster's number.
     materialized : {"view", "table"}

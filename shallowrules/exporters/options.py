@@ -66,8 +66,7 @@ def on_command_line(
     default_from : {"table", "dialect", "types", "made"}, optional
         What ``run`` gives where the user gives nothing: the name of the table that was read, as a list of its parts;
         the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
-        default where a file has it; in words, that
-        database, the seed, and the columns left out.
+        default where a file has it; in words, that database, the seed, and the columns left out.
     """
     return {METADATA_KEY: CommandLine(name, unprefixed, default_from)}
 

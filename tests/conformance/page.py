@@ -29,7 +29,7 @@ Does SQL give every row the cluster that the tree gives it? This page is the ans
 - **SQL**: the styles `where`, `case`, `ordered` and `select`, and `case` under the settings of a session that change
   what SQL means.
 - **Guards**: `typed` is SQL for the types that the columns are declared as, `usual` for the usual types of numbers and
-  texts, `full` for any. Under `usual`, what is refused is what the comment of the emitted SQL names.
+  texts, `full` for any. Rows refused under `usual` are those that the comment in the emitted SQL warns of.
 
 A row is compared with [the definition of numbers and missing values](numbers.md), which is written again for this
 run, in `tests/conformance/definition.py`. Where a value is missing and not imputed, or is not a value, the row must

@@ -481,6 +481,19 @@ def test_reading_prints_every_ratio() -> None:
 
 
 @pytest.mark.measures
+def test_characters_are_those_of_a_person() -> None:
+    script = PAPER.with_name("characters.py")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script), "--quick"], capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [re.split("  +", line) for line in done.stdout.splitlines()[2:]]
+    assert {row[0] for row in rows} == {"wine"}
+    assert {row[1]: row[6] for row in rows}["duckdb"] == "1.00"
+    assert "missed" not in done.stdout
+
+
+@pytest.mark.measures
 def test_database_prints_every_ratio() -> None:
     pytest.importorskip("sqlalchemy")
     script = PAPER.with_name("database.py")
@@ -497,6 +510,7 @@ def test_database_prints_every_ratio() -> None:
         ["sqlite", "update: rules alone by first command"],
         ["sqlite", "update: second command by first"],
         ["sqlite", "update: its statements, second by first"],
+        ["sqlite", "case: for types by a person's"],
         ["sqlite", "read: driver by plain cursor"],
     ]
     assert "≤" not in done.stdout

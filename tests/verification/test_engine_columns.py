@@ -41,6 +41,7 @@ def test_texts_in_columns_of_every_type(engine):
             run.case(case)
     for result in run.results.values():
         assert {kind for _, kind in result.cells} == {str(kind) for kind in run.columns}
+        assert result.guards == "usual" or {kind for _, kind in result.rows} == {str(kind) for kind in run.columns}
         assert (dict(result.mismatches), result.findings) == ({}, [])
 
 

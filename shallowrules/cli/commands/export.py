@@ -115,7 +115,7 @@ def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
         raise click.UsageError(f"{choice.name} does not depend on the types of columns: leave out --database")
     table = choice.given_for("table")
     if table is None:
-        raise click.UsageError("--database wants --table: its columns are looked up there")
+        raise click.UsageError("--database needs --table, the table whose column types are read")
     rows = DatabaseRows(database, table)
     with open_rows(rows) as source:
         facts = {"types": column_types(source), "dialect": dialect_of(source)}

@@ -235,7 +235,7 @@ def _known_of(rows: Tables | DatabaseRows, table: str | None, wanted: Set[str]) 
 
         if (dialect := dialect_of_database(rows.backend)) is not None:
             facts["dialect"] = dialect
-            if rows.name_parts:
+            if "types" in wanted and rows.name_parts:
                 from shallowrules.labelling.column_types import column_types, dialect_of
                 from shallowrules.sources.database import open_rows
 

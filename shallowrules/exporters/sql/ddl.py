@@ -27,13 +27,13 @@ def declared_types(statements: str, table: Sequence[str], dialect: Dialect) -> M
     Raises
     ------
     OptionError
-        If there is no such statement, or it cannot be read.
+        If the SQL has no such statement, or cannot be parsed.
     """
     try:
         found = parse(statements, dialect=dialect.name or None)
     except SqlglotError as error:
         raise OptionError(
-            f"the CREATE TABLE is not read as {dialect.name or 'ansi'}: {str(error).splitlines()[0]}", option="ddl"
+            f"the CREATE TABLE cannot be parsed as {dialect.name or 'ansi'}: {str(error).splitlines()[0]}", option="ddl"
         ) from error
     tables = {
         made.this.this.name: made.this.expressions
@@ -43,10 +43,10 @@ def declared_types(statements: str, table: Sequence[str], dialect: Dialect) -> M
     wanted = table[-1].casefold()
     chosen = [columns for name, columns in tables.items() if name.casefold() == wanted or len(tables) == 1]
     if not chosen:
-        made = ", ".join(map(repr, tables)) or "none"
+        created = ", ".join(map(repr, tables)) or "none"
         raise OptionError(
-            f"there is no CREATE TABLE of {table[-1]!r} with columns (tables made there: {made})"
-            f"{suggestion(table[-1], tables)}",
+            f"the SQL has no CREATE TABLE that lists the columns of {table[-1]!r}; "
+            f"the tables that it creates: {created}{suggestion(table[-1], tables)}",
             option="ddl",
         )
     columns = [each for each in chosen[0] if isinstance(each, exp.ColumnDef | exp.Identifier)]

@@ -40,7 +40,7 @@ class Held:
     bytewise : bool
         Texts: ``=`` compares them character by character.
     padded : bool
-        Texts: perhaps of a type in which blanks at the end are no part of the value.
+        Texts: whether the type may ignore trailing blanks.
     """
 
     kind: Literal["numbers", "texts", "truths"]

@@ -19,7 +19,7 @@ row without a cluster gets).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from itertools import count
 from typing import Any
 
@@ -173,14 +173,7 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         no_table=dialect.names.no_table,
         max_branches=dialect.limits.branches or len(rules),
         header=header_lines(rules, predicates, table, _without_cluster(settings), typed=settings.is_typed),
-        options={
-            **vars(settings),
-            "columns": dict(settings.columns),
-            "types": dict(settings.types),
-            "output_columns": list(settings.output_columns),
-            "ddl": None,
-            "template": None,
-        },
+        options=_plain_options(settings),
     )
     text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
     caveat = dialect.limits.caveat(text)
@@ -188,6 +181,13 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         context["header"].append(caveat)
         text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
     return text
+
+
+def _plain_options(settings: SqlOptions) -> dict[str, Any]:
+    """Return the options as plain data, without files."""
+    given = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in given.items()}
+    return {**plain, "output_columns": list(settings.output_columns), "ddl": None, "template": None}
 
 
 def _raw(text: str) -> str:
@@ -324,7 +324,7 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     check_length(rules)
     dialect = replace(find_dialect(settings.dialect), quotes=QUOTES[settings.identifiers])
     names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
-    types = settings.table_types()
+    types = settings.table_types
     if types:
         names = _names_in_table(names, rules.tested_columns, types, dialect)
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
@@ -352,7 +352,7 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
 
 def _output_columns(settings: SqlOptions, dialect: Dialect) -> list[str]:
     """Return the columns that a query gives, as the table calls them where that is known."""
-    names, types = list(settings.output_columns), settings.table_types()
+    names, types = list(settings.output_columns), settings.table_types
     if types:
         names = _names_in_table(names, range(len(names)), types, dialect)
     if any(name.casefold() == settings.cluster_column.casefold() for name in names):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -80,8 +81,8 @@ class SqlOptions:
     columns : mapping from str to str
         Name that the database has in place of that of the training table.
     types : mapping from str to str
-        Type that the database declares a column as, by its name there: conditions are no longer than that type needs.
-        If any is given, those of all tested columns are wanted.
+        Declared types of columns, by their names in the database; conditions then have only the guards that these
+        types need. If any type is given, every tested column needs one.
     ddl : str or path, optional
         A file with the CREATE TABLE of the table, which says all types.
     guards : {"usual", "full"}
@@ -141,7 +142,7 @@ class SqlOptions:
         if self.into is not None:
             split_table(self.into)
         if self.ddl is not None:
-            self.table_types()  # a wrong file is to be known before the work
+            _ = self.table_types  # a wrong file is to be known before the work
         if self.otherwise is not None and self.style in WITHOUT_ELSE:
             raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
 
@@ -163,8 +164,9 @@ class SqlOptions:
         *schema, name = split_table(self.table)
         return [*schema, f"{name}_clusters"]
 
+    @cached_property
     def table_types(self) -> Mapping[str, str]:
-        """Return the types that columns are declared as, by their name in the database; none where not known."""
+        """The types that columns are declared as, by their names in the database; none where they are not known."""
         if self.ddl is None:
             return self.types
         try:

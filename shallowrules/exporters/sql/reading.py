@@ -108,9 +108,6 @@ class NumberColumn:
 
     def compare(self, sign: str, bound: Number) -> str:
         """Return a comparison with a bound by ``<=`` or ``>``."""
-        plain = self._plain(bound)
-        if plain is not None:
-            return f"{self.value} {sign} {plain}"
         value, literal = self.beside(bound)
         comparison = f"{value} {sign} {literal}"
         if self._beside_singles(bound):
@@ -178,15 +175,17 @@ class NumberColumn:
         if whole:
             return str(int(number))
         digits, scientific = spelt(float(number))
-        plain = "digits" if not held.singles else self.dialect.numbers.beside_singles
-        if plain == "double" or "e" in digits or len(digits.strip("-0.").replace(".", "")) > EXACT_DIGITS:
+        made_of = self.dialect.numbers.beside_singles if held.singles else "digits"
+        if made_of == "double" or "e" in digits or len(digits.strip("-0.").replace(".", "")) > EXACT_DIGITS:
             return self.dialect.number(float(number))
-        return digits if plain == "digits" else scientific
+        return digits if made_of == "digits" else scientific
 
     def _beside_singles(self, number: Number) -> bool:
         """Return whether a whole number is compared as a single where the column holds these, and would be rounded."""
         column, facts = self.column, self.dialect.numbers
         if column.type == "float" or self.from_text or facts.beside_integers != "as singles":
+            return False
+        if self._plain(number) is not None:
             return False
         return number == int(number) and SINGLE_EXACT <= abs(int(number)) < DOUBLE_EXACT
 
@@ -202,7 +201,7 @@ class NumberColumn:
         exactly = self.column.type == "integer" and abs(number) >= DOUBLE_EXACT
         if exactly and self.held is not None and self.held.floating and int(float(number)) != number:
             return "1 = 0" if sign == "=" else "1 = 1"  # no floating number is equal to it
-        if self._plain(number, equal=True) is None and self._beside_singles(number):
+        if self._beside_singles(number):
             return self._as_singles_and_doubles(sign, number)
         value, literal = self.beside(number, equal=True)
         return f"{value} {sign} {literal}"
