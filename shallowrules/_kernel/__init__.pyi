@@ -151,6 +151,7 @@ def grow_ahead(
     tradeoff: float,
     lookahead: tuple[int, int, float, float],
     *,
+    cuts: tuple[int, int] = (0, 1),
     ranks: int = 256,
     n_threads: int = 1,
     progress: _Progress = None,

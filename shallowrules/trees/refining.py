@@ -51,6 +51,7 @@ from shallowrules.trees.searching import (
     ROUND_FACTORS,
     STREAM_PASSES,
     TIE,
+    WIDE_SHARES,
     Aim,
     Coded,
     CodedTable,
@@ -435,8 +436,8 @@ class Search:
         """
         aim = self.aim
 
-        def wide(progress: Progress | None) -> list[Found]:
-            return wide_ahead(sample.alone, self.tree, self.data, aim, wider=not is_long, progress=progress)
+        def wide(share: int, progress: Progress | None) -> list[Found]:
+            return wide_ahead(sample.alone, self.tree, self.data, aim, share, wider=not is_long, progress=progress)
 
         def ahead(factor: float, best: Found | None, progress: Progress | None) -> list[Found]:
             return look_ahead(sample.alone, self.tree, self.data, aim, factor, best, max_trees, progress)
@@ -453,8 +454,8 @@ class Search:
         is_long = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
         max_trees = MAX_TREES if is_long else ONE_ROUND_TREES
         first, *later = ROUND_FACTORS
-        begun = partial(ahead, first, None)
-        found = side_by_side([begun, wide, data], sample.n_threads, part_of(progress, 0, 6)) or improved(None)
+        begun = [partial(ahead, first, None), *(partial(wide, share) for share in range(WIDE_SHARES))]
+        found = side_by_side([*begun, data], sample.n_threads, part_of(progress, 0, 6)) or improved(None)
         start = min(found, key=aim.objective)
         if is_long:
             rounds = [partial(ahead, factor, start) for factor in later]

@@ -26,6 +26,7 @@ cdef struct Lookahead:
     double tradeoff
     int levels                  # of the tree on which several cuts are tried
     int width                   # how many, at most
+    int first, step             # the root's cuts that are tried: from this one on, every so many
     double condition_penalty    # what a condition costs for a unit of weight
     double max_work             # rows x features of the nodes that are cut until no other cut is tried
     double work                 # of these, so far
@@ -76,7 +77,7 @@ cdef double _look_ahead(
     center got no leaf, so that no tree of fewer leaves is taken for the shorter one.
     """
     cdef Node* node = &state.nodes[index]
-    cdef int n_centers = node.last_center - node.first_center, i, side
+    cdef int n_centers = node.last_center - node.first_center, i, side, first = 0, step = 1
     cdef bint tries = level < ahead.levels
     cdef Candidate one
     cdef Candidates candidates
@@ -100,8 +101,11 @@ cdef double _look_ahead(
             &state.table, &state.slots, state.nodes, index, scratches.scan.path_sides, scratches.rows.point,
             ahead.condition_penalty,
         )
-    for i in range(candidates.count):
-        if i > 0:
+    if level == 0:
+        first, step = min(ahead.first, candidates.count - 1), ahead.step
+    i = first
+    while i < candidates.count:
+        if i > first:
             if state.progress.stopped or ahead.work > ahead.max_work:
                 break
             restore_node(state, node, scratches, n_threads)
@@ -116,18 +120,19 @@ cdef double _look_ahead(
             )
             if objective > best:
                 break
-        if i == 0 or objective < best:
+        if i == first or objective < best:
             best = objective
             if candidates.count > 1:
                 memcpy(saved, node, (2 * n_centers - 1) * sizeof(Node))
+        i += step
     if candidates.count > 1:
         memcpy(node, saved, (2 * n_centers - 1) * sizeof(Node))
     return best
 
 
 def grow_ahead(
-    inputs, double tradeoff, lookahead, *, int ranks=256, int n_threads=1, progress=None, int instructions=2,
-    dense_limit=None, kept_distances=None
+    inputs, double tradeoff, lookahead, *, cuts=(0, 1), int ranks=256, int n_threads=1, progress=None,
+    int instructions=2, dense_limit=None, kept_distances=None
 ):
     """Grow a tree whose first levels try several cuts, and keep the one whose finished subtree is best.
 
@@ -137,6 +142,8 @@ def grow_ahead(
         (levels, width, condition_penalty, max_work): on at most `levels` levels of the tree at most `width` cuts of
         each node are tried. `condition_penalty` is what a condition costs for a unit of weight, in squared units of
         `X_cluster`. No further cut is tried once nodes of `max_work` rows x features were cut.
+    cuts : tuple of int
+        (first, step): of the root's cuts, best first, every `step`-th from `first` on is tried.
     ranks : int
         Bins of a feature, of equally many rows: cuts are tried between them.
     dense_limit : int, optional
@@ -164,6 +171,7 @@ def grow_ahead(
     scratches = workspace.scratches
     ahead.tradeoff = tradeoff
     ahead.levels, ahead.width, ahead.condition_penalty, ahead.max_work = lookahead
+    ahead.first, ahead.step = cuts
     ahead.work = 0.0
     workspace.keep(allocate([
         (<size_t>&ahead.candidates, ahead.levels * ahead.width, <Py_ssize_t>sizeof(Candidate)),
