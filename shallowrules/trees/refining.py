@@ -51,7 +51,8 @@ from shallowrules.trees.searching import (
     ROUND_FACTORS,
     STREAM_PASSES,
     TIE,
-    WIDE_SHARES,
+    WIDE_ROWS,
+    WIDER_SHARES,
     Aim,
     Coded,
     CodedTable,
@@ -437,7 +438,7 @@ class Search:
         aim = self.aim
 
         def wide(share: int, progress: Progress | None) -> list[Found]:
-            return wide_ahead(sample.alone, self.tree, self.data, aim, share, wider=not is_long, progress=progress)
+            return wide_ahead(sample.alone, self.tree, self.data, aim, share, wider=wider, progress=progress)
 
         def ahead(factor: float, best: Found | None, progress: Progress | None) -> list[Found]:
             return look_ahead(sample.alone, self.tree, self.data, aim, factor, best, max_trees, progress)
@@ -454,7 +455,9 @@ class Search:
         is_long = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
         max_trees = MAX_TREES if is_long else ONE_ROUND_TREES
         first, *later = ROUND_FACTORS
-        begun = [partial(ahead, first, None), *(partial(wide, share) for share in range(WIDE_SHARES))]
+        wider = not is_long and len(sample.rows) > WIDE_ROWS
+        shares = range(WIDER_SHARES if wider else 1)
+        begun = [partial(ahead, first, None), *(partial(wide, share) for share in shares)]
         found = side_by_side([*begun, data], sample.n_threads, part_of(progress, 0, 6)) or improved(None)
         start = min(found, key=aim.objective)
         if is_long:
