@@ -28,6 +28,7 @@ class ApplyOptions:
 
     apply: str | None
     into: str | None
+    key: tuple[str, ...]
     yes: bool
     dry_run: bool
     replace: bool
@@ -47,11 +48,19 @@ apply_options = together(
         "--apply",
         is_flag=False,
         flag_value="view",
-        type=click.Choice(["view", "table", "update", "column"]),
+        type=click.Choice(["view", "table", "update", "column", "labels"]),
         help="Make in the --database a view (the default; nothing is written on the table), a new table, a column of "
-        "the table that is written now (update), or one that the database computes (column).",
+        "the table that is written now (update), one that the database computes (column), or a table of each row's "
+        "--key and cluster, into which every run merges what has changed (labels).",
     ),
-    click.option("--into", metavar="NAME", help="Name of the view or table. [default: that of --table with _clusters]"),
+    click.option(
+        "--into",
+        metavar="NAME",
+        help="Name of the view or table.  [default: that of --table with _clusters, or _labels]",
+    ),
+    click.option(
+        "--key", metavar="COLUMN", multiple=True, help="A column that tells rows apart, for labels; may be repeated."
+    ),
     click.option("--dry-run", is_flag=True, help="Show what --apply would run, and change nothing."),
     click.option("--yes", is_flag=True, help="Do not ask before --table is written on."),
     click.option("--replace", is_flag=True, help="Make anew what was applied here before, and nothing else."),
@@ -60,7 +69,8 @@ apply_options = together(
         "--batch",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Update N rows in a transaction, by the primary key; an interrupted run goes on where it is repeated.",
+        help="Update N rows in a transaction, by the primary key; an interrupted run goes on where it is repeated.  "
+        "[default: 100000 where a table has more than a million rows and an index by which to find them]",
     ),
     click.option(
         "--lock-timeout",
@@ -90,7 +100,9 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     from shallowrules.sources.connecting import show_database
 
     said = {
-        name: value for name, value in vars(options).items() if name in ("into", "replace", "batch", "lock_timeout")
+        name: value
+        for name, value in vars(options).items()
+        if name in ("into", "key", "replace", "batch", "lock_timeout")
     }
     application = Application(style=str(options.apply), **said, **values)
     with progress(f"looking at {rows}"):
@@ -114,7 +126,7 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
         written = run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)), show)
     done = "took away" if options.undo else "made"
     if plan.update is not None:
-        done = f"wrote {counted(written, 'row')} of"
+        done = "merged labels into" if application.style == "labels" else f"wrote {counted(written, 'row')} of"
     click.echo(printable(f"{done} {plan.target} in {show_database(rows.database)}"), err=True)
 
 

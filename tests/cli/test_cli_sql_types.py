@@ -47,7 +47,7 @@ def test_types_are_those_of_a_statement(shop):
     typed = call("export", "rules.json", "sql", *table, "--type", "spend=INT", "--type", "region=VARCHAR(20)")
     assert '"spend" <= 67' in conditions(typed.stdout), typed.output
     full = call("export", "rules.json", "sql", *table, "--guards", "full")
-    assert '"Spend" <= 67.0::float8' in conditions(full.stdout), full.output
+    assert '"Spend" <= 67.0::FLOAT8' in conditions(full.stdout), full.output
 
 
 def test_what_is_missing_is_said(shop):

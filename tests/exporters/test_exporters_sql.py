@@ -139,22 +139,22 @@ def test_golden_categories(dialect):
 @pytest.mark.parametrize(
     ("text", "literals"),
     [
-        ("it's", {"ansi": "'it''s'", "mysql": "_utf8mb4'it''s'", "bigquery": r"'it\'s'", "tsql": "N'it''s'"}),
+        ("it's", {"ansi": "'it''s'", "mysql": "_utf8mb4 'it''s'", "bigquery": r"'it\'s'", "tsql": "N'it''s'"}),
         (
             "a\\'b",
             {
-                "postgres": "('a' || chr(92) || '''b')",
+                "postgres": "('a' || CHR(92) || '''b')",
                 "clickhouse": r"'a\\''b'",
-                "spark": "('a' || char(92) || char(39) || 'b')",
+                "spark": "('a' || CHAR(92) || CHAR(39) || 'b')",
             },
         ),
         ("a\nb", {"duckdb": "'a\nb'", "bigquery": r"'a\nb'", "snowflake": r"'a\nb'"}),
-        ("a\0b", {"sqlite": "('a' || char(0) || 'b')", "duckdb": "('a' || chr(0) || 'b')"}),
+        ("a\0b", {"sqlite": "('a' || CHAR(0) || 'b')", "duckdb": "('a' || CHR(0) || 'b')"}),
         (
             "a\\b\r\n",
-            {"mysql": "CONCAT(_utf8mb4'a', CHAR(92 USING utf8mb4), _utf8mb4'b', CHAR(13 USING utf8mb4), _utf8mb4'\n')"},
+            {"mysql": "CONCAT(_utf8mb4 'a', CHAR(92 USING utf8mb4), _utf8mb4 'b', CHAR(13 USING utf8mb4), _utf8mb4 '\n')"},
         ),
-        ("\0", {"mysql": "CONCAT(CHAR(0 USING utf8mb4))", "sqlite": "(char(0))", "tsql": "(NCHAR(0))"}),
+        ("\0", {"mysql": "CONCAT(CHAR(0 USING utf8mb4))", "sqlite": "(CHAR(0))", "tsql": "(NCHAR(0))"}),
         ("é😀", {"ansi": "'é😀'", "tsql": "N'é😀'"}),
         ("", {"ansi": "''"}),
     ],
@@ -212,10 +212,10 @@ def test_where_is_one_predicate_under_one_comment_per_cluster():
 @pytest.mark.parametrize(
     ("value", "literals"),
     [
-        (12.8, {"ansi": "12.8e0", "duckdb": "12.8e0", "mysql": "12.8e0", "sqlite": "12.8", "postgres": "12.8::float8"}),
-        (-0.0, {"ansi": "0.0e0", "sqlite": "0.0", "postgres": "0.0::float8", "spark": "0.0D"}),
+        (12.8, {"ansi": "12.8e0", "duckdb": "12.8e0", "mysql": "12.8e0", "sqlite": "12.8", "postgres": "12.8::FLOAT8"}),
+        (-0.0, {"ansi": "0.0e0", "sqlite": "0.0", "postgres": "0.0::FLOAT8", "spark": "0.0D"}),
         (1e22, {"ansi": "1e22", "sqlite": "1e22", "oracle": "1e22d", "snowflake": "CAST('1e22' AS DOUBLE)"}),
-        (-5e-324, {"duckdb": "-5e-324", "postgres": "-5e-324::float8"}),
+        (-5e-324, {"duckdb": "-5e-324", "postgres": "-5e-324::FLOAT8"}),
         (3, {"duckdb": "3.0e0", "sqlite": "3.0"}),
     ],
 )

@@ -28,8 +28,8 @@ from rulesets import (
 
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import fastest_case
+from shallowrules.exporters.sql.cases import ordered_predicates
 from shallowrules.exporters.sql.dialects import find_dialect
-from shallowrules.exporters.sql.ordered import ordered_predicates
 from shallowrules.exporters.sql.predicates import EVERY_ROW, Predicates
 from shallowrules.rules import Leaf
 
@@ -93,9 +93,9 @@ def test_text_of_every_kind_of_branch():
     text = export(small_rules(), "sql", dialect="postgres", style="ordered", otherwise=-7)
     assert text[text.index("CASE") :].splitlines() == [
         "CASE",
-        """  WHEN "x" IS NULL OR "x" = CAST('NaN' AS DOUBLE PRECISION) THEN -7""",
+        """  WHEN "x" IS NULL OR "x" = 'NaN'::FLOAT8 THEN -7""",
         """  WHEN "x" <= 0.5 THEN 0""",
-        """  WHEN "i" IS NULL OR "i" = CAST('NaN' AS DOUBLE PRECISION) THEN -7""",
+        """  WHEN "i" IS NULL OR "i" = 'NaN'::FLOAT8 THEN -7""",
         """  WHEN "i" <= 3 THEN 1""",
         "  ELSE 2",
         "END",

@@ -192,7 +192,7 @@ def test_a_query_gives_the_columns_that_are_asked_for():
         export(rules, "sql", style="select", output_columns=["country"], types=types)
     with pytest.raises(OptionError, match="goes with a query"):
         export(rules, "sql", style="case", output_columns=["id"])
-    with pytest.raises(OptionError, match="has 'cluster', the column of the clusters"):
+    with pytest.raises(OptionError, match="has 'Cluster', the name of a new column"):
         export(rules, "sql", style="select", output_columns=["Cluster"])
     with pytest.raises(OptionError, match="must be names"):
         export(rules, "sql", style="select", output_columns="id")
@@ -228,17 +228,17 @@ def test_a_collation_is_part_of_a_declaration():
 GUARDS = {
     "sqlite": [("REAL", "x <= 9e999", "'abc'"), ("INTEGER", "x <= 9e999", "'abc'")],
     "duckdb": [
-        ("DOUBLE", "(isfinite(x) OR isinf(x))", "'nan'::DOUBLE"),
-        ("FLOAT", "(isfinite(x) OR isinf(x))", "'nan'::FLOAT"),
+        ("DOUBLE", "(ISFINITE(x) OR ISINF(x))", "'nan'::DOUBLE"),
+        ("FLOAT", "(ISFINITE(x) OR ISINF(x))", "'nan'::FLOAT"),
     ],
     "postgres": [
-        ("DOUBLE PRECISION", "x <= 'Infinity'::float8", "'NaN'"),
-        ("REAL", "x <= 'Infinity'::float8", "'NaN'"),
-        ("NUMERIC(10,2)", "x <= 'Infinity'::float8", "'NaN'"),
+        ("DOUBLE PRECISION", "x <= 'Infinity'::FLOAT8", "'NaN'"),
+        ("REAL", "x <= 'Infinity'::FLOAT8", "'NaN'"),
+        ("NUMERIC(10,2)", "x <= 'Infinity'::FLOAT8", "'NaN'"),
     ],
     "spark": [
-        ("DOUBLE", "x <= double('Infinity')", "double('NaN')"),
-        ("FLOAT", "x <= double('Infinity')", "float('NaN')"),
+        ("DOUBLE", "x <= DOUBLE('Infinity')", "double('NaN')"),
+        ("FLOAT", "x <= DOUBLE('Infinity')", "float('NaN')"),
     ],
     "mysql": [],
     "clickhouse": [],
@@ -272,7 +272,7 @@ def test_mariadb_has_a_collation_of_bytes(engine):
     for charset in ("utf8mb4", "latin1"):
         types = {"c": declared.format(charset, charset)}
         text = cluster_predicates(rules, dialect="mariadb", types=types)
-        assert text[0] == "`c` = _utf8mb4'A' COLLATE utf8mb4_nopad_bin"
+        assert text[0] == "`c` = _utf8mb4 'A' COLLATE utf8mb4_nopad_bin"
         cells = ("A", "a", "A ", "Á", "B", "b", "é", "e", "É", None)
         engine.create("alike", [("i", engine.types["integer"]), ("c", types["c"])], list(enumerate(cells)))
         try:

@@ -106,11 +106,11 @@ def test_an_update_gives_each_row_its_cluster_and_changes_no_row_twice(engine, f
     names = ["A", "a", "á", "it's \\ `x` %s :p", "é😀"]
     rules = rules_of(names)
     facts = WRITING[engine.dialect]
-    kind = facts.number if cluster_as == "number" else facts.text
+    kind = facts.type_of([0]) if cluster_as == "number" else facts.text
     engine.query(f"ALTER TABLE {engine.quote('customers')} ADD COLUMN {engine.quote('segment')} {kind}")
     options = {"dialect": engine.dialect, "style": "update", "table": "customers", "cluster_column": "segment"}
     text = export(rules, "sql", cluster_as=cluster_as, **options)
-    changed = re.sub(r"\nSETTINGS .*", "", text[text.rindex("\nWHERE ") :])
+    changed = re.sub(r"\nSETTINGS .*", "", text[text.rindex("\nWHERE") :])
     count = f"SELECT count(*) FROM {engine.quote('customers')}{changed}"
     assert int(engine.query(count)[0][0]) == sum(label is not None for label in filled.values())
     engine.query(text)

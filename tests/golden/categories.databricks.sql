@@ -12,33 +12,33 @@
 CASE
   WHEN
     `contract` NOT IN ('Two year', 'One year')
-    AND `pay ment` NOT IN ('Mailed check', ('it' || char(39) || 's "auto" | ' || char(92)))
+    AND `pay ment` NOT IN ('Mailed check', ('it' || CHAR(39) || 's "auto" | ' || CHAR(92)))
     AND `months` <= 12
     THEN 2
   WHEN `contract` = 'One year' THEN 2
   WHEN
     `contract` = 'Two year'
-    AND CASE WHEN typeof(`paid`) LIKE 'decimal%' THEN TRY_CAST(`paid` AS DECIMAL(38, 37)) IN (0) ELSE CAST(LOWER(TRIM(CAST(`paid` AS STRING))) AS STRING) COLLATE UTF8_BINARY IN ('false', 'f', '0', '0.0') END
+    AND CASE WHEN TYPEOF(`paid`) LIKE 'decimal%' THEN TRY_CAST(`paid` AS DECIMAL(38, 37)) IN (0) ELSE CAST(LOWER(TRIM(CAST(`paid` AS STRING))) AS STRING) COLLATE UTF8_BINARY IN ('false', 'f', '0', '0.0') END
     THEN 4
   WHEN
     `contract` = 'Two year'
-    AND CASE WHEN typeof(`paid`) LIKE 'decimal%' THEN TRY_CAST(`paid` AS DECIMAL(38, 37)) IN (1) ELSE CAST(LOWER(TRIM(CAST(`paid` AS STRING))) AS STRING) COLLATE UTF8_BINARY IN ('true', 't', '1', '1.0') END
+    AND CASE WHEN TYPEOF(`paid`) LIKE 'decimal%' THEN TRY_CAST(`paid` AS DECIMAL(38, 37)) IN (1) ELSE CAST(LOWER(TRIM(CAST(`paid` AS STRING))) AS STRING) COLLATE UTF8_BINARY IN ('true', 't', '1', '1.0') END
     AND `size` NOT IN ('S', 'M')
     THEN 4
   WHEN `contract` NOT IN ('Two year', 'One year') AND `pay ment` = 'Mailed check' THEN 0
   WHEN
     `contract` = 'Two year'
-    AND CASE WHEN typeof(`paid`) LIKE 'decimal%' THEN TRY_CAST(`paid` AS DECIMAL(38, 37)) IN (1) ELSE CAST(LOWER(TRIM(CAST(`paid` AS STRING))) AS STRING) COLLATE UTF8_BINARY IN ('true', 't', '1', '1.0') END
+    AND CASE WHEN TYPEOF(`paid`) LIKE 'decimal%' THEN TRY_CAST(`paid` AS DECIMAL(38, 37)) IN (1) ELSE CAST(LOWER(TRIM(CAST(`paid` AS STRING))) AS STRING) COLLATE UTF8_BINARY IN ('true', 't', '1', '1.0') END
     AND `size` IN ('S', 'M')
     THEN 0
   WHEN
     `contract` NOT IN ('Two year', 'One year')
-    AND `pay ment` NOT IN ('Mailed check', ('it' || char(39) || 's "auto" | ' || char(92)))
+    AND `pay ment` NOT IN ('Mailed check', ('it' || CHAR(39) || 's "auto" | ' || CHAR(92)))
     AND `months` > 12
-    AND `months` <= double('Infinity')
+    AND `months` <= DOUBLE('Infinity')
     THEN 3
   WHEN
     `contract` NOT IN ('Two year', 'One year')
-    AND `pay ment` = ('it' || char(39) || 's "auto" | ' || char(92))
+    AND `pay ment` = ('it' || CHAR(39) || 's "auto" | ' || CHAR(92))
     THEN 1
 END

@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this finds such columns:
--- SELECT sql FROM duckdb_tables() WHERE table_name = 'data' AND (sql LIKE '%DECIMAL%' or sql LIKE '%COLLATE%')
+-- SELECT sql FROM duckdb_tables() WHERE table_name = 'data' AND (sql LIKE '%DECIMAL%' OR sql LIKE '%COLLATE%')
 -- cluster 2: 142 rows, 40.6 %
 -- cluster 4: 135 rows, 38.6 %
 -- cluster 0 (small orders): 46 rows, 13.1 %
@@ -14,29 +14,29 @@ CASE
     "contract" NOT IN ('Two year', 'One year')
     AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \')
     AND "months" <= 12
-    AND (isfinite("months") OR isinf("months"))
+    AND (ISFINITE("months") OR ISINF("months"))
     THEN 2
   WHEN "contract" = 'One year' THEN 2
   WHEN
     "contract" = 'Two year'
-    AND CASE WHEN typeof("paid") LIKE 'DECIMAL%' THEN "paid" IN (0) ELSE LOWER(trim(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('false', 'f', '0', '0.0') END
+    AND CASE WHEN TYPEOF("paid") LIKE 'DECIMAL%' THEN "paid" IN (0) ELSE LOWER(TRIM(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('false', 'f', '0', '0.0') END
     THEN 4
   WHEN
     "contract" = 'Two year'
-    AND CASE WHEN typeof("paid") LIKE 'DECIMAL%' THEN "paid" IN (1) ELSE LOWER(trim(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('true', 't', '1', '1.0') END
+    AND CASE WHEN TYPEOF("paid") LIKE 'DECIMAL%' THEN "paid" IN (1) ELSE LOWER(TRIM(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('true', 't', '1', '1.0') END
     AND "size" NOT IN ('S', 'M')
     THEN 4
   WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" = 'Mailed check' THEN 0
   WHEN
     "contract" = 'Two year'
-    AND CASE WHEN typeof("paid") LIKE 'DECIMAL%' THEN "paid" IN (1) ELSE LOWER(trim(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('true', 't', '1', '1.0') END
+    AND CASE WHEN TYPEOF("paid") LIKE 'DECIMAL%' THEN "paid" IN (1) ELSE LOWER(TRIM(CAST("paid" AS VARCHAR) COLLATE C, ' ')) IN ('true', 't', '1', '1.0') END
     AND "size" IN ('S', 'M')
     THEN 0
   WHEN
     "contract" NOT IN ('Two year', 'One year')
     AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \')
     AND "months" > 12
-    AND (isfinite("months") OR isinf("months"))
+    AND (ISFINITE("months") OR ISINF("months"))
     THEN 3
   WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" = 'it''s "auto" | \' THEN 1
 END

@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
--- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'data' AND (data_precision > 15 or collation <> 'USING_NLS_COMP')
+-- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'data' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
 -- A truth value in a column of decimals, 1.00, is neither true nor false: cast such a column to whole numbers.
 -- cluster 2: 142 rows, 40.6 %
 -- cluster 4: 135 rows, 38.6 %

@@ -33,7 +33,7 @@ CASE
     "contract" NOT IN ('Two year', 'One year')
     AND "pay ment" NOT IN ('Mailed check', 'it''s "auto" | \')
     AND "months" > 12
-    AND "months" <= infinity()
+    AND "months" <= INFINITY()
     THEN 3
   WHEN "contract" NOT IN ('Two year', 'One year') AND "pay ment" = 'it''s "auto" | \' THEN 1
 END

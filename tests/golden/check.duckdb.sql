@@ -15,81 +15,128 @@ WITH "labels" AS (
     CASE
       WHEN
         "alcohol" > 12.85e0
-        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "colour intensity (%)" <= 1e-07
-        AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)"))
+        AND (ISFINITE("colour intensity (%)") OR ISINF("colour intensity (%)"))
         THEN 1
       WHEN
         "alcohol" <= 12.85e0
-        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "order" <= 1200
-        AND (isfinite("order") OR isinf("order"))
+        AND (ISFINITE("order") OR ISINF("order"))
         AND "odd ""name"" `x` | <b>
 -- */" > -0.25e0
-        AND (isfinite("odd ""name"" `x` | <b>
--- */") OR isinf("odd ""name"" `x` | <b>
+        AND (ISFINITE("odd ""name"" `x` | <b>
+-- */") OR ISINF("odd ""name"" `x` | <b>
 -- */"))
         THEN 1
       WHEN
         "alcohol" > 12.85e0
-        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "colour intensity (%)" > 3.5e0
-        AND (isfinite("colour intensity (%)") OR isinf("colour intensity (%)"))
+        AND (ISFINITE("colour intensity (%)") OR ISINF("colour intensity (%)"))
         THEN 4
       WHEN
         "alcohol" > 12.85e0
-        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "colour intensity (%)" > 1e-07
         AND "colour intensity (%)" <= 3.5e0
-        AND isfinite("colour intensity (%)")
+        AND ISFINITE("colour intensity (%)")
         THEN 4
       WHEN
         "alcohol" <= 12.85e0
-        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "order" > 1200
-        AND (isfinite("order") OR isinf("order"))
+        AND (ISFINITE("order") OR ISINF("order"))
         THEN 2
       WHEN
         "alcohol" <= 12.85e0
-        AND (isfinite("alcohol") OR isinf("alcohol"))
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "order" <= 1200
-        AND (isfinite("order") OR isinf("order"))
+        AND (ISFINITE("order") OR ISINF("order"))
         AND "odd ""name"" `x` | <b>
 -- */" <= -0.25e0
-        AND (isfinite("odd ""name"" `x` | <b>
--- */") OR isinf("odd ""name"" `x` | <b>
+        AND (ISFINITE("odd ""name"" `x` | <b>
+-- */") OR ISINF("odd ""name"" `x` | <b>
 -- */"))
         THEN 0
     END AS "label"
   FROM "shop"."customers"
-), "counts" AS (
-  SELECT "label", COUNT(*) AS "n"
+),
+
+"counts" AS (
+  SELECT
+    "label",
+    COUNT(*) AS "n"
   FROM "labels"
   GROUP BY "label"
-), "training" AS (
-  SELECT 1 AS "label", '1' AS "title", 146 AS "n", 0.418338 AS "share"
-  UNION ALL SELECT 4 AS "label", '4' AS "title", 105 AS "n", 0.300860 AS "share"
-  UNION ALL SELECT 2 AS "label", '2 (#2 *large* -- DROP)' AS "title", 86 AS "n", 0.246418 AS "share"
-  UNION ALL SELECT 0 AS "label", '0 (small orders)' AS "title", 12 AS "n", 0.034384 AS "share"
-), "findings" AS (
+),
+
+"total" AS (
+  SELECT SUM("n") AS "n"
+  FROM "counts"
+),
+
+"training" AS (
+  SELECT
+    1 AS "label",
+    '1' AS "title",
+    146 AS "n",
+    0.418338 AS "share"
+  UNION ALL
+  SELECT
+    4 AS "label",
+    '4' AS "title",
+    105 AS "n",
+    0.300860 AS "share"
+  UNION ALL
+  SELECT
+    2 AS "label",
+    '2 (#2 *large* -- DROP)' AS "title",
+    86 AS "n",
+    0.246418 AS "share"
+  UNION ALL
+  SELECT
+    0 AS "label",
+    '0 (small orders)' AS "title",
+    12 AS "n",
+    0.034384 AS "share"
+),
+
+"findings" AS (
   SELECT
     'rows of a cluster' AS "finding",
     "training"."title" AS "value",
-    COALESCE("counts"."n", 0) AS "rows_found",
     "training"."n" AS "rows_in_training",
-    "training"."share" AS "share_in_training"
-  FROM "training" LEFT JOIN "counts" ON "counts"."label" = "training"."label"
+    "training"."share" AS "share_in_training",
+    COALESCE("counts"."n", 0) AS "rows_found"
+  FROM "training"
+  LEFT JOIN "counts" ON "training"."label" = "counts"."label"
   UNION ALL
-  SELECT 'rows without a cluster', '-', COALESCE(SUM("n"), 0), 0, 0.0
+  SELECT
+    'rows without a cluster' AS "finding",
+    '-' AS "value",
+    0 AS "rows_in_training",
+    0.0 AS "share_in_training",
+    COALESCE(SUM("n"), 0) AS "rows_found"
   FROM "counts"
   WHERE "label" IS NULL
+),
+
+"shares" AS (
+  SELECT
+    "findings".*,
+    "findings"."rows_found" * 1.0 / NULLIF("total"."n", 0) AS "share_found"
+  FROM "findings"
+  CROSS JOIN "total"
 )
+
 SELECT
   "finding",
   "value",
   "rows_found",
   "rows_in_training",
-  "rows_found" * 1.0 / NULLIF((SELECT SUM("n") FROM "counts"), 0) AS "share_found",
+  "share_found",
   "share_in_training"
-FROM "findings"
-ORDER BY "rows_in_training" DESC, "finding" DESC, "rows_found" DESC, "value"
+FROM "shares"
+ORDER BY "rows_in_training" DESC, "finding" DESC, "rows_found" DESC, "value" ASC

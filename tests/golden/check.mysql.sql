@@ -3,7 +3,7 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as one without a cluster.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
@@ -27,34 +27,81 @@ WITH `labels` AS (
         THEN 0
     END AS `label`
   FROM `shop`.`customers`
-), `counts` AS (
-  SELECT `label`, COUNT(*) AS `n`
+),
+
+`counts` AS (
+  SELECT
+    `label`,
+    COUNT(*) AS `n`
   FROM `labels`
   GROUP BY `label`
-), `training` AS (
-  SELECT 1 AS `label`, _utf8mb4'1' AS `title`, 146 AS `n`, 0.418338 AS `share`
-  UNION ALL SELECT 4 AS `label`, _utf8mb4'4' AS `title`, 105 AS `n`, 0.300860 AS `share`
-  UNION ALL SELECT 2 AS `label`, _utf8mb4'2 (#2 *large* -- DROP)' AS `title`, 86 AS `n`, 0.246418 AS `share`
-  UNION ALL SELECT 0 AS `label`, _utf8mb4'0 (small orders)' AS `title`, 12 AS `n`, 0.034384 AS `share`
-), `findings` AS (
+),
+
+`total` AS (
+  SELECT SUM(`n`) AS `n`
+  FROM `counts`
+),
+
+`training` AS (
   SELECT
-    _utf8mb4'rows of a cluster' AS `finding`,
-    `training`.`title` AS `value`,
-    COALESCE(`counts`.`n`, 0) AS `rows_found`,
-    `training`.`n` AS `rows_in_training`,
-    `training`.`share` AS `share_in_training`
-  FROM `training` LEFT JOIN `counts` ON `counts`.`label` = `training`.`label`
+    1 AS `label`,
+    _utf8mb4 '1' AS `title`,
+    146 AS `n`,
+    0.418338 AS `share`
   UNION ALL
-  SELECT _utf8mb4'rows without a cluster', _utf8mb4'-', COALESCE(SUM(`n`), 0), 0, 0.0
+  SELECT
+    4 AS `label`,
+    _utf8mb4 '4' AS `title`,
+    105 AS `n`,
+    0.300860 AS `share`
+  UNION ALL
+  SELECT
+    2 AS `label`,
+    _utf8mb4 '2 (#2 *large* -- DROP)' AS `title`,
+    86 AS `n`,
+    0.246418 AS `share`
+  UNION ALL
+  SELECT
+    0 AS `label`,
+    _utf8mb4 '0 (small orders)' AS `title`,
+    12 AS `n`,
+    0.034384 AS `share`
+),
+
+`findings` AS (
+  SELECT
+    _utf8mb4 'rows of a cluster' AS `finding`,
+    `training`.`title` AS `value`,
+    `training`.`n` AS `rows_in_training`,
+    `training`.`share` AS `share_in_training`,
+    COALESCE(`counts`.`n`, 0) AS `rows_found`
+  FROM `training`
+  LEFT JOIN `counts` ON `training`.`label` = `counts`.`label`
+  UNION ALL
+  SELECT
+    _utf8mb4 'rows without a cluster' AS `finding`,
+    _utf8mb4 '-' AS `value`,
+    0 AS `rows_in_training`,
+    0.0 AS `share_in_training`,
+    COALESCE(SUM(`n`), 0) AS `rows_found`
   FROM `counts`
   WHERE `label` IS NULL
+),
+
+`shares` AS (
+  SELECT
+    `findings`.*,
+    `findings`.`rows_found` * 1.0 / NULLIF(`total`.`n`, 0) AS `share_found`
+  FROM `findings`
+  CROSS JOIN `total`
 )
+
 SELECT
   `finding`,
   `value`,
   `rows_found`,
   `rows_in_training`,
-  `rows_found` * 1.0 / NULLIF((SELECT SUM(`n`) FROM `counts`), 0) AS `share_found`,
+  `share_found`,
   `share_in_training`
-FROM `findings`
-ORDER BY `rows_in_training` DESC, `finding` DESC, `rows_found` DESC, `value`
+FROM `shares`
+ORDER BY `rows_in_training` DESC, `finding` DESC, `rows_found` DESC, `value` ASC

@@ -4,6 +4,7 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -13,18 +14,14 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN
-      `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` > 0.5
-      AND `paid` <= double('Infinity')
-      THEN 4
-    WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
+    WHEN `contract` IS NULL THEN NULL
+    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` = CAST('NaN' AS DOUBLE)) THEN NULL
     WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN
-      `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` <= 0.5
-      THEN 3
-    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
+    WHEN `contract` = 'Two year' THEN 1
+    WHEN `contract` = ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p') THEN 2
+    WHEN `paid` IS NULL OR `paid` = CAST('NaN' AS DOUBLE) THEN NULL
+    WHEN `paid` <= 0.5 THEN 3
+    ELSE 4
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -34,6 +31,7 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -42,20 +40,18 @@ FROM `shop`.`customers`
 CREATE TABLE `shop`.`customers_clusters` AS
 SELECT
   *,
-  CASE
-    WHEN
-      `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` > 0.5
-      AND `paid` <= double('Infinity')
-      THEN 4
-    WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN
-      `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-      AND `paid` <= 0.5
-      THEN 3
-    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
-  END AS `cluster`
+  CAST(
+    CASE
+      WHEN `contract` IS NULL THEN NULL
+      WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` = CAST('NaN' AS DOUBLE)) THEN NULL
+      WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+      WHEN `contract` = 'Two year' THEN 1
+      WHEN `contract` = ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p') THEN 2
+      WHEN `paid` IS NULL OR `paid` = CAST('NaN' AS DOUBLE) THEN NULL
+      WHEN `paid` <= 0.5 THEN 3
+      ELSE 4
+    END AS TINYINT
+  ) AS `cluster`
 FROM `shop`.`customers`
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
@@ -64,40 +60,35 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
 -- cluster 3: 60 rows, 18.2 %
 -- cluster 1: 12 rows, 3.6 %
 UPDATE `shop`.`customers`
-SET `cluster` = CASE
-  WHEN
-    `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-    AND `paid` > 0.5
-    AND `paid` <= double('Infinity')
-    THEN 4
-  WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
-  WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-  WHEN
-    `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-    AND `paid` <= 0.5
-    THEN 3
-  WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
-END
-WHERE NOT (`cluster` <=> CASE
-  WHEN
-    `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-    AND `paid` > 0.5
-    AND `paid` <= double('Infinity')
-    THEN 4
-  WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
-  WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-  WHEN
-    `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
-    AND `paid` <= 0.5
-    THEN 3
-  WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
-END)
+SET
+  `cluster` = CASE
+    WHEN `contract` IS NULL THEN NULL
+    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` = CAST('NaN' AS DOUBLE)) THEN NULL
+    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+    WHEN `contract` = 'Two year' THEN 1
+    WHEN `contract` = ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p') THEN 2
+    WHEN `paid` IS NULL OR `paid` = CAST('NaN' AS DOUBLE) THEN NULL
+    WHEN `paid` <= 0.5 THEN 3
+    ELSE 4
+  END
+WHERE
+  NOT (`cluster` <=> CASE
+    WHEN `contract` IS NULL THEN NULL
+    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` = CAST('NaN' AS DOUBLE)) THEN NULL
+    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+    WHEN `contract` = 'Two year' THEN 1
+    WHEN `contract` = ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p') THEN 2
+    WHEN `paid` IS NULL OR `paid` = CAST('NaN' AS DOUBLE) THEN NULL
+    WHEN `paid` <= 0.5 THEN 3
+    ELSE 4
+  END)
 
 -- dialect 'databricks' has no style 'column': Databricks adds no computed column to a table that is there already: make a view
 
@@ -117,39 +108,90 @@ WITH `labelled` AS (
   SELECT
     COALESCE(CASE
       WHEN
-        `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+        `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
         AND `paid` > 0.5
-        AND `paid` <= double('Infinity')
+        AND `paid` <= DOUBLE('Infinity')
         THEN 4
-      WHEN `contract` = ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p') THEN 2
+      WHEN `contract` = ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p') THEN 2
       WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
       WHEN
-        `contract` NOT IN ('Two year', ('it' || char(39) || 's "q" ' || char(92) || ' `b` %s :p'))
+        `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
         AND `paid` <= 0.5
         THEN 3
-      WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= double('Infinity') THEN 1
+      WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= DOUBLE('Infinity') THEN 1
     END, -1) AS `label`
   FROM `shop`.`customers`
-), `counts` AS (
-  SELECT `label`, COUNT(*) AS `n`
+),
+
+`counts` AS (
+  SELECT
+    `label`,
+    COUNT(*) AS `n`
   FROM `labelled`
   GROUP BY `label`
-), `training` AS (
-  SELECT 4 AS `label`, '4' AS `title`, 97 AS `n`, 0.293939 AS `share`
-  UNION ALL SELECT 2 AS `label`, '2' AS `title`, 86 AS `n`, 0.260606 AS `share`
-  UNION ALL SELECT 0 AS `label`, '0' AS `title`, 75 AS `n`, 0.227273 AS `share`
-  UNION ALL SELECT 3 AS `label`, '3' AS `title`, 60 AS `n`, 0.181818 AS `share`
-  UNION ALL SELECT 1 AS `label`, '1' AS `title`, 12 AS `n`, 0.036364 AS `share`
-  UNION ALL SELECT -1, 'without a cluster', 0, 0.0
-), `shares` AS (
+),
+
+`total` AS (
+  SELECT SUM(`n`) AS `n`
+  FROM `counts`
+),
+
+`training` AS (
+  SELECT
+    4 AS `label`,
+    '4' AS `title`,
+    97 AS `n`,
+    0.293939 AS `share`
+  UNION ALL
+  SELECT
+    2 AS `label`,
+    '2' AS `title`,
+    86 AS `n`,
+    0.260606 AS `share`
+  UNION ALL
+  SELECT
+    0 AS `label`,
+    '0' AS `title`,
+    75 AS `n`,
+    0.227273 AS `share`
+  UNION ALL
+  SELECT
+    3 AS `label`,
+    '3' AS `title`,
+    60 AS `n`,
+    0.181818 AS `share`
+  UNION ALL
+  SELECT
+    1 AS `label`,
+    '1' AS `title`,
+    12 AS `n`,
+    0.036364 AS `share`
+  UNION ALL
+  SELECT
+    -1 AS `label`,
+    'without a cluster' AS `title`,
+    0 AS `n`,
+    0.0 AS `share`
+),
+
+`found` AS (
   SELECT
     `training`.`label`,
     `training`.`title`,
-    COALESCE(`counts`.`n`, 0) AS `n`,
-    COALESCE(`counts`.`n`, 0) * 1.0 / NULLIF((SELECT SUM(`n`) FROM `counts`), 0) AS `share_found`,
-    `training`.`share` AS `share_in_training`
-  FROM `training` LEFT JOIN `counts` ON `counts`.`label` = `training`.`label`
+    `training`.`share` AS `share_in_training`,
+    COALESCE(`counts`.`n`, 0) AS `n`
+  FROM `training`
+  LEFT JOIN `counts` ON `training`.`label` = `counts`.`label`
+),
+
+`shares` AS (
+  SELECT
+    `found`.*,
+    `found`.`n` * 1.0 / NULLIF(`total`.`n`, 0) AS `share_found`
+  FROM `found`
+  CROSS JOIN `total`
 )
+
 SELECT
   `label` AS `cluster`,
   `title`,
@@ -158,4 +200,4 @@ SELECT
   `share_in_training`,
   `share_found` - `share_in_training` AS `shift`
 FROM `shares`
-ORDER BY `share_in_training` DESC, `label`
+ORDER BY `share_in_training` DESC, `label` ASC

@@ -3,7 +3,8 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -13,23 +14,20 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
+    WHEN `contract` IS NULL THEN NULL
     WHEN
-      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` > 0.5
-      THEN 4
-    WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` IS NULL
+      THEN NULL
     WHEN
-      `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
       AND `months` <= 12
       THEN 0
-    WHEN
-      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` <= 0.5
-      THEN 3
-    WHEN
-      `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` > 12
-      THEN 1
+    WHEN `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY) THEN 1
+    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
+    WHEN `paid` IS NULL THEN NULL
+    WHEN `paid` <= 0.5 THEN 3
+    ELSE 4
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -38,7 +36,8 @@ FROM `shop`.`customers`
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -48,23 +47,20 @@ CREATE TABLE `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
+    WHEN `contract` IS NULL THEN NULL
     WHEN
-      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` > 0.5
-      THEN 4
-    WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` IS NULL
+      THEN NULL
     WHEN
-      `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
       AND `months` <= 12
       THEN 0
-    WHEN
-      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-      AND `paid` <= 0.5
-      THEN 3
-    WHEN
-      `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-      AND `months` > 12
-      THEN 1
+    WHEN `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY) THEN 1
+    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
+    WHEN `paid` IS NULL THEN NULL
+    WHEN `paid` <= 0.5 THEN 3
+    ELSE 4
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -73,51 +69,48 @@ FROM `shop`.`customers`
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
 -- cluster 3: 60 rows, 18.2 %
 -- cluster 1: 12 rows, 3.6 %
 UPDATE `shop`.`customers`
-SET `cluster` = CASE
-  WHEN
-    CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-    AND `paid` > 0.5
-    THEN 4
-  WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-  WHEN
-    `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-    AND `months` <= 12
-    THEN 0
-  WHEN
-    CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-    AND `paid` <= 0.5
-    THEN 3
-  WHEN
-    `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-    AND `months` > 12
-    THEN 1
-END
-WHERE NOT (`cluster` <=> CASE
-  WHEN
-    CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-    AND `paid` > 0.5
-    THEN 4
-  WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
-  WHEN
-    `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-    AND `months` <= 12
-    THEN 0
-  WHEN
-    CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
-    AND `paid` <= 0.5
-    THEN 3
-  WHEN
-    `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
-    AND `months` > 12
-    THEN 1
-END)
+SET
+  `cluster` = CASE
+    WHEN `contract` IS NULL THEN NULL
+    WHEN
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` IS NULL
+      THEN NULL
+    WHEN
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` <= 12
+      THEN 0
+    WHEN `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY) THEN 1
+    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
+    WHEN `paid` IS NULL THEN NULL
+    WHEN `paid` <= 0.5 THEN 3
+    ELSE 4
+  END
+WHERE
+  NOT (`cluster` <=> CASE
+    WHEN `contract` IS NULL THEN NULL
+    WHEN
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` IS NULL
+      THEN NULL
+    WHEN
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` <= 12
+      THEN 0
+    WHEN `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY) THEN 1
+    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
+    WHEN `paid` IS NULL THEN NULL
+    WHEN `paid` <= 0.5 THEN 3
+    ELSE 4
+  END)
 
 -- dialect 'mysql' has no style 'column': MariaDB writes the texts of a computed column anew, and those with a quote wrongly: make a view
 
@@ -126,7 +119,7 @@ END)
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as one without a cluster.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -137,44 +130,95 @@ WITH `labelled` AS (
   SELECT
     COALESCE(CASE
       WHEN
-        CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+        CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
         AND `paid` > 0.5
         THEN 4
-      WHEN `contract` = CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY) THEN 2
+      WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
       WHEN
-        `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+        `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
         AND `months` <= 12
         THEN 0
       WHEN
-        CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4'Two year' AS BINARY), CAST(CONCAT(_utf8mb4'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4' `b` %s :p') AS BINARY))
+        CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
         AND `paid` <= 0.5
         THEN 3
       WHEN
-        `contract` = _utf8mb4'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4'Two year' AS BINARY)
+        `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
         AND `months` > 12
         THEN 1
     END, -1) AS `label`
   FROM `shop`.`customers`
-), `counts` AS (
-  SELECT `label`, COUNT(*) AS `n`
+),
+
+`counts` AS (
+  SELECT
+    `label`,
+    COUNT(*) AS `n`
   FROM `labelled`
   GROUP BY `label`
-), `training` AS (
-  SELECT 4 AS `label`, _utf8mb4'4' AS `title`, 97 AS `n`, 0.293939 AS `share`
-  UNION ALL SELECT 2 AS `label`, _utf8mb4'2' AS `title`, 86 AS `n`, 0.260606 AS `share`
-  UNION ALL SELECT 0 AS `label`, _utf8mb4'0' AS `title`, 75 AS `n`, 0.227273 AS `share`
-  UNION ALL SELECT 3 AS `label`, _utf8mb4'3' AS `title`, 60 AS `n`, 0.181818 AS `share`
-  UNION ALL SELECT 1 AS `label`, _utf8mb4'1' AS `title`, 12 AS `n`, 0.036364 AS `share`
-  UNION ALL SELECT -1, _utf8mb4'without a cluster', 0, 0.0
-), `shares` AS (
+),
+
+`total` AS (
+  SELECT SUM(`n`) AS `n`
+  FROM `counts`
+),
+
+`training` AS (
+  SELECT
+    4 AS `label`,
+    _utf8mb4 '4' AS `title`,
+    97 AS `n`,
+    0.293939 AS `share`
+  UNION ALL
+  SELECT
+    2 AS `label`,
+    _utf8mb4 '2' AS `title`,
+    86 AS `n`,
+    0.260606 AS `share`
+  UNION ALL
+  SELECT
+    0 AS `label`,
+    _utf8mb4 '0' AS `title`,
+    75 AS `n`,
+    0.227273 AS `share`
+  UNION ALL
+  SELECT
+    3 AS `label`,
+    _utf8mb4 '3' AS `title`,
+    60 AS `n`,
+    0.181818 AS `share`
+  UNION ALL
+  SELECT
+    1 AS `label`,
+    _utf8mb4 '1' AS `title`,
+    12 AS `n`,
+    0.036364 AS `share`
+  UNION ALL
+  SELECT
+    -1 AS `label`,
+    _utf8mb4 'without a cluster' AS `title`,
+    0 AS `n`,
+    0.0 AS `share`
+),
+
+`found` AS (
   SELECT
     `training`.`label`,
     `training`.`title`,
-    COALESCE(`counts`.`n`, 0) AS `n`,
-    COALESCE(`counts`.`n`, 0) * 1.0 / NULLIF((SELECT SUM(`n`) FROM `counts`), 0) AS `share_found`,
-    `training`.`share` AS `share_in_training`
-  FROM `training` LEFT JOIN `counts` ON `counts`.`label` = `training`.`label`
+    `training`.`share` AS `share_in_training`,
+    COALESCE(`counts`.`n`, 0) AS `n`
+  FROM `training`
+  LEFT JOIN `counts` ON `training`.`label` = `counts`.`label`
+),
+
+`shares` AS (
+  SELECT
+    `found`.*,
+    `found`.`n` * 1.0 / NULLIF(`total`.`n`, 0) AS `share_found`
+  FROM `found`
+  CROSS JOIN `total`
 )
+
 SELECT
   `label` AS `cluster`,
   `title`,
@@ -183,4 +227,4 @@ SELECT
   `share_in_training`,
   `share_found` - `share_in_training` AS `shift`
 FROM `shares`
-ORDER BY `share_in_training` DESC, `label`
+ORDER BY `share_in_training` DESC, `label` ASC

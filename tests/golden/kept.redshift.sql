@@ -4,6 +4,7 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMERIC values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -13,27 +14,20 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
+    WHEN "contract" IS NULL THEN NULL
     WHEN
-      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" > 0.5
-      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
-      THEN 4
-    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
+      THEN NULL
     WHEN
       "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
       AND "months" <= 12
-      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
       THEN 0
-    WHEN
-      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" <= 0.5
-      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
-      THEN 3
-    WHEN
-      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" > 12
-      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
-      THEN 1
+    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
+    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
+    WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
+    WHEN "paid" <= 0.5 THEN 3
+    ELSE 4
   END AS "cluster"
 FROM "shop"."customers"
 
@@ -43,6 +37,7 @@ FROM "shop"."customers"
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMERIC values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -51,29 +46,24 @@ FROM "shop"."customers"
 CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   *,
-  CASE
-    WHEN
-      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" > 0.5
-      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
-      THEN 4
-    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-    WHEN
-      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" <= 12
-      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
-      THEN 0
-    WHEN
-      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-      AND "paid" <= 0.5
-      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
-      THEN 3
-    WHEN
-      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND "months" > 12
-      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
-      THEN 1
-  END AS "cluster"
+  CAST(
+    CASE
+      WHEN "contract" IS NULL THEN NULL
+      WHEN
+        "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+        AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
+        THEN NULL
+      WHEN
+        "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+        AND "months" <= 12
+        THEN 0
+      WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
+      WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
+      WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
+      WHEN "paid" <= 0.5 THEN 3
+      ELSE 4
+    END AS SMALLINT
+  ) AS "cluster"
 FROM "shop"."customers"
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
@@ -82,80 +72,62 @@ FROM "shop"."customers"
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMERIC values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
 -- cluster 3: 60 rows, 18.2 %
 -- cluster 1: 12 rows, 3.6 %
 UPDATE "shop"."customers"
-SET "cluster" = CASE
-  WHEN
-    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-    AND "paid" > 0.5
-    AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 4
-  WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-  WHEN
-    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-    AND "months" <= 12
-    AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 0
-  WHEN
-    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-    AND "paid" <= 0.5
-    AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 3
-  WHEN
-    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-    AND "months" > 12
-    AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 1
-END
-WHERE ("cluster" <> CASE
-  WHEN
-    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-    AND "paid" > 0.5
-    AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 4
-  WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-  WHEN
-    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-    AND "months" <= 12
-    AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 0
-  WHEN
-    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-    AND "paid" <= 0.5
-    AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 3
-  WHEN
-    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-    AND "months" > 12
-    AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 1
-END OR ("cluster" IS NULL) <> (CASE
-  WHEN
-    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-    AND "paid" > 0.5
-    AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 4
-  WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-  WHEN
-    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-    AND "months" <= 12
-    AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 0
-  WHEN
-    CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
-    AND "paid" <= 0.5
-    AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 3
-  WHEN
-    "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-    AND "months" > 12
-    AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
-    THEN 1
-END IS NULL))
+SET
+  "cluster" = CASE
+    WHEN "contract" IS NULL THEN NULL
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
+      THEN NULL
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND "months" <= 12
+      THEN 0
+    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
+    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
+    WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
+    WHEN "paid" <= 0.5 THEN 3
+    ELSE 4
+  END
+WHERE
+  ("cluster" <> CASE
+    WHEN "contract" IS NULL THEN NULL
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
+      THEN NULL
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND "months" <= 12
+      THEN 0
+    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
+    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
+    WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
+    WHEN "paid" <= 0.5 THEN 3
+    ELSE 4
+  END OR ("cluster" IS NULL) <> (CASE
+    WHEN "contract" IS NULL THEN NULL
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
+      THEN NULL
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND "months" <= 12
+      THEN 0
+    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
+    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
+    WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
+    WHEN "paid" <= 0.5 THEN 3
+    ELSE 4
+  END IS NULL))
 
 -- dialect 'redshift' has no style 'column': Redshift has no computed columns: make a view
 
@@ -197,26 +169,77 @@ WITH "labelled" AS (
         THEN 1
     END, -1) AS "label"
   FROM "shop"."customers"
-), "counts" AS (
-  SELECT "label", COUNT(*) AS "n"
+),
+
+"counts" AS (
+  SELECT
+    "label",
+    COUNT(*) AS "n"
   FROM "labelled"
   GROUP BY "label"
-), "training" AS (
-  SELECT 4 AS "label", '4' AS "title", 97 AS "n", 0.293939 AS "share"
-  UNION ALL SELECT 2 AS "label", '2' AS "title", 86 AS "n", 0.260606 AS "share"
-  UNION ALL SELECT 0 AS "label", '0' AS "title", 75 AS "n", 0.227273 AS "share"
-  UNION ALL SELECT 3 AS "label", '3' AS "title", 60 AS "n", 0.181818 AS "share"
-  UNION ALL SELECT 1 AS "label", '1' AS "title", 12 AS "n", 0.036364 AS "share"
-  UNION ALL SELECT -1, 'without a cluster', 0, 0.0
-), "shares" AS (
+),
+
+"total" AS (
+  SELECT SUM("n") AS "n"
+  FROM "counts"
+),
+
+"training" AS (
+  SELECT
+    4 AS "label",
+    '4' AS "title",
+    97 AS "n",
+    0.293939 AS "share"
+  UNION ALL
+  SELECT
+    2 AS "label",
+    '2' AS "title",
+    86 AS "n",
+    0.260606 AS "share"
+  UNION ALL
+  SELECT
+    0 AS "label",
+    '0' AS "title",
+    75 AS "n",
+    0.227273 AS "share"
+  UNION ALL
+  SELECT
+    3 AS "label",
+    '3' AS "title",
+    60 AS "n",
+    0.181818 AS "share"
+  UNION ALL
+  SELECT
+    1 AS "label",
+    '1' AS "title",
+    12 AS "n",
+    0.036364 AS "share"
+  UNION ALL
+  SELECT
+    -1 AS "label",
+    'without a cluster' AS "title",
+    0 AS "n",
+    0.0 AS "share"
+),
+
+"found" AS (
   SELECT
     "training"."label",
     "training"."title",
-    COALESCE("counts"."n", 0) AS "n",
-    COALESCE("counts"."n", 0) * 1.0 / NULLIF((SELECT SUM("n") FROM "counts"), 0) AS "share_found",
-    "training"."share" AS "share_in_training"
-  FROM "training" LEFT JOIN "counts" ON "counts"."label" = "training"."label"
+    "training"."share" AS "share_in_training",
+    COALESCE("counts"."n", 0) AS "n"
+  FROM "training"
+  LEFT JOIN "counts" ON "training"."label" = "counts"."label"
+),
+
+"shares" AS (
+  SELECT
+    "found".*,
+    "found"."n" * 1.0 / NULLIF("total"."n", 0) AS "share_found"
+  FROM "found"
+  CROSS JOIN "total"
 )
+
 SELECT
   "label" AS "cluster",
   "title",
@@ -225,4 +248,4 @@ SELECT
   "share_in_training",
   "share_found" - "share_in_training" AS "shift"
 FROM "shares"
-ORDER BY "share_in_training" DESC, "label"
+ORDER BY "share_in_training" DESC, "label" ASC

@@ -4,6 +4,7 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -13,23 +14,20 @@ CREATE VIEW [shop].[customers_clusters] AS
 SELECT
   *,
   CASE
+    WHEN [contract] IS NULL THEN NULL
     WHEN
-      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] > 0.5e0
-      THEN 4
-    WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
+      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+      AND [months] IS NULL
+      THEN NULL
     WHEN
       [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
       AND [months] <= 12
       THEN 0
-    WHEN
-      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] <= 0.5e0
-      THEN 3
-    WHEN
-      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] > 12
-      THEN 1
+    WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX)) THEN 1
+    WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
+    WHEN [paid] IS NULL THEN NULL
+    WHEN [paid] <= 0.5e0 THEN 3
+    ELSE 4
   END AS [cluster]
 FROM [shop].[customers]
 
@@ -39,6 +37,7 @@ FROM [shop].[customers]
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -47,28 +46,27 @@ FROM [shop].[customers]
 SELECT *
 INTO [shop].[customers_clusters]
 FROM (
-SELECT
-  *,
-  CASE
-    WHEN
-      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] > 0.5e0
-      THEN 4
-    WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-    WHEN
-      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] <= 12
-      THEN 0
-    WHEN
-      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-      AND [paid] <= 0.5e0
-      THEN 3
-    WHEN
-      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] > 12
-      THEN 1
-  END AS [cluster]
-FROM [shop].[customers]
+  SELECT
+    *,
+    CAST(
+      CASE
+        WHEN [contract] IS NULL THEN NULL
+        WHEN
+          [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+          AND [months] IS NULL
+          THEN NULL
+        WHEN
+          [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+          AND [months] <= 12
+          THEN 0
+        WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX)) THEN 1
+        WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
+        WHEN [paid] IS NULL THEN NULL
+        WHEN [paid] <= 0.5e0 THEN 3
+        ELSE 4
+      END AS SMALLINT
+    ) AS [cluster]
+  FROM [shop].[customers]
 ) AS labelled
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
@@ -77,50 +75,42 @@ FROM [shop].[customers]
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
 -- cluster 3: 60 rows, 18.2 %
 -- cluster 1: 12 rows, 3.6 %
-UPDATE [shop].[customers]
-SET [cluster] = CASE
-  WHEN
-    CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-    AND [paid] > 0.5e0
-    THEN 4
-  WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-  WHEN
-    [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-    AND [months] <= 12
-    THEN 0
-  WHEN
-    CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-    AND [paid] <= 0.5e0
-    THEN 3
-  WHEN
-    [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-    AND [months] > 12
-    THEN 1
-END
-WHERE EXISTS (SELECT [cluster] EXCEPT SELECT CASE
-  WHEN
-    CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-    AND [paid] > 0.5e0
-    THEN 4
-  WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-  WHEN
-    [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-    AND [months] <= 12
-    THEN 0
-  WHEN
-    CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
-    AND [paid] <= 0.5e0
-    THEN 3
-  WHEN
-    [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-    AND [months] > 12
-    THEN 1
-END)
+UPDATE labelled
+SET
+  [cluster] = [cluster_new]
+FROM (
+  SELECT
+    [cluster],
+    CASE
+      WHEN [contract] IS NULL THEN NULL
+      WHEN
+        [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+        AND [months] IS NULL
+        THEN NULL
+      WHEN
+        [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+        AND [months] <= 12
+        THEN 0
+      WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX)) THEN 1
+      WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
+      WHEN [paid] IS NULL THEN NULL
+      WHEN [paid] <= 0.5e0 THEN 3
+      ELSE 4
+    END AS [cluster_new]
+  FROM [shop].[customers]
+) AS labelled
+WHERE
+  EXISTS (
+    SELECT [cluster]
+    EXCEPT
+    SELECT [cluster_new]
+  )
 
 -- dialect 'tsql' has no style 'column': it is not known here that the database takes the rules for a computed column: make a view
 
@@ -158,26 +148,77 @@ WITH [labelled] AS (
         THEN 1
     END, -1) AS [label]
   FROM [shop].[customers]
-), [counts] AS (
-  SELECT [label], COUNT(*) AS [n]
+),
+
+[counts] AS (
+  SELECT
+    [label],
+    COUNT(*) AS [n]
   FROM [labelled]
   GROUP BY [label]
-), [training] AS (
-  SELECT 4 AS [label], N'4' AS [title], 97 AS [n], 0.293939 AS [share]
-  UNION ALL SELECT 2 AS [label], N'2' AS [title], 86 AS [n], 0.260606 AS [share]
-  UNION ALL SELECT 0 AS [label], N'0' AS [title], 75 AS [n], 0.227273 AS [share]
-  UNION ALL SELECT 3 AS [label], N'3' AS [title], 60 AS [n], 0.181818 AS [share]
-  UNION ALL SELECT 1 AS [label], N'1' AS [title], 12 AS [n], 0.036364 AS [share]
-  UNION ALL SELECT -1, N'without a cluster', 0, 0.0
-), [shares] AS (
+),
+
+[total] AS (
+  SELECT SUM([n]) AS [n]
+  FROM [counts]
+),
+
+[training] AS (
+  SELECT
+    4 AS [label],
+    N'4' AS [title],
+    97 AS [n],
+    0.293939 AS [share]
+  UNION ALL
+  SELECT
+    2 AS [label],
+    N'2' AS [title],
+    86 AS [n],
+    0.260606 AS [share]
+  UNION ALL
+  SELECT
+    0 AS [label],
+    N'0' AS [title],
+    75 AS [n],
+    0.227273 AS [share]
+  UNION ALL
+  SELECT
+    3 AS [label],
+    N'3' AS [title],
+    60 AS [n],
+    0.181818 AS [share]
+  UNION ALL
+  SELECT
+    1 AS [label],
+    N'1' AS [title],
+    12 AS [n],
+    0.036364 AS [share]
+  UNION ALL
+  SELECT
+    -1 AS [label],
+    N'without a cluster' AS [title],
+    0 AS [n],
+    0.0 AS [share]
+),
+
+[found] AS (
   SELECT
     [training].[label],
     [training].[title],
-    COALESCE([counts].[n], 0) AS [n],
-    COALESCE([counts].[n], 0) * 1.0 / NULLIF((SELECT SUM([n]) FROM [counts]), 0) AS [share_found],
-    [training].[share] AS [share_in_training]
-  FROM [training] LEFT JOIN [counts] ON [counts].[label] = [training].[label]
+    [training].[share] AS [share_in_training],
+    COALESCE([counts].[n], 0) AS [n]
+  FROM [training]
+  LEFT JOIN [counts] ON [training].[label] = [counts].[label]
+),
+
+[shares] AS (
+  SELECT
+    [found].*,
+    [found].[n] * 1.0 / NULLIF([total].[n], 0) AS [share_found]
+  FROM [found]
+  CROSS JOIN [total]
 )
+
 SELECT
   [label] AS [cluster],
   [title],
@@ -186,4 +227,4 @@ SELECT
   [share_in_training],
   [share_found] - [share_in_training] AS [shift]
 FROM [shares]
-ORDER BY [share_in_training] DESC, [label]
+ORDER BY [share_in_training] DESC, [label] ASC

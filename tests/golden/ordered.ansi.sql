@@ -5,11 +5,11 @@
 -- May differ from the tree on NUMERIC values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect.
+-- A branch relies on those before it: keep their order.
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
--- A branch relies on those before it: keep their order.
 CASE
   WHEN "alcohol" IS NULL THEN NULL
   WHEN "alcohol" <= 12.85e0 AND "order" IS NULL THEN NULL

@@ -3,12 +3,12 @@
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
--- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
--- A branch relies on those before it: keep their order.
 CASE
   WHEN `alcohol` IS NULL THEN NULL
   WHEN `alcohol` <= 12.85 AND `order` IS NULL THEN NULL

@@ -4,25 +4,25 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMERIC values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- A branch relies on those before it: keep their order.
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
--- A branch relies on those before it: keep their order.
 CASE
-  WHEN "alcohol" IS NULL OR ("alcohol" = CAST('NaN' AS DOUBLE PRECISION) OR "alcohol" <> "alcohol") THEN NULL
+  WHEN "alcohol" IS NULL OR ("alcohol" = CAST('NaN' AS DOUBLE PRECISION) OR "alcohol" + 0 <> "alcohol") THEN NULL
   WHEN
     "alcohol" <= 12.85
-    AND ("order" IS NULL OR ("order" = CAST('NaN' AS DOUBLE PRECISION) OR "order" <> "order"))
+    AND ("order" IS NULL OR ("order" = CAST('NaN' AS DOUBLE PRECISION) OR "order" + 0 <> "order"))
     THEN NULL
   WHEN "alcohol" <= 12.85 AND "order" > 1200 THEN 2
   WHEN
     "alcohol" <= 12.85
-    AND ("odd ""name"" `x` | <b>-- */" IS NULL OR ("odd ""name"" `x` | <b>-- */" = CAST('NaN' AS DOUBLE PRECISION) OR "odd ""name"" `x` | <b>-- */" <> "odd ""name"" `x` | <b>-- */"))
+    AND ("odd ""name"" `x` | <b>-- */" IS NULL OR ("odd ""name"" `x` | <b>-- */" = CAST('NaN' AS DOUBLE PRECISION) OR "odd ""name"" `x` | <b>-- */" + 0 <> "odd ""name"" `x` | <b>-- */"))
     THEN NULL
   WHEN "alcohol" <= 12.85 AND "odd ""name"" `x` | <b>-- */" <= -0.25 THEN 0
   WHEN "alcohol" <= 12.85 THEN 1
-  WHEN "colour intensity (%)" IS NULL OR ("colour intensity (%)" = CAST('NaN' AS DOUBLE PRECISION) OR "colour intensity (%)" <> "colour intensity (%)") THEN NULL
+  WHEN "colour intensity (%)" IS NULL OR ("colour intensity (%)" = CAST('NaN' AS DOUBLE PRECISION) OR "colour intensity (%)" + 0 <> "colour intensity (%)") THEN NULL
   WHEN "colour intensity (%)" > 3.5 THEN 4
   WHEN "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION) THEN 1
   ELSE 4

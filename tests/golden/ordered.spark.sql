@@ -4,11 +4,11 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
+-- A branch relies on those before it: keep their order.
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
--- A branch relies on those before it: keep their order.
 CASE
   WHEN `alcohol` IS NULL OR `alcohol` = CAST('NaN' AS DOUBLE) THEN NULL
   WHEN `alcohol` <= 12.85 AND (`order` IS NULL OR `order` = CAST('NaN' AS DOUBLE)) THEN NULL

@@ -4,19 +4,19 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type LIKE 'decimal%')
+-- A branch relies on those before it: keep their order.
 -- cluster 1: 146 rows, 41.8 %
 -- cluster 4: 105 rows, 30.1 %
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
--- A branch relies on those before it: keep their order.
 CASE
-  WHEN "alcohol" IS NULL OR is_nan("alcohol") THEN NULL
-  WHEN "alcohol" <= 12.85e0 AND ("order" IS NULL OR is_nan("order")) THEN NULL
+  WHEN "alcohol" IS NULL OR IS_NAN("alcohol") THEN NULL
+  WHEN "alcohol" <= 12.85e0 AND ("order" IS NULL OR IS_NAN("order")) THEN NULL
   WHEN "alcohol" <= 12.85e0 AND "order" > 1200 THEN 2
   WHEN
     "alcohol" <= 12.85e0
     AND ("odd ""name"" `x` | <b>
--- */" IS NULL OR is_nan("odd ""name"" `x` | <b>
+-- */" IS NULL OR IS_NAN("odd ""name"" `x` | <b>
 -- */"))
     THEN NULL
   WHEN
@@ -24,7 +24,7 @@ CASE
 -- */" <= -0.25e0
     THEN 0
   WHEN "alcohol" <= 12.85e0 THEN 1
-  WHEN "colour intensity (%)" IS NULL OR is_nan("colour intensity (%)") THEN NULL
+  WHEN "colour intensity (%)" IS NULL OR IS_NAN("colour intensity (%)") THEN NULL
   WHEN "colour intensity (%)" > 3.5e0 THEN 4
   WHEN "colour intensity (%)" <= 1e-07 THEN 1
   ELSE 4

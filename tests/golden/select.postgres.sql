@@ -13,8 +13,8 @@ SELECT
   CASE
     WHEN
       "alcohol" > 12.85
-      AND "alcohol" <= 'Infinity'::float8
-      AND "colour intensity (%)" <= 1e-07::float8
+      AND "alcohol" <= 'Infinity'::FLOAT8
+      AND "colour intensity (%)" <= 1e-07::FLOAT8
       THEN 1
     WHEN
       "alcohol" <= 12.85
@@ -22,21 +22,21 @@ SELECT
       AND "odd ""name"" `x` | <b>
 -- */" > -0.25
       AND "odd ""name"" `x` | <b>
--- */" <= 'Infinity'::float8
+-- */" <= 'Infinity'::FLOAT8
       THEN 1
     WHEN
       "alcohol" > 12.85
-      AND "alcohol" <= 'Infinity'::float8
+      AND "alcohol" <= 'Infinity'::FLOAT8
       AND "colour intensity (%)" > 3.5
-      AND "colour intensity (%)" <= 'Infinity'::float8
+      AND "colour intensity (%)" <= 'Infinity'::FLOAT8
       THEN 4
     WHEN
       "alcohol" > 12.85
-      AND "alcohol" <= 'Infinity'::float8
-      AND "colour intensity (%)" > 1e-07::float8
+      AND "alcohol" <= 'Infinity'::FLOAT8
+      AND "colour intensity (%)" > 1e-07::FLOAT8
       AND "colour intensity (%)" <= 3.5
       THEN 4
-    WHEN "alcohol" <= 12.85 AND "order" > 1200 AND "order" <= 'Infinity'::float8 THEN 2
+    WHEN "alcohol" <= 12.85 AND "order" > 1200 AND "order" <= 'Infinity'::FLOAT8 THEN 2
     WHEN
       "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>
 -- */" <= -0.25

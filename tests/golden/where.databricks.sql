@@ -7,29 +7,29 @@
 
 -- cluster 1: 146 rows, 41.8 %
 (
-  (`alcohol` > 12.85 AND `alcohol` <= double('Infinity') AND `colour intensity (%)` <= 1e-07D)
+  (`alcohol` > 12.85 AND `alcohol` <= DOUBLE('Infinity') AND `colour intensity (%)` <= 1e-07D)
   OR (`alcohol` <= 12.85
   AND `order` <= 1200
   AND `odd "name" ``x`` | <b>
 -- */` > -0.25
   AND `odd "name" ``x`` | <b>
--- */` <= double('Infinity'))
+-- */` <= DOUBLE('Infinity'))
 )
 
 -- cluster 4: 105 rows, 30.1 %
 (
   (`alcohol` > 12.85
-  AND `alcohol` <= double('Infinity')
+  AND `alcohol` <= DOUBLE('Infinity')
   AND `colour intensity (%)` > 3.5
-  AND `colour intensity (%)` <= double('Infinity'))
+  AND `colour intensity (%)` <= DOUBLE('Infinity'))
   OR (`alcohol` > 12.85
-  AND `alcohol` <= double('Infinity')
+  AND `alcohol` <= DOUBLE('Infinity')
   AND `colour intensity (%)` > 1e-07D
   AND `colour intensity (%)` <= 3.5)
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
-`alcohol` <= 12.85 AND `order` > 1200 AND `order` <= double('Infinity')
+`alcohol` <= 12.85 AND `order` > 1200 AND `order` <= DOUBLE('Infinity')
 
 -- cluster 0 (small orders): 12 rows, 3.4 %
 `alcohol` <= 12.85 AND `order` <= 1200 AND `odd "name" ``x`` | <b>

@@ -7,29 +7,29 @@
 
 -- cluster 1: 146 rows, 41.8 %
 (
-  ("alcohol" > 12.85 AND "alcohol" <= 'Infinity'::float8 AND "colour intensity (%)" <= 1e-07::float8)
+  ("alcohol" > 12.85 AND "alcohol" <= 'Infinity'::FLOAT8 AND "colour intensity (%)" <= 1e-07::FLOAT8)
   OR ("alcohol" <= 12.85
   AND "order" <= 1200
   AND "odd ""name"" `x` | <b>
 -- */" > -0.25
   AND "odd ""name"" `x` | <b>
--- */" <= 'Infinity'::float8)
+-- */" <= 'Infinity'::FLOAT8)
 )
 
 -- cluster 4: 105 rows, 30.1 %
 (
   ("alcohol" > 12.85
-  AND "alcohol" <= 'Infinity'::float8
+  AND "alcohol" <= 'Infinity'::FLOAT8
   AND "colour intensity (%)" > 3.5
-  AND "colour intensity (%)" <= 'Infinity'::float8)
+  AND "colour intensity (%)" <= 'Infinity'::FLOAT8)
   OR ("alcohol" > 12.85
-  AND "alcohol" <= 'Infinity'::float8
-  AND "colour intensity (%)" > 1e-07::float8
+  AND "alcohol" <= 'Infinity'::FLOAT8
+  AND "colour intensity (%)" > 1e-07::FLOAT8
   AND "colour intensity (%)" <= 3.5)
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
-"alcohol" <= 12.85 AND "order" > 1200 AND "order" <= 'Infinity'::float8
+"alcohol" <= 12.85 AND "order" > 1200 AND "order" <= 'Infinity'::FLOAT8
 
 -- cluster 0 (small orders): 12 rows, 3.4 %
 "alcohol" <= 12.85 AND "order" <= 1200 AND "odd ""name"" `x` | <b>

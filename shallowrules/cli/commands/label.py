@@ -65,7 +65,7 @@ TEXT_FILES = [field.name for field in fields(Reading)]
     "begin with =, +, -, @, a tab or a line break, and are not numbers.  [default: texts are written as they are]",
 )
 @columns_option
-@answer_options
+@answer_options("number", "name", "both")
 @names_option
 @reading_options
 def command(
@@ -90,7 +90,8 @@ def command(
     Examples:
       shallowrules label wine_rules/rules.json new_wine.csv -o labelled.parquet
       shallowrules label rules.json --database @shop --table sales.visits --apply view
-      shallowrules label rules.json --database @shop --table sales.visits --apply update --batch 50000
+      shallowrules label rules.json --database @shop --table sales.visits --apply update
+      shallowrules label rules.json --database @shop --table sales.visits --apply labels --key id
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.applying import apply_labels
     from shallowrules.rules import RuleSet

@@ -52,7 +52,7 @@ __all__ = ["command"]
     help="Run what this exporter writes alone; several by repeating the option. [default: all that are installed and "
     "can be run here]",
 )
-@answer_options
+@answer_options("number", "name")
 @columns_option
 @output_option("Write the certificate of a --database here: .json or .txt, as its ending says.")
 @reading_options

@@ -126,22 +126,30 @@ seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."
 )
 
-answer_options = together(
-    click.option(
-        "--cluster-as",
-        type=click.Choice(["number", "name"]),
-        default="number",
-        show_default=True,
-        help="What a row gets for its cluster in SQL: its number, or the name that it was given by --labels.",
-    ),
-    click.option(
-        "--else",
-        "otherwise",
-        metavar="VALUE",
-        help="What a row without a cluster gets in SQL, in place of NULL: no cluster's number or name.",
-    ),
-)
-"""What SQL says of a row, as `export` has it."""
+
+def answer_options(*kinds: str) -> Callable[[Command], Command]:
+    """Return the options of what SQL says of a row, as `export` has them, with what may stand for a cluster."""
+    said = (
+        "number, the name that it was given by --labels, or both"
+        if "both" in kinds
+        else ("number, or the name that it was given by --labels")
+    )
+    return together(
+        click.option(
+            "--cluster-as",
+            type=click.Choice(kinds),
+            default=kinds[0],
+            show_default=True,
+            help=f"What a row gets for its cluster in SQL: its {said}.",
+        ),
+        click.option(
+            "--else",
+            "otherwise",
+            metavar="VALUE",
+            help="What a row without a cluster gets in SQL, in place of NULL: no cluster's number or name.",
+        ),
+    )
+
 
 force_option = click.option("--force", is_flag=True, help="Overwrite files that exist, unless they are read-only.")
 

@@ -6,6 +6,7 @@ from shallowrules.exporters.sql.dialects import ALIASES, DIALECTS, dialect_of_da
 from shallowrules.exporters.sql.exporter import (
     SqlExporter,
     cluster_predicates,
+    cluster_type,
     fastest_case,
     lacks_value,
     neither_predicate,
@@ -23,6 +24,7 @@ __all__ = [
     "SqlExporter",
     "SqlOptions",
     "cluster_predicates",
+    "cluster_type",
     "declared_types",
     "dialect_of_database",
     "fastest_case",

@@ -34,24 +34,24 @@ __all__ = ["EXECUTED"]
 # has no plus in front, and no number that begins or ends with a point, or with a zero before other digits.
 _SQLITE_INFINITIES = infinities("9e999")
 _SQLITE_DOUBLE = (
-    "CASE WHEN json_valid(ltrim({text}, '+')) THEN CAST(json_extract(ltrim({text}, '+'), '$') AS REAL) "
+    "CASE WHEN JSON_VALID(LTRIM({text}, '+')) THEN CAST(JSON_EXTRACT(LTRIM({text}, '+'), '$') AS REAL) "
     "ELSE CAST({text} AS REAL) END"
 )
-_SQLITE_REAL = "CASE WHEN typeof({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END"
+_SQLITE_REAL = "CASE WHEN TYPEOF({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END"
 
 # DuckDB makes a double of a whole number of 128 bits in two steps that each round; the nearest is had of its text.
 _DUCKDB_DOUBLE = (
-    "CASE WHEN typeof({value}) SIMILAR TO 'U?HUGEINT|DECIMAL.*' THEN TRY_CAST(CAST({value} AS VARCHAR) AS DOUBLE) "
+    "CASE WHEN TYPEOF({value}) SIMILAR TO 'U?HUGEINT|DECIMAL.*' THEN TRY_CAST(CAST({value} AS VARCHAR) AS DOUBLE) "
     "ELSE TRY_CAST({value} AS DOUBLE) END"
 )
 
 # PostgreSQL refuses a text beyond the doubles: below half of the smallest one it is 0, and above the largest infinite.
 _POSTGRES_DOUBLE = (
-    "CASE WHEN abs(CAST({text} AS NUMERIC)) < 2.4703282292062328e-324 THEN 0 "
-    "WHEN abs(CAST({text} AS NUMERIC)) < 1.797693134862315808e308 THEN CAST({text} AS float8) "
-    "WHEN CAST({text} AS NUMERIC) > 0 THEN CAST('Infinity' AS float8) ELSE CAST('-Infinity' AS float8) END"
+    "CASE WHEN ABS({text}::NUMERIC) < 2.4703282292062328e-324 THEN 0 "
+    "WHEN ABS({text}::NUMERIC) < 1.797693134862315808e308 THEN {text}::FLOAT8 "
+    "WHEN {text}::NUMERIC > 0 THEN 'Infinity'::FLOAT8 ELSE '-Infinity'::FLOAT8 END"
 )
-_POSTGRES_INFINITIES = f"WHEN {{text}} ~ '^({GRAMMAR.infinity})$' THEN CAST({{text}} AS float8)"
+_POSTGRES_INFINITIES = f"WHEN {{text}} ~ '^({GRAMMAR.infinity})$' THEN {{text}}::FLOAT8"
 
 # MariaDB's CAST, and any sum with a text, fails for 1e400 in strict mode; the reader of its JSON does not, and gives
 # the largest double there is.
@@ -76,21 +76,21 @@ EXECUTED: Mapping[str, Dialect] = {
             STANDARD_TEXTS,
             column="{column} COLLATE BINARY",
             trimmed="TRIM(CAST({value} AS TEXT))",
-            code="char({code})",
+            code="CHAR({code})",
             holds_nul=True,
         ),
         numbers=Numbers(
             double="{digits}",
             negative="{number}",
-            is_text="typeof({value}) = 'text'",
+            is_text="TYPEOF({value}) = 'text'",
             # A pattern sees nothing behind the character 0.
-            is_number="length({text}) <= {longest} AND instr({text}, char(0)) = 0 AND " + by_wildcards("GLOB", "*"),
+            is_number="LENGTH({text}) <= {longest} AND INSTR({text}, CHAR(0)) = 0 AND " + by_wildcards("GLOB", "*"),
             to_double=_SQLITE_DOUBLE,
             infinities=_SQLITE_INFINITIES,
             from_number=_SQLITE_REAL,
             either="CAST({text} AS NUMERIC)",
             whole="CAST({text} AS NUMERIC) - {bound}",
-            is_float="typeof({value}) = 'real'",
+            is_float="TYPEOF({value}) = 'real'",
             exact="{value}",
             truth=None,
             beside_doubles=(_SQLITE_REAL, DOUBLE_EXACT),
@@ -118,8 +118,8 @@ EXECUTED: Mapping[str, Dialect] = {
         nan=Nan(
             sorts="highest",
             infinity=INFINITY,
-            finite="isfinite({value})",
-            infinite="isinf({value})",
+            finite="ISFINITE({value})",
+            infinite="ISINF({value})",
             is_nan="CAST({value} AS VARCHAR) IN ('nan', '-nan')",
         ),
         names=Names(fold=fold_ascii, unquoted=fold_nothing, longest=None),
@@ -130,23 +130,23 @@ EXECUTED: Mapping[str, Dialect] = {
             listed="{literals} COLLATE C",
             cast="CAST({column} AS VARCHAR) COLLATE C",
             typed=r"(?i)\d|^\W*(yes|no|y|n|t|f|true|false|inf|infinity|nan|epoch|null)\W*$",
-            trimmed="trim(CAST({value} AS VARCHAR) COLLATE C, ' ')",
-            code="chr({code})",
+            trimmed="TRIM(CAST({value} AS VARCHAR) COLLATE C, ' ')",
+            code="CHR({code})",
             holds_nul=True,
         ),
         numbers=Numbers(
             double="{scientific}",
-            negative="{number}::HUGEINT",  # a UHUGEINT from 2^63 on is an error beside an INTEGER below 0
-            is_text="typeof({value}) NOT SIMILAR TO 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*'",
-            is_number="length({text}) <= {longest} AND regexp_full_match({text}, '{pattern}')",
+            negative="CAST({number} AS HUGEINT)",  # a UHUGEINT from 2^63 on is an error beside an INTEGER below 0
+            is_text="TYPEOF({value}) NOT SIMILAR TO 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*'",
+            is_number="LENGTH({text}) <= {longest} AND REGEXP_FULL_MATCH({text}, '{pattern}')",
             to_double=TRY_DOUBLE,
             infinities=None,
             from_number=_DUCKDB_DOUBLE,
             either=None,
             whole="TRY_CAST({text} AS HUGEINT) - {bound}",
-            is_float="typeof({value}) IN ('FLOAT', 'DOUBLE')",
+            is_float="TYPEOF({value}) IN ('FLOAT', 'DOUBLE')",
             exact=TRY_EXACT,
-            truth=("typeof({value}) LIKE 'DECIMAL%'", "{value}"),
+            truth=("TYPEOF({value}) LIKE 'DECIMAL%'", "{value}"),
             beside_doubles=(_DUCKDB_DOUBLE, DOUBLE_EXACT),
             beside_integers="as singles",
             beyond_int64=True,
@@ -158,34 +158,33 @@ EXECUTED: Mapping[str, Dialect] = {
         name="postgres",
         nan=Nan(
             sorts="highest",
-            infinity="'Infinity'::float8",
+            infinity="'Infinity'::FLOAT8",
             finite=None,
             infinite=None,
-            is_nan="{value} = CAST('NaN' AS DOUBLE PRECISION)",
+            is_nan="{value} = 'NaN'::FLOAT8",
         ),
         names=Names(fold=fold_nothing, unquoted=str.lower, longest=63, unit="bytes"),
         texts=replace(
             STANDARD_TEXTS,
-            column='CAST({column} AS TEXT) COLLATE "C"',
-            trimmed='TRIM(CAST({value} AS TEXT) COLLATE "C")',
+            column='{column}::TEXT COLLATE "C"',
+            trimmed='TRIM({value}::TEXT COLLATE "C")',
             coded="\\\r",  # a backslash means another thing where standard_conforming_strings is off
-            code="chr({code})",
+            code="CHR({code})",
         ),
         numbers=Numbers(
-            double="{digits}::float8",
+            double="{digits}::FLOAT8",
             negative="{number}",
-            is_text="CAST(pg_typeof({value}) AS TEXT) NOT IN "
+            is_text="PG_TYPEOF({value})::TEXT NOT IN "
             "('smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision')",
-            is_number="length({text}) <= {longest} AND {text} ~ '^({pattern})$'",
+            is_number="LENGTH({text}) <= {longest} AND {text} ~ '^({pattern})$'",
             to_double=_POSTGRES_DOUBLE,
             infinities=_POSTGRES_INFINITIES,
-            from_number="CASE WHEN pg_typeof({value}) = CAST('real' AS regtype) THEN CAST({text} AS float4) "
-            "ELSE CAST({text} AS float8) END",
+            from_number="CASE WHEN PG_TYPEOF({value}) = 'real'::REGTYPE THEN {text}::FLOAT4 ELSE {text}::FLOAT8 END",
             either=None,
-            whole="CAST({text} AS NUMERIC) - {bound}",
-            is_float="CAST(pg_typeof({value}) AS TEXT) IN ('real', 'double precision')",
-            exact="sign(CAST({text} AS NUMERIC) - {bound})",
-            truth=("pg_typeof({value}) = CAST('numeric' AS regtype)", "CAST({text} AS NUMERIC)"),
+            whole="{text}::NUMERIC - {bound}",
+            is_float="PG_TYPEOF({value})::TEXT IN ('real', 'double precision')",
+            exact="SIGN({text}::NUMERIC - {bound})",
+            truth=("PG_TYPEOF({value}) = 'numeric'::REGTYPE", "{text}::NUMERIC"),
             beside_doubles=None,
             beside_integers="as doubles",
             beyond_int64=True,
@@ -226,7 +225,7 @@ EXECUTED: Mapping[str, Dialect] = {
             not_in="{text} NOT IN ({literals})",
             joined="CONCAT({parts})",
             link=", ",
-            prefix="_utf8mb4",
+            prefix="_utf8mb4 ",
             plain_literals=True,
             empty=True,
             exactly=None,
@@ -234,7 +233,7 @@ EXECUTED: Mapping[str, Dialect] = {
         numbers=Numbers(
             double="{scientific}",
             negative="{number}",
-            is_text="COERCIBILITY(IFNULL({value}, 0)) < 5",
+            is_text="COERCIBILITY(COALESCE({value}, 0)) < 5",
             is_number=f"CHAR_LENGTH({{text}}) <= {{longest}} AND {{text}} REGEXP '{to_the_end('{pattern}')}'",
             to_double="JSON_EXTRACT(CONCAT('[\"', {text}, '\"]'), '$[0]') + 0e0",
             infinities=_MYSQL_INFINITIES,
@@ -243,7 +242,7 @@ EXECUTED: Mapping[str, Dialect] = {
             whole="CAST({text} AS DECIMAL(65, 0)) - {bound}",
             is_float=None,
             exact="{value} + 0.0 - {steps}",
-            truth=("COERCIBILITY(IFNULL({value}, 0)) = 5", "{value} + 0"),
+            truth=("COERCIBILITY(COALESCE({value}, 0)) = 5", "{value} + 0"),
             beside_doubles=("({value} + 0e0)", DOUBLE_EXACT),
             beside_integers="as doubles",
             beyond_int64=True,
@@ -262,7 +261,7 @@ EXECUTED: Mapping[str, Dialect] = {
     # An Enum is compared with no text that it does not have, and a FixedString has no padding once it is cast.
     "clickhouse": Dialect(
         name="clickhouse",
-        nan=Nan(sorts="compares false", infinity=None, finite=None, infinite=None, is_nan="{value} != {value}"),
+        nan=Nan(sorts="compares false", infinity=None, finite=None, infinite=None, is_nan="isNaN(toFloat64({value}))"),
         names=Names(fold=fold_nothing, unquoted=fold_nothing, longest=None),
         texts=replace(
             STANDARD_TEXTS,
@@ -276,7 +275,7 @@ EXECUTED: Mapping[str, Dialect] = {
             double="{scientific}",
             negative="{number}",
             is_text="NOT match(toTypeName({value}), '^([A-Za-z]+[(])?(U?Int|Float|Decimal|BFloat)')",
-            is_number="length({text}) <= {longest} AND match({text}, '^({pattern})$')",
+            is_number="LENGTH({text}) <= {longest} AND match({text}, '^({pattern})$')",
             to_double="toFloat64OrNull({text})",
             infinities=None,
             from_number="if(toTypeName({value}) LIKE '%Float32%', toFloat64(toFloat32OrNull({text})), "
@@ -313,7 +312,7 @@ EXECUTED: Mapping[str, Dialect] = {
         name="spark",
         nan=Nan(
             sorts="highest",
-            infinity="double('Infinity')",
+            infinity="DOUBLE('Infinity')",
             finite=None,
             infinite=None,
             is_nan="{value} = CAST('NaN' AS DOUBLE)",
@@ -324,24 +323,24 @@ EXECUTED: Mapping[str, Dialect] = {
             column="CAST({column} AS STRING)",
             trimmed="TRIM(CAST({value} AS STRING))",
             coded="\0\r\\'",
-            code="char({code})",
+            code="CHAR({code})",
             holds_nul=True,
             plain_literals=True,
         ),
         numbers=Numbers(
             double="{digits}D",
             negative="{number}",
-            is_text="typeof({value}) LIKE 'string%'",
+            is_text="TYPEOF({value}) LIKE 'string%'",
             is_number=f"LENGTH({{text}}) <= {{longest}} AND {{text}} RLIKE '{to_the_end('{pattern}')}'",
             to_double=TRY_DOUBLE,
             infinities=None,
             from_number="TRY_CAST({value} AS DOUBLE)",
             either=None,
             whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
-            is_float="typeof({value}) IN ('float', 'double')",
+            is_float="TYPEOF({value}) IN ('float', 'double')",
             exact=TRY_EXACT,
             # Of a BOOLEAN, which is compared with no number, TRY_CAST makes a valid query.
-            truth=("typeof({value}) LIKE 'decimal%'", "TRY_CAST({value} AS DECIMAL(38, 37))"),
+            truth=("TYPEOF({value}) LIKE 'decimal%'", "TRY_CAST({value} AS DECIMAL(38, 37))"),
             beside_doubles=None,
             beside_integers="as singles",
             beyond_int64=True,

@@ -3,21 +3,24 @@
 CASE has no ELSE unless one is asked for, so that a row without a value gets no cluster.
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its name),
-``cluster_column``, ``output_columns`` (names; none for all), ``qualify_star``, ``alias`` (what stands between a table
-and its alias), ``no_table`` (what a SELECT of constants ends with), ``max_branches`` (of one CASE), ``header`` (the
-lines of the comment that the text begins with), and ``predicate`` (SQL text) and ``label`` (SQL text, what its rows
-get) of every cluster and rule. In the style ``check`` they see ``check``: ``labels``, ``counts``, ``training`` and
-``findings``, names that the table has not, and ``columns``, the tested columns of text, with ``finding`` and, as SQL
-text, ``value`` and the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, those of its
-parts. In ``ordered`` they see ``cases``, lists of branches with ``predicate`` and ``label``, and ``marker``, a label
-that is to become NULL (or none). For what is kept in the database there are ``into`` (the parts of the name of the view
-or table), ``writing`` (the fields of `shallowrules.exporters.sql.writing.Writing`), ``cluster_type`` (its field for the
-type of the cluster), ``compared`` (what makes ``column`` and ``value`` comparable), and ``otherwise`` (SQL text: what a
-row without a cluster gets).
+``cluster_column``, ``name_column`` (that of the cluster's name, or none), ``output_columns`` (names; none for all),
+``qualify_star``, ``alias`` (what stands between a table and its alias), ``no_table`` (what a SELECT of constants ends
+with), ``header`` (the lines of the comment that the text begins with), ``predicate`` (SQL text) and ``label`` (SQL
+text, what its rows get) of every cluster and rule, ``named`` (SQL text, what they get beside it, or none) of every
+cluster, and ``cases``: its ``parts``, the CASE expressions of which the first that is not NULL counts, with their
+``branches`` (``predicate`` and ``label``) and ``otherwise`` (SQL text, or none), and ``marker``, a label that is to
+become NULL (or none). In the style ``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``training``,
+``findings`` and ``shares``, names that the table has not, and ``columns``, the tested columns of text, with ``finding``
+and, as SQL text, ``value`` and the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``,
+those of its parts. For what is kept in the database there are ``into`` (the parts of the name of the view, table or
+function), ``writing`` (the fields of `shallowrules.exporters.sql.writing.Writing`), ``margin`` (the blanks before what
+is put into a statement), ``cluster_type`` (the type of the cluster), ``cast`` (how it is cast to that, or none),
+``arguments`` (SQL text, of a function) and ``compared`` (what makes ``column`` and ``value`` comparable).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from itertools import count
@@ -27,6 +30,7 @@ from shallowrules.errors import ExportError, OptionError, OptionName, nearest
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.rendering import render
+from shallowrules.exporters.sql.cases import describe_cases, nested_case
 from shallowrules.exporters.sql.declared import Held, held_by, usually_held
 from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
@@ -34,25 +38,27 @@ from shallowrules.exporters.sql.header import header_lines
 from shallowrules.exporters.sql.options import (
     CLUSTER_COLUMN,
     COLUMNS,
+    IN_STATEMENTS,
     INDENTS,
     OTHERWISE,
     OUTPUT_COLUMNS,
+    QUERIES,
     QUOTES,
     TYPES,
     WITH_CLUSTER_COLUMN,
     SqlOptions,
 )
-from shallowrules.exporters.sql.ordered import nested_case, ordered_predicates
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
-from shallowrules.exporters.sql.writing import WRITING
-from shallowrules.rules import INT64, Cluster, RuleColumn, RuleSet
+from shallowrules.exporters.sql.writing import WRITING, Writing
+from shallowrules.rules import Cluster, RuleColumn, RuleSet
 from shallowrules.sources.qualified_names import split_table
 from shallowrules.tables.labels import MIN_LABEL
 
 __all__ = [
     "SqlExporter",
     "cluster_predicates",
+    "cluster_type",
     "fastest_case",
     "lacks_value",
     "neither_predicate",
@@ -138,41 +144,55 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
     return nested_case(rules, predicates, labels, without)
 
 
+def cluster_type(rules: RuleSet, settings: SqlOptions, writing: Writing) -> str:
+    """Return the type of a column for what rows get: the smallest that holds every number of a cluster."""
+    if settings.cluster_as == "name":
+        return writing.text
+    others = [] if settings.otherwise is None else [int(settings.otherwise)]
+    return writing.type_of([*(cluster.index for cluster in rules.clusters), *others])
+
+
 def _write(rules: RuleSet, settings: SqlOptions) -> str:
     """Return the rules in one style and dialect."""
     dialect, predicates = _prepare(rules, settings)
-    cluster_as = "number" if settings.style in ("check", "drift") else settings.cluster_as
+    is_count = settings.style in ("check", "drift")
+    cluster_as: ClusterAs = "name" if settings.cluster_as == "name" and not is_count else "number"
     writing = WRITING[dialect.name or "ansi"]
     if settings.style == "column" and writing.column is None:
         raise ExportError(f"dialect {settings.dialect!r} has no style 'column': {writing.refused}")
     labels = _label_literals(rules.clusters, cluster_as, dialect)
-    otherwise = _otherwise(rules.clusters, settings, dialect)
+    names = _label_literals(rules.clusters, "name", dialect) if settings.name_column else {}
+    otherwise = None if is_count else _otherwise(rules.clusters, settings, dialect)
     context = describe(rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)})
     for cluster in context["clusters"]:
         cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
         cluster["label"] = labels[cluster["index"]]
+        cluster["named"] = names.get(cluster["index"])
     table = split_table(settings.table)
-    if settings.style == "ordered":
-        context.update(_describe_branches(rules, labels, cluster_as, predicates, otherwise))
+    marker = _unused(rules.clusters, cluster_as, dialect) if otherwise is None else None
+    cases, relies = describe_cases(rules, settings.style, context["rules"], labels, predicates, otherwise, marker)
     if settings.style == "check":
         context["check"] = _describe_check(rules, predicates, table)
     if settings.style == "drift":
-        context["names"] = _names_of_parts(("labelled", "counts", "training", "shares"), table, "drift")
+        context["names"] = _names_of_parts(("labelled", "counts", "total", "training", "found", "shares"), table, "drift")
+    header = header_lines(rules, predicates, table, _without_cluster(settings), typed=settings.is_typed)
     context.update(
         dialect=settings.dialect,
         table=table,
         cluster_column=settings.cluster_column,
+        name_column=settings.name_column,
         into=settings.target,
+        cases=cases,
         writing=asdict(writing),
-        cluster_type="number" if cluster_as == "number" else "text",
+        margin=_margin(settings.style, writing),
+        cluster_type=cluster_type(rules, settings, writing),
+        cast=_cast(settings, writing),
         compared=_compared(cluster_as, dialect),
-        otherwise=otherwise,
         output_columns=_output_columns(settings, dialect),
         qualify_star=dialect.names.qualify_star,
         alias=dialect.names.alias,
         no_table=dialect.names.no_table,
-        max_branches=dialect.limits.branches or len(rules),
-        header=header_lines(rules, predicates, table, _without_cluster(settings), typed=settings.is_typed),
+        header=[*header, *(["A branch relies on those before it: keep their order."] if relies else [])],
         options=_plain_options(settings),
     )
     text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
@@ -236,15 +256,7 @@ def _otherwise(clusters: Sequence[Cluster], settings: SqlOptions, dialect: Diale
     taken = [cluster for cluster in clusters if str(value).strip() in (str(cluster.index), cluster.name)]
     if taken:
         raise OptionError(OTHERWISE, f" is {value!r}, which is cluster {taken[0].title}: say another value")
-    if settings.cluster_as == "name":
-        return dialect.string(str(value))
-    try:
-        number = int(value)
-    except ValueError:
-        raise OptionError(OTHERWISE, f" is {value!r}, and clusters are numbers: say a whole one, or names") from None
-    if number not in INT64:
-        raise OptionError(OTHERWISE, f" is {value!r}, beyond 64 bits")
-    return dialect.number(number)
+    return dialect.string(str(value)) if settings.cluster_as == "name" else dialect.number(int(value))
 
 
 def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
@@ -253,25 +265,6 @@ def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
         return {"column": "{column}", "value": "{literal}"}
     texts = dialect.texts
     return {"column": texts.cast or texts.column, "value": texts.literal}
-
-
-def _describe_branches(
-    rules: RuleSet, labels: Mapping[int, str], cluster_as: ClusterAs, predicates: Predicates, otherwise: str | None
-) -> dict[str, Any]:
-    """Return what the style ``ordered`` is laid out from: branches of each CASE, and what is no cluster until the end.
-
-    That is not NULL where one CASE would have too many branches, since COALESCE goes on to the next at NULL.
-    """
-    dialect, without, marker = predicates.dialect, otherwise or "NULL", None
-    branches = list(ordered_predicates(rules, predicates))
-    most = dialect.limits.branches or len(branches)
-    if otherwise is None and len(branches) > most:
-        without = marker = _unused(rules.clusters, cluster_as, dialect)
-    described = [
-        {"predicate": predicate, "label": without if cluster is None else labels[cluster]}
-        for predicate, cluster in branches
-    ]
-    return {"cases": [described[start : start + most] for start in range(0, len(branches), most)], "marker": marker}
 
 
 def _unused(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> str:
@@ -290,7 +283,7 @@ def _names_of_parts(stems: Sequence[str], table: Sequence[str], style: str) -> d
 
 def _describe_check(rules: RuleSet, predicates: Predicates, table: Sequence[str]) -> dict[str, Any]:
     """Return what the style ``check`` is laid out from, besides the rules."""
-    names = _names_of_parts(("labels", "counts", "training", "findings"), table, "check")
+    names = _names_of_parts(("labels", "counts", "total", "training", "findings", "shares"), table, "check")
     texts = [feature for feature in rules.tested_columns if rules.columns[feature].type == "text"]
     dialect = predicates.dialect
     return {
@@ -328,14 +321,12 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     if types:
         names = _names_in_table(names, rules.tested_columns, types, dialect)
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
-    if settings.style in (*WITH_CLUSTER_COLUMN, "update"):
-        dialect.column(settings.cluster_column)
-    by_query = settings.style in WITH_CLUSTER_COLUMN and settings.style != "column"
-    if by_query and not dialect.keeps_alias(settings.cluster_column):
-        raise ExportError(
-            f"{dialect.name} takes the blanks before the name {settings.cluster_column!r} away: use another by ",
-            CLUSTER_COLUMN,
-        )
+    for new in settings.new_columns if settings.style in (*WITH_CLUSTER_COLUMN, "update") else []:
+        dialect.column(new)
+        if settings.style in QUERIES and not dialect.keeps_alias(new):
+            raise ExportError(
+                f"{dialect.name} takes the blanks before the name {new!r} away: use another by ", CLUSTER_COLUMN
+            )
     if settings.style == "update" and (name := _called_alike(names[: len(rules.columns)], settings)) is not None:
         raise ExportError(
             f"the rules are about the column {name!r}, which an update would overwrite: name another by ",
@@ -347,7 +338,28 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
         held = [held_by(dialect, types.get(name, "")) for name in names]
     else:
         held = [usually_held(dialect, column) for column in rules.columns]
-    return dialect, Predicates(names, dialect, held, indent=INDENTS.get(settings.style, 4))
+    return dialect, Predicates(names, dialect, held, indent=_indent(settings, WRITING[dialect.name or "ansi"]))
+
+
+def _indent(settings: SqlOptions, writing: Writing) -> int:
+    """Return the blanks before a condition on a line of its own."""
+    if settings.style == "where":
+        return 2
+    case = INDENTS.get(settings.style, 0) + len(_margin(settings.style, writing))
+    deeper = (settings.name_column is not None) + (_cast(settings, writing) is not None)
+    return case + 2 * deeper + 4
+
+
+def _margin(style: str, writing: Writing) -> str:
+    """Return the blanks before a query or an expression in the statement that it is put into."""
+    statement = (getattr(writing, style) if style in IN_STATEMENTS else None) or ""
+    found = re.search(r"^( *).*\{(query|value)\}", statement, re.MULTILINE)
+    return "" if found is None else found[1]
+
+
+def _cast(settings: SqlOptions, writing: Writing) -> str | None:
+    """Return how a query casts the cluster to the smallest type, where it is stored."""
+    return writing.cast if settings.style == "table" and settings.cluster_as != "name" else None
 
 
 def _output_columns(settings: SqlOptions, dialect: Dialect) -> list[str]:
@@ -355,11 +367,9 @@ def _output_columns(settings: SqlOptions, dialect: Dialect) -> list[str]:
     names, types = list(settings.output_columns), settings.table_types
     if types:
         names = _names_in_table(names, range(len(names)), types, dialect)
-    if any(name.casefold() == settings.cluster_column.casefold() for name in names):
+    if (name := _called_alike(names, settings)) is not None:
         raise OptionError(
-            OUTPUT_COLUMNS,
-            f" has {settings.cluster_column!r}, the column of the clusters: call that otherwise by ",
-            CLUSTER_COLUMN,
+            OUTPUT_COLUMNS, f" has {name!r}, the name of a new column: call that otherwise by ", CLUSTER_COLUMN
         )
     return names
 
@@ -405,8 +415,9 @@ def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:
 
 
 def _called_alike(names: Sequence[str], settings: SqlOptions) -> str | None:
-    """Return the name that is that of the clusters' column in any case, if there is one."""
-    return next((name for name in names if name.casefold() == settings.cluster_column.casefold()), None)
+    """Return the name that is that of a new column in any case, if there is one."""
+    new = {name.casefold() for name in settings.new_columns}
+    return next((name for name in names if name.casefold() in new), None)
 
 
 def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, dialect: Dialect) -> None:

@@ -52,7 +52,9 @@ def _unsuited(rules: RuleSet, predicates: Predicates, table: Sequence[str], *, t
     others = [types.others[kind] for kind in ("numbers", "texts") if kind in kinds and kind in types.others]
     if not others:
         return []
-    said, these = (" or ".join(filter(None, parts)) for parts in zip(*others, strict=True))
+    said, these = (
+        link.join(filter(None, parts)) for link, parts in zip((" or ", " OR "), zip(*others, strict=True), strict=True)
+    )
     query = types.query.format(name=dialect.string(table[-1]), these=these)
     return [f"May differ from the tree on {said}; this finds such columns:", query]
 

@@ -9,20 +9,23 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from shallowrules.errors import OptionError, OptionName, check_choice
-from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
+from shallowrules.exporters.base import ClusterAs, check_text
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.sql.ddl import declared_types
 from shallowrules.exporters.sql.declared import Guards
 from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.rules import INT64
 from shallowrules.sources.qualified_names import split_table
 
 __all__ = [
     "CLUSTER_COLUMN",
     "COLUMNS",
     "INDENTS",
+    "IN_STATEMENTS",
     "LABELLING_STYLES",
     "OTHERWISE",
     "OUTPUT_COLUMNS",
+    "QUERIES",
     "QUOTES",
     "STYLES",
     "TYPES",
@@ -32,6 +35,7 @@ __all__ = [
 
 Style = Literal["where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"]
 STYLES: tuple[str, ...] = get_args(Style)
+SqlClusterAs = Literal[ClusterAs, "both"]
 Identifiers = Literal["quoted", "folded", "as-in-table"]
 QUOTES: Mapping[str, Literal["always", "folded", "needed"]] = {
     "quoted": "always",
@@ -43,8 +47,11 @@ QUOTES: Mapping[str, Literal["always", "folded", "needed"]] = {
 LABELLING_STYLES = ("where", "case", "ordered", "select")
 """The styles that say which cluster each row has."""
 
-INDENTS = {"where": 2, **dict.fromkeys(("select", "view", "table"), 6), **dict.fromkeys(("check", "drift"), 8)}
-"""Blanks before a condition on a line of its own, by style; 4 where a CASE begins its line."""
+INDENTS = {**dict.fromkeys(("select", "view", "table"), 2), **dict.fromkeys(("check", "drift"), 4)}
+"""Blanks before CASE in a query, by style."""
+
+IN_STATEMENTS = ("view", "table", "update", "column")
+"""The styles that put a query or an expression into a statement."""
 
 WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 """Those that add a column to those of the table."""
@@ -57,7 +64,7 @@ WITHOUT_ELSE = ("where",)
 
 COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
 TYPES, DDL, IDENTIFIERS = OptionName("types"), OptionName("ddl"), OptionName("identifiers")
-OUTPUT_COLUMNS = OptionName("output_columns")
+OUTPUT_COLUMNS, CLUSTER_AS = OptionName("output_columns"), OptionName("cluster_as")
 
 
 @dataclass(frozen=True)
@@ -95,8 +102,9 @@ class SqlOptions:
         What a query gives of the table's columns beside the cluster, by their names there; by default all of them.
     cluster_column : str
         Name of the column that holds the cluster.
-    cluster_as : {"number", "name"}
-        What a row gets for a cluster: its number, or its name, the label that it was given.
+    cluster_as : {"number", "name", "both"}
+        What a row gets for a cluster: its number; its name, the label that it was given; or both, the name in a column
+        of its own, that of the number with ``_name``.
     into : str, or sequence of its parts, optional
         Name of the view or table that ``view`` and ``table`` make; by default that of the table with ``_clusters``.
     otherwise : str or int, optional
@@ -116,7 +124,7 @@ class SqlOptions:
     identifiers: Identifiers = "quoted"
     output_columns: Sequence[str] = field(default=(), metadata=on_command_line("output-column"))
     cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
-    cluster_as: ClusterAs = "number"
+    cluster_as: SqlClusterAs = "number"
     into: str | Sequence[str] | None = None
     otherwise: str | int | None = field(default=None, metadata=on_command_line("else"))
     template: str | Path | None = None
@@ -134,7 +142,9 @@ class SqlOptions:
         if self.identifiers == "as-in-table" and not self.knows_table:
             raise OptionError(IDENTIFIERS, " 'as-in-table' needs the table's names and types: give them by ", DDL)
         check_text("cluster_column", self.cluster_column)
-        check_cluster_as(self.cluster_as)
+        check_choice("cluster_as", self.cluster_as, ("number", "name", "both"), option="cluster_as")
+        if self.cluster_as == "both" and self.style not in QUERIES:
+            raise OptionError(CLUSTER_AS, f" 'both' goes with a query ({', '.join(QUERIES)}), not with {self.style!r}")
         if isinstance(self.output_columns, str) or not all(isinstance(name, str) for name in self.output_columns):
             raise OptionError(OUTPUT_COLUMNS, " must be names of columns")
         if self.output_columns and self.style not in QUERIES:
@@ -145,6 +155,8 @@ class SqlOptions:
             _ = self.table_types  # a wrong file is to be known before the work
         if self.otherwise is not None and self.style in WITHOUT_ELSE:
             raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
+        if self.otherwise is not None and self.cluster_as != "name":
+            _check_number(self.otherwise)
 
     @property
     def is_typed(self) -> bool:
@@ -155,6 +167,16 @@ class SqlOptions:
     def knows_table(self) -> bool:
         """Whether the names and types of the table's columns are given."""
         return bool(self.types) or self.ddl is not None
+
+    @property
+    def new_columns(self) -> list[str]:
+        """The columns that a query has beside those of the table."""
+        return [self.cluster_column, *([self.name_column] if self.name_column else [])]
+
+    @property
+    def name_column(self) -> str | None:
+        """The column of the cluster's name beside that of its number, if there is one."""
+        return f"{self.cluster_column}_name" if self.cluster_as == "both" else None
 
     @property
     def target(self) -> list[str]:
@@ -179,3 +201,12 @@ class SqlOptions:
 def _check_texts(given: object, option: OptionName, must: str) -> None:
     if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
         raise OptionError(option, f" {must}")
+
+
+def _check_number(value: str | int) -> None:
+    try:
+        number = int(value)
+    except ValueError:
+        raise OptionError(OTHERWISE, f" is {value!r}, and clusters are numbers: say a whole one, or names") from None
+    if number not in INT64:
+        raise OptionError(OTHERWISE, f" is {value!r}, beyond 64 bits")

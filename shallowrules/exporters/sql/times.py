@@ -184,15 +184,15 @@ _MYSQL = {
 # SQLite's own functions take more for a time: 2024-02-30 is a date to them unless they calculate with it. `length` ends
 # at a character 0, the length of the bytes does not.
 _SQLITE_DAY = (
-    "length(CAST({text} AS BLOB)) = length({text}) AND {text} >= '0001' AND "
-    "date(substr({text}, 1, 10), '+0 days') = substr({text}, 1, 10)"
+    "LENGTH(CAST({text} AS BLOB)) = LENGTH({text}) AND {text} >= '0001' AND "
+    "DATE(SUBSTR({text}, 1, 10), '+0 days') = SUBSTR({text}, 1, 10)"
 )
 _SQLITE_CLOCK = (
-    "(length({text}) = 10 OR {text} GLOB '??????????[ T][0-2][0-9]:[0-5][0-9]*' AND substr({text}, 12, 2) < '24' AND "
-    "(length({text}) = 16 OR substr({text}, 17) GLOB ':[0-5][0-9]*' AND (length({text}) = 19 OR length({text}) BETWEEN "
-    "21 AND 26 AND substr({text}, 20) GLOB '.[0-9]*' AND substr({text}, 21) NOT GLOB '*[^0-9]*')))"
+    "(LENGTH({text}) = 10 OR {text} GLOB '??????????[ T][0-2][0-9]:[0-5][0-9]*' AND SUBSTR({text}, 12, 2) < '24' AND "
+    "(LENGTH({text}) = 16 OR SUBSTR({text}, 17) GLOB ':[0-5][0-9]*' AND (LENGTH({text}) = 19 OR LENGTH({text}) BETWEEN "
+    "21 AND 26 AND SUBSTR({text}, 20) GLOB '.[0-9]*' AND SUBSTR({text}, 21) NOT GLOB '*[^0-9]*')))"
 )
-_SQLITE_TEXT = "trim({value})"
+_SQLITE_TEXT = "TRIM({value})"
 _SQLITE_GUARD = f"{_SQLITE_DAY} AND {_SQLITE_CLOCK}".replace("{text}", _SQLITE_TEXT)
 
 _TIMES: Mapping[str, Times] = {
@@ -201,7 +201,7 @@ _TIMES: Mapping[str, Times] = {
         literals={"date": "'{text}'", "timestamp": "'{text}'"},
         shortest=True,
         values={
-            "timestamp": f"replace({_SQLITE_TEXT}, 'T', ' ') COLLATE BINARY",
+            "timestamp": f"REPLACE({_SQLITE_TEXT}, 'T', ' ') COLLATE BINARY",
             "date": f"{_SQLITE_TEXT} COLLATE BINARY",
         },
         guards=dict.fromkeys(("date", "timestamp"), _SQLITE_GUARD),

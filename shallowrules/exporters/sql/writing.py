@@ -5,7 +5,7 @@ What is said of dialects that nothing here runs is from their documentation, lis
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 __all__ = ["WRITING", "Writing"]
@@ -19,12 +19,19 @@ class Writing:
 
     Attributes
     ----------
-    number, text : str
-        Type of a column of clusters' numbers, and of their names.
+    numbers : tuple of (str, int)
+        Types of a column of clusters' numbers, with their bits, the smallest first.
+    text : str
+        Type of a column of clusters' names.
+    cast : str or None
+        How a query casts a ``{case}`` behind ``{indent}`` to a ``{type}`` of these; None where it cannot, or gives no
+        larger one.
     view, table : str
         The statement that makes a view, or a table, ``{name}`` of a ``{query}``.
     update : str
-        The statement that gives ``{column}`` of ``{table}`` a ``{value}`` where ``{changed}`` is true.
+        The statement that gives ``{column}`` of ``{table}`` a ``{value}`` where ``{changed}`` is true. It has the value
+        twice: of a row that another transaction changes meanwhile, a database asks it anew, and not what a join with
+        the table has found. Where a query can be updated, its column ``{new}`` has the value.
     changed : str
         What is true where ``{column}`` is not ``{value}``; NULL is like no other value, and like itself.
     column : str or None
@@ -34,8 +41,9 @@ class Writing:
         Why there is no such column, and what to do.
     """
 
-    number: str
+    numbers: tuple[tuple[str, int], ...] = (("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64))
     text: str
+    cast: str | None = "CAST(\n{indent}  {case} AS {type}\n{indent})"
     view: str
     table: str
     update: str
@@ -43,52 +51,72 @@ class Writing:
     column: str | None
     refused: str
 
+    def type_of(self, numbers: Iterable[int]) -> str:
+        """Return the smallest type that holds some whole numbers of 64 bits."""
+        bits = 1 + max(number.bit_length() if number >= 0 else (~number).bit_length() for number in numbers)
+        return next(name for name, available in self.numbers if bits <= available)
+
 
 _STANDARD = Writing(
-    number="BIGINT",
     text="VARCHAR",
     view="CREATE VIEW {name} AS\n{query}",
     table="CREATE TABLE {name} AS\n{query}",
-    update="UPDATE {table}\nSET {column} = {value}\nWHERE {changed}",
+    update="UPDATE {table}\nSET\n  {column} = {value}\nWHERE\n  {changed}",
     changed="{column} IS DISTINCT FROM {value}",
     column=None,
     refused="it is not known here that the database takes the rules for a computed column: make a view",
 )
 
-_COMPUTED = "ALTER TABLE {table}\nADD COLUMN {column} {type} GENERATED ALWAYS AS (\n{value}\n) "
+_WITH_TINY = (("TINYINT", 8), *_STANDARD.numbers)
+
+_COMPUTED = "ALTER TABLE {table}\nADD COLUMN {column} {type} GENERATED ALWAYS AS (\n  {value}\n) "
 
 WRITING: Mapping[str, Writing] = {
     "ansi": _STANDARD,
-    "bigquery": replace(_STANDARD, number="INT64", text="STRING"),
+    "bigquery": replace(_STANDARD, numbers=(("INT64", 64),), text="STRING", cast=None),
     "clickhouse": replace(
         _STANDARD,
-        number="Nullable(Int64)",
+        numbers=tuple((f"Nullable(Int{bits})", bits) for bits in (8, 16, 32, 64)),
         text="Nullable(String)",
-        table="CREATE TABLE {name} ENGINE = MergeTree ORDER BY tuple() AS\n{query}",
+        table="CREATE TABLE {name} ENGINE = MergeTree ORDER BY () AS\n{query}",
         update="ALTER TABLE {table}\nUPDATE {column} = {value}\nWHERE {changed}\nSETTINGS mutations_sync = 1",
         changed="NOT ({column} <=> {value})",
-        column="ALTER TABLE {table}\nADD COLUMN {column} {type} MATERIALIZED (\n{value}\n)",
+        column="ALTER TABLE {table}\nADD COLUMN {column} {type} MATERIALIZED (\n  {value}\n)",
         refused="",
     ),
     "databricks": replace(
         _STANDARD,
+        numbers=_WITH_TINY,
         text="STRING",
         changed="NOT ({column} <=> {value})",
         refused="Databricks adds no computed column to a table that is there already: make a view",
     ),
     "duckdb": replace(
-        _STANDARD, refused="DuckDB adds no computed column to a table that is there already: make a view"
+        _STANDARD,
+        numbers=_WITH_TINY,
+        refused="DuckDB adds no computed column to a table that is there already: make a view",
     ),
     "mysql": replace(
         _STANDARD,
+        numbers=_WITH_TINY,
+        cast=None,
         text="TEXT CHARACTER SET utf8mb4",
         changed="NOT ({column} <=> {value})",
         refused="MariaDB writes the texts of a computed column anew, and those with a quote wrongly: make a view",
     ),
     "oracle": replace(
-        _STANDARD, number="NUMBER(19)", text="VARCHAR2(4000)", changed="DECODE({column}, {value}, 0, 1) = 1"
+        _STANDARD,
+        numbers=(("NUMBER(5)", 16), ("NUMBER(10)", 32), ("NUMBER(19)", 64)),
+        text="VARCHAR2(4000)",
+        changed="DECODE({column}, {value}, 0, 1) = 1",
     ),
-    "postgres": replace(_STANDARD, text="TEXT", column=_COMPUTED + "STORED", refused=""),
+    "postgres": replace(
+        _STANDARD,
+        text="TEXT",
+        cast="(\n{indent}  {case}\n{indent})::{type}",
+        column=_COMPUTED + "STORED",
+        refused="",
+    ),
     "redshift": replace(
         _STANDARD,
         text="VARCHAR(65535)",
@@ -96,21 +124,26 @@ WRITING: Mapping[str, Writing] = {
         refused="Redshift has no computed columns: make a view",
     ),
     "snowflake": _STANDARD,
-    "spark": replace(_STANDARD, text="STRING", changed="NOT ({column} <=> {value})"),
+    "spark": replace(_STANDARD, numbers=_WITH_TINY, text="STRING", changed="NOT ({column} <=> {value})"),
     "sqlite": replace(
         _STANDARD,
-        number="INTEGER",
+        numbers=(("INTEGER", 64),),
         text="TEXT",
+        cast=None,
         changed="{column} IS NOT {value}",
         column=_COMPUTED + "VIRTUAL",
         refused="",
     ),
-    "trino": _STANDARD,
+    "trino": replace(_STANDARD, numbers=_WITH_TINY),
     "tsql": replace(
         _STANDARD,
         text="NVARCHAR(MAX)",
-        table="SELECT *\nINTO {name}\nFROM (\n{query}\n) AS labelled",
-        changed="EXISTS (SELECT {column} EXCEPT SELECT {value})",
+        update=(
+            "UPDATE labelled\nSET\n  {column} = {new}\nFROM (\n  SELECT\n    {column},\n    {value} AS {new}\n"
+            "  FROM {table}\n) AS labelled\nWHERE\n  {changed}"
+        ),
+        table="SELECT *\nINTO {name}\nFROM (\n  {query}\n) AS labelled",
+        changed="EXISTS (\n    SELECT {column}\n    EXCEPT\n    SELECT {value}\n  )",
     ),
 }
 """By the name of the dialect."""

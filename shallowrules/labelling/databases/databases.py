@@ -65,6 +65,17 @@ class DatabaseFacts:
         A query for the statements that give others their rights on an object again, where these go with it.
     key : str
         A query for the columns of the primary key, in order.
+    many_rows : int or None
+        An update of a table with more rows is run in batches; None where no index finds those of a batch.
+    primary_key : str
+        The statement that makes columns, ``{key}``, the key of a table; an ``{index}`` may have a name.
+    stamp : tuple of str
+        The type of a column of points in time, and the present one.
+    merge : str
+        What an INSERT ends with, so that a row of the same ``{key}`` is ``{assigned}`` what is inserted where it has
+        ``{changed}``. Where all others are assigned anyway, the ``{stamp}`` takes its ``{inserted_stamp}`` there alone.
+    inserted : str
+        What is inserted into a ``{column}``, there.
     holders : str or None
         A query for who has locks on a table: a number, a name and since when.
     claim : str or None
@@ -97,6 +108,11 @@ class DatabaseFacts:
     interferes: str | None = None
     rights: str | None = None
     key: str
+    many_rows: int | None = None
+    primary_key: str = "ALTER TABLE {quoted}\nADD PRIMARY KEY ({key})"
+    stamp: tuple[str, str]
+    merge: str = "ON CONFLICT ({key}) DO UPDATE SET {assigned}\nWHERE {changed}"
+    inserted: str = "excluded.{column}"
     holders: str | None = None
     claim: str | None = None
     session: str | None = None
@@ -111,6 +127,8 @@ _POSTGRES = DatabaseFacts(
     transactional=True,
     patience=("SET lock_timeout = {milliseconds}",),
     compares_rows=True,
+    many_rows=1_000_000,
+    stamp=("TIMESTAMP WITH TIME ZONE", "CURRENT_TIMESTAMP"),
     temporary="pg_temp.",
     heirs=(
         "WITH RECURSIVE heirs (oid) AS (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass({text}) "
@@ -202,6 +220,11 @@ _MARIADB = DatabaseFacts(
     add_column="ALTER TABLE {quoted}\nADD COLUMN {quoted_column} {type} COMMENT {mark}",
     marked_table="CREATE TABLE {quoted} COMMENT = {mark} AS\n{query}",
     replaced_view="CREATE OR REPLACE VIEW {quoted} AS\n{query}",
+    many_rows=1_000_000,
+    stamp=("DATETIME", "UTC_TIMESTAMP()"),
+    # It takes the assignments in their order: the first still sees what the others change.
+    merge="ON DUPLICATE KEY UPDATE {stamp} = IF({changed}, {inserted_stamp}, {stamp}), {assigned}",
+    inserted="VALUES({column})",
     key=(
         "SELECT COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = COALESCE({schema}, DATABASE()) "
         "AND TABLE_NAME = {name} AND INDEX_NAME = 'PRIMARY' ORDER BY SEQ_IN_INDEX"
@@ -224,6 +247,9 @@ DATABASES: Mapping[str, DatabaseFacts] = {
         transactional=True,
         begin="BEGIN IMMEDIATE",
         temporary="temp.",
+        many_rows=1_000_000,
+        primary_key="CREATE UNIQUE INDEX {catalog}{index} ON {bare} ({key})",
+        stamp=("TEXT", "CURRENT_TIMESTAMP"),
         interferes=(
             "SELECT count(*) FROM {catalog}sqlite_master WHERE type = 'trigger' AND tbl_name = {name} COLLATE NOCASE"
         ),
@@ -250,6 +276,7 @@ DATABASES: Mapping[str, DatabaseFacts] = {
         title="DuckDB",
         transactional=True,
         temporary="temp.",
+        stamp=("TIMESTAMP WITH TIME ZONE", "CURRENT_TIMESTAMP"),
         objects=(
             "SELECT 'table', comment FROM duckdb_tables() WHERE lower(table_name) = lower({name}) AND {place} "
             "UNION ALL "

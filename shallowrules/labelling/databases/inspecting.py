@@ -80,6 +80,8 @@ class Database:
         self.rows = rows
         self.dialect = DIALECTS[dialect_for(rows)]
         self.facts = DATABASES[self.dialect.name]
+        self.has_made = False
+        """Whether something may have been made here for good."""
         for statement in self.facts.settings:
             connection.exec_driver_sql(statement)
 
@@ -138,6 +140,7 @@ class Database:
             text=string(self.quoted(thing.name)),
             quoted_column=identifier(thing.column) if thing.column else "",
             column_text=string(identifier(thing.column)) if thing.column else "NULL",
+            bare=identifier(name),
             catalog=f"{identifier(schema[-1] if schema else 'main')}.",
             place=self._place(schema),
             **values,

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import cast
 
 from shallowrules.errors import DataError, ExportError, OptionError, OptionName, check_choice
 from shallowrules.exporters import export
-from shallowrules.exporters.base import ClusterAs
-from shallowrules.exporters.sql import SqlOptions
+from shallowrules.exporters.sql import SqlOptions, cluster_type
+from shallowrules.exporters.sql.options import QUERIES, SqlClusterAs, Style
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.labelling.databases.batches import Batches
 from shallowrules.labelling.databases.counting import changed_rows, count_changes, count_made
 from shallowrules.labelling.databases.databases import REGISTRY
 from shallowrules.labelling.databases.inspecting import Database, Found, Thing, dialect_for
+from shallowrules.labelling.databases.labels import Labels, find_key
 from shallowrules.labelling.databases.marks import Mark
 from shallowrules.labelling.databases.refusals import NOTHING_CHANGED, State, explain
 from shallowrules.labelling.drift import Counts, count_labels
@@ -26,9 +27,13 @@ from shallowrules.sources.connecting import connect, find_url, raise_interrupt
 
 __all__ = ["APPLIED_STYLES", "Application", "Plan", "leftovers", "plan_in", "plan_labels"]
 
-APPLIED_STYLES = ("view", "table", "update", "column")
+APPLIED_STYLES = ("view", "table", "update", "column", "labels")
 
-INTO, CLUSTER_COLUMN, REPLACE, UNDO = map(OptionName, ("into", "cluster_column", "replace", "undo"))
+BATCH_ROWS = 100_000
+"""Rows of a batch of an update that is run in batches because the table is long."""
+
+INTO, KEY, CLUSTER_COLUMN = map(OptionName, ("into", "key", "cluster_column"))
+REPLACE, UNDO = map(OptionName, ("replace", "undo"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +42,15 @@ class Application:
 
     Parameters
     ----------
-    style : {"view", "table", "update", "column"}
+    style : {"view", "table", "update", "column", "labels"}
         A view or a new table of every column and the cluster; a column of the table, which is written; a column that
-        the database computes.
+        the database computes; a table of keys and their clusters, into which each run merges those that have changed.
     into : str, or sequence of its parts, optional
-        Name of the view or table; by default that of the table with ``_clusters``.
+        Name of the view or table; by default that of the table with ``_clusters``, or ``_labels``.
+    key : sequence of str
+        The columns that tell the rows of the table apart; labels alone need them.
     cluster_column : str
-    cluster_as : {"number", "name"}
+    cluster_as : {"number", "name", "both"}
     otherwise : str or int, optional
         As `SqlOptions` has them.
     columns : mapping from str to str
@@ -51,7 +58,8 @@ class Application:
     replace : bool
         Whether to make anew what was made here.
     batch : int, optional
-        How many rows an update writes in one transaction.
+        How many rows an update writes in one transaction; by default all of a table of up to a million rows or without
+        a primary key, and `BATCH_ROWS` of a longer one.
     lock_timeout : float
         Seconds to wait for another's lock.
 
@@ -63,8 +71,9 @@ class Application:
 
     style: str
     into: str | Sequence[str] | None = None
+    key: Sequence[str] = ()
     cluster_column: str = "cluster"
-    cluster_as: ClusterAs = "number"
+    cluster_as: SqlClusterAs = "number"
     otherwise: str | int | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     replace: bool = False
@@ -79,6 +88,25 @@ class Application:
             )
         if self.batch is not None and (self.style != "update" or self.batch < 1):
             raise OptionError(OptionName("batch"), " is a number of rows, at least 1, and goes with 'update'")
+        if self.key and self.style != "labels":
+            raise OptionError(KEY, " names columns that tell rows apart, for ", OptionName("apply", "labels"))
+        if self.style == "labels" and self.cluster_as == "name":
+            raise OptionError(OptionName("cluster_as"), " 'name' does not go with labels, which have both")
+
+    def sql_options(self, table: Sequence[str]) -> SqlOptions:
+        """Return the options of the exporter of SQL, so far as they do not depend on the database."""
+        is_labels, into = self.style == "labels", self.into
+        if is_labels and into is None:
+            into = [*table[:-1], f"{table[-1]}_labels"]
+        return SqlOptions(
+            style="select" if is_labels else cast("Style", self.style),
+            table=table,
+            into=into,
+            cluster_column=self.cluster_column,
+            cluster_as="both" if is_labels else self.cluster_as,
+            otherwise=self.otherwise,
+            output_columns=self.key,
+        )
 
     @property
     def writes_on_table(self) -> bool:
@@ -151,9 +179,10 @@ class Plan:
         """What is left if a statement fails."""
         if self.batches is not None:
             return "Batches that are written stay: the same command continues, ", UNDO, " takes them away"
-        if self.is_whole:
+        is_update = self.application.style == "update"
+        if self.is_whole or (is_update and self.made):  # a column that was made is taken away
             return NOTHING_CHANGED
-        if self.application.style == "update" and not self.made:
+        if is_update:
             return ("The update is unfinished: the same command continues",)
         return ("What was made has been taken away",)
 
@@ -240,7 +269,8 @@ class _Planner:
     def __init__(self, database: Database, rules: RuleSet, application: Application) -> None:
         self.database, self.facts, self.source = database, database.facts, database.source
         self.rules, self.application = rules, application
-        into = SqlOptions(table=database.rows.name_parts, into=application.into).target
+        options = application.sql_options(database.rows.name_parts)
+        into = options.target
         if application.into is None and not application.writes_on_table:
             self._check_name(into)
         self.table, self.into = self.database.place(database.rows.name_parts, into)
@@ -248,11 +278,12 @@ class _Planner:
             raise DataError(
                 f"{self.database.quoted(self.into)} would be gone with the connection: name another by ", INTO
             )
-        self.mark = Mark(application.style, self.table, application.cluster_as, rules.sha256)
+        self.mark = Mark(application.style, self.table, options.cluster_as, rules.sha256)
         self.notes: list[str] = []
-        writing = WRITING[self.database.dialect.name]
-        self.type = writing.number if application.cluster_as == "number" else writing.text
-        self.thing = Thing(application.style, self.into)
+        self.cluster_as = options.cluster_as
+        self.writing = WRITING[self.database.dialect.name]
+        self.type = cluster_type(rules, options, self.writing)
+        self.thing = Thing("table" if application.style == "labels" else application.style, self.into)
         if application.writes_on_table:
             self.mark = replace(self.mark, table=self.table[-1:])
             self.thing = Thing("column", self.table, self._column())
@@ -310,9 +341,12 @@ class _Planner:
             raise DataError(
                 f"{self.source.rows} already has a column {self._column()!r}: name the new one by ", CLUSTER_COLUMN
             )
-        style = self.application.style
-        if style == "update":
+        case = _without_comments(self._export("case"))
+        self.mark = replace(self.mark, sql=hashlib.sha256(case.encode()).hexdigest()[:16])
+        if self.application.style == "update":
             return self._update()
+        if self.application.style == "labels":
+            return self._labels()
         return self._make() if self.facts.transactional else self._make_beside()
 
     def _export(self, style: str, into: Sequence[str] | None = None) -> str:
@@ -321,10 +355,19 @@ class _Planner:
             "into": list(into or self.into),
             **self.known,
             "cluster_column": self.thing.column or self.application.cluster_column,
-            "cluster_as": self.application.cluster_as,
+            "cluster_as": self.cluster_as if style in QUERIES or self.cluster_as == "name" else "number",
+            "output_columns": self.application.key if style in QUERIES else (),
             "otherwise": self.application.otherwise,
         }
         return export(self.rules, "sql", style=style, **options).rstrip()
+
+    def _query(self) -> tuple[str, str]:
+        """Return the comment before a view or a table, and the query that it is made of."""
+        kind = self.thing.kind
+        statement = self.writing.view if kind == "view" else self.writing.table
+        head = statement.partition("{query}")[0].format(name=self.database.quoted(self.into))
+        comment, _, query = self._export(kind).partition(head)
+        return comment, query
 
     def _refuse_no_table(self) -> None:
         found = self.database.find(Thing("table", self.table))
@@ -345,9 +388,14 @@ class _Planner:
         mark = self._refuse_others(found)
         if self.thing.kind == "table" and self.application.replace:
             self.notes.append("the table is made anew: what was added to it, such as an index, goes with the old one")
-        if self.application.replace or (again and mark.is_of(self.rules.sha256, self.application.cluster_as)):
+        is_merged = self.application.style == "labels"
+        if self.application.replace or is_merged or (again and mark.is_of(self.rules.sha256, self.cluster_as)):
             return found
-        which = "of these rules" if mark.rules == self.rules.sha256 else "of other rules"
+        which = "of other rules"
+        if mark.rules == self.rules.sha256:
+            which = "of these rules"
+            if mark.sql != self.mark.sql:
+                which += ", as other SQL (for other types of columns, or by another version)"
         state = ", whose update is unfinished" if mark.unfinished else ""
         raise DataError(
             f"there is a {self._shown(self.thing)} already, made by shallowrules {which}{state}: ",
@@ -412,64 +460,140 @@ class _Planner:
         steps = self._registering(kind)
         steps += [self._drop(thing) for thing in (new, old) if self.database.find(thing) is not None]
         made = () if found is not None else ((self.thing, self.mark),)
-        query = self._export("select")
+        comment, query = self._query()
         if self.database.is_registered(kind):
             steps += [self._export("view", new.name), self._register(self.thing, self.mark, like=new)]
             if found is None:
                 steps += [self._export("view")]
             else:
-                steps += [self._fill(str(self.facts.replaced_view), self.thing, self.mark, query=query)]
+                steps += [comment + self._fill(str(self.facts.replaced_view), self.thing, self.mark, query=query)]
             steps += [self._drop(new)]
             if found is not None and found.mark != self.mark:
                 steps += [f"{self._forget(self.thing)} AND mark <> {self.mark.literal}"]
             return self._finish(steps, beside=(new,), made=made)
-        steps += [self._fill(str(self.facts.marked_table), new, self.mark, query=query)]
+        steps += [comment + self._fill(str(self.facts.marked_table), new, self.mark, query=query)]
         before, after, aside = map(self.database.quoted, (new.name, self.into, old.name))
         ending = [f"RENAME TABLE {before} TO {after}"]
         if found is not None:
             ending = [f"RENAME TABLE {after} TO {aside}, {before} TO {after}", self._drop(old)]
         return self._finish(steps, ending=tuple(ending), beside=(new,), made=made)
 
-    def _update(self) -> Plan:
-        """Plan a column of the table, written where the cluster changes."""
+    def _labels(self) -> Plan:
+        """Plan a table of keys and clusters, and what is merged into it."""
+        if not self.application.key:
+            raise OptionError("labels need columns that tell the rows of the table apart: name them by ", KEY)
+        key = find_key(self.database, self.table, self.application.key)
+        cluster = self.application.cluster_column
+        index = _name_beside("key", self.into)
+        labels = Labels(self.database, self.table, self.thing, key, cluster, f"{cluster}_name", index)
         found = self._existing(again=True)
-        batch, mark = self.application.batch, self.mark
-        in_one = self.facts.transactional and batch is None
+        in_one, mark = self.facts.transactional, self.mark
+        started = mark if in_one else replace(mark, unfinished=True)
+        steps = self._registering("table")
+        is_kept = found is not None and not self.application.replace
+        if is_kept:
+            self._refuse_other_columns(labels)
+            steps += [labels.removal()]
+        else:
+            steps += [] if found is None else [self._drop(self.thing)]
+            made = self.facts.marked_table or "CREATE TABLE {quoted} AS\n{query}"
+            steps += [self._fill(made, self.thing, started, query=labels.empty()), *labels.completing(self.type)]
+        if in_one and (found is None or not is_kept or found.mark != mark):
+            steps += self._marking(self.thing, mark)
+        ending = [] if in_one or (found is not None and found.mark == mark) else self._marking(self.thing, mark)
+        if not in_one:
+            self._note_no_transaction()
+        return self._finish(
+            steps,
+            update=labels.merge(self._export_query(), self.rules.sha256),
+            ending=tuple(ending),
+            made=() if is_kept else ((self.thing, started),),
+        )
+
+    def _refuse_other_columns(self, labels: Labels) -> None:
+        """Refuse a table of labels that was made by another key, or for smaller numbers."""
+        shown = self.database.quoted(self.into)
+        there = list(self.database.connection.exec_driver_sql(f"SELECT * FROM {shown} WHERE 1 = 0").keys())
+        if there != labels.columns:
+            raise DataError(
+                f"table {shown} has the columns {', '.join(map(repr, there))}, and labels have "
+                f"{', '.join(map(repr, labels.columns))}: ",
+                REPLACE,
+                " makes it anew",
+            )
+
+    def _export_query(self) -> str:
+        """Return the query for labels without its comments."""
+        return _without_comments(self._export("select"))
+
+    def _update(self) -> Plan:
+        """Plan a column of the table, written where the cluster changes.
+
+        A new one is made in a transaction of its own, so that others wait for no lock while rows are written.
+        """
+        found = self._existing(again=True)
+        is_new = found is None
+        kept = None if found is None or found.mark is None else self._kept_type(found.mark)
+        self.type = kept or self.type
+        is_number = self.application.cluster_as == "number"
+        mark = replace(self.mark, type=self.type if is_number else "")
+        update, unwritten = self._keep_columns(self._export("update")), self._unwritten()
+        batches = self._batches()
+        in_one = self.facts.transactional and batches is None and not is_new
         started = mark if in_one else replace(mark, unfinished=True)
         steps = self._registering("column")
-        if found is not None and found.mark is not None and found.mark.cluster_as != mark.cluster_as:
-            steps += [self._drop(self.thing)]
-            found = None
-        if found is None:
+        if kept is None:
+            steps += [] if is_new else [self._drop(self.thing)]
             steps += [self._fill(self.facts.add_column, self.thing, started)]
             if "{mark}" not in self.facts.add_column:
                 steps += self._marking(self.thing, started)
-        elif found.mark not in (mark, started):
+        elif found is not None and found.mark not in (mark, started):
             steps += self._marking(self.thing, started)
-        made = ((self.thing, started),) if found is None and batch is None else ()
+        made = ((self.thing, started),) if kept is None and batches is None else ()
         changed = found is None or found.mark != mark
-        ending = [] if in_one or not changed else self._marking(self.thing, mark)
-        update, unwritten = self._keep_columns(self._export("update")), self._unwritten()
-        if not in_one and batch is None:
+        ending = [] if in_one or not changed else self._marking(self.thing, mark, again=True)
+        if not self.facts.transactional and batches is None:
             self._note_no_transaction()
-        if in_one and found is None and self.facts.holders is not None:
+        if in_one and kept is None and self.facts.holders is not None:
             self.notes.append(
                 f"{self.facts.title} lets nobody else read the table until all of it is done; an update in batches does"
             )
-        writing: dict[str, Any] = {
-            "update": update,
-            "unwritten": unwritten,
-            "ending": tuple(ending),
-            "is_repeated": found is not None,
-        }
-        if batch is None:
-            return self._finish(steps, made=made, **writing)
-        batches = Batches.of(self.database, self.table, batch)
-        self.notes.append(
-            f"{batch:,} rows are one transaction, by the primary key ({', '.join(map(repr, batches.key))}): what is "
-            "interrupted is continued by the same command"
+        if batches is not None:
+            self.notes.append(
+                f"{batches.size:,} rows are one transaction, by the primary key "
+                f"({', '.join(map(repr, batches.key))}): what is interrupted is continued by the same command"
+            )
+        return self._finish(
+            steps,
+            update=update,
+            batches=batches,
+            unwritten=unwritten,
+            ending=tuple(ending),
+            is_whole=in_one,
+            made=made,
+            is_repeated=kept is not None,
         )
-        return self._finish(steps, batches=batches, is_whole=False, **writing)
+
+    def _kept_type(self, mark: Mark) -> str | None:
+        """Return the type of the column that is there, None if it cannot hold the clusters."""
+        if mark.cluster_as != self.cluster_as:
+            return None
+        if mark.cluster_as == "name":
+            return self.type
+        sizes = [name for name, _ in self.writing.numbers]
+        there = mark.type or sizes[-1]
+        return there if there in sizes and sizes.index(self.type) <= sizes.index(there) else None
+
+    def _batches(self) -> Batches | None:
+        """Return how an update is run in several transactions: as asked for, or where the table is long."""
+        if self.application.batch is not None:
+            return Batches.of(self.database, self.table, self.application.batch)
+        if self.facts.many_rows is None or not self.database.key_of(self.table):
+            return None
+        beyond = f"SELECT 1 FROM {self.database.quoted(self.table)} LIMIT 1 OFFSET {self.facts.many_rows}"
+        if self.database.connection.exec_driver_sql(beyond).first() is None:
+            return None
+        return Batches.of(self.database, self.table, BATCH_ROWS)
 
     def _keep_columns(self, update: str) -> str:
         """Return an update by which columns that the database would write on by itself stay as they are."""
@@ -477,7 +601,7 @@ class _Planner:
             return update
         found = self.database.ask(self.facts.kept_columns, Thing("table", self.table))
         names = [self.database.dialect.identifier(str(name)) for [name] in found]
-        before, start, rest = update.partition(f"UPDATE {self.database.quoted(self.table)}\nSET ")
+        before, start, rest = update.partition(f"UPDATE {self.database.quoted(self.table)}\nSET\n  ")
         return f"{before}{start}{''.join(f'{name} = {name}, ' for name in names)}{rest}"
 
     def _unwritten(self) -> str | None:
@@ -530,11 +654,11 @@ class _Planner:
         )
         return [self.database.fill(self.facts.registry, self.database.registry_of(self.thing))]
 
-    def _marking(self, thing: Thing, mark: Mark) -> list[str]:
-        """Return what says of something that was made that it was made here."""
+    def _marking(self, thing: Thing, mark: Mark, *, again: bool = False) -> list[str]:
+        """Return what says of something that was made that it was made here; `again` if another mark says so by then."""
         if not self.database.is_registered(thing.kind):
             return [self._fill(self.facts.comments[thing.kind], thing, mark)]
-        before = [self._forget(thing)] if self.database.has_registry(thing) else []
+        before = [self._forget(thing)] if again or self.database.has_registry(thing) else []
         return [*before, self._register(thing, mark, like=thing)]
 
     def _register(self, thing: Thing, mark: Mark, like: Thing) -> str:
@@ -557,6 +681,12 @@ def leftovers(database: Database, plan: Plan) -> list[str]:
             statements.append(_drop(database, thing))
         statements += _unregister(database, thing)
     return statements
+
+
+def _without_comments(sql: str) -> str:
+    """Return SQL without the lines that it begins with which are comments."""
+    lines = sql.split("\n")
+    return "\n".join(lines[next(i for i, line in enumerate(lines) if not line.startswith("--")) :])
 
 
 def _name_beside(way: str, target: Sequence[str]) -> str:

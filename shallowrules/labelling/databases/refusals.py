@@ -49,15 +49,17 @@ RIGHTS: Mapping[str, Mapping[str, str]] = {
         "table": "CREATE on the schema and SELECT on the table",
         "update": "UPDATE and SELECT on the table, which its owner alone can add a column to",
         "column": "to be the owner of the table",
+        "labels": "CREATE on the schema and SELECT on the table",
     },
     "mysql": {
         "view": "CREATE VIEW, SHOW VIEW, DROP, CREATE, INSERT, DELETE and SELECT in the database",
         "table": "CREATE, DROP, ALTER, INSERT and SELECT in the database",
         "update": "ALTER, UPDATE and SELECT on the table, CREATE TEMPORARY TABLES for batches",
         "column": "ALTER on the table",
+        "labels": "CREATE, DROP, ALTER, INSERT, UPDATE, DELETE and SELECT in the database",
     },
-    "sqlite": dict.fromkeys(("view", "table", "update", "column"), "to write the file and its folder"),
-    "duckdb": dict.fromkeys(("view", "table", "update", "column"), "to write the file and its folder"),
+    "sqlite": dict.fromkeys(("view", "table", "update", "column", "labels"), "to write the file and its folder"),
+    "duckdb": dict.fromkeys(("view", "table", "update", "column", "labels"), "to write the file and its folder"),
 }
 """What a user needs, by dialect and style."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from shallowrules.errors import DataError, OptionName, counted
+from shallowrules.exporters.base import ClusterAs
 from shallowrules.labelling.databases.counting import count_made
 from shallowrules.labelling.databases.inspecting import Database, Thing
 from shallowrules.labelling.databases.planning import Plan, leftovers, plan_in
@@ -45,6 +46,7 @@ def run_plan(
     if plan.is_done:
         return 0
     session: int | None = None
+    database: Database | None = None
     try:
         with connect(find_url(plan.rows.database), timeout=plan.rows.timeout) as connection:
             database = Database(connection, plan.rows)
@@ -57,14 +59,16 @@ def run_plan(
                 raise_interrupt(error)
                 things = [Thing("table", tuple(plan.rows.name_parts)), plan.thing]
                 style, state = plan.application.style, plan.state_of_failure
-                if plan.is_whole and getattr(error, "connection_invalidated", False):
+                if getattr(error, "connection_invalidated", False) and not database.has_made:
                     state = ("The connection is lost: all of it is done, or nothing",)
+                    if not plan.is_whole:
+                        state = ("The connection is lost: the same command does the rest",)
                 raise explain(error, database, style, things, plan.target, state) from None
             except BaseException:
                 database.roll_back()
                 raise
     except BaseException as failure:
-        made = session is not None and (plan.beside or plan.made)
+        made = database is not None and database.has_made and (plan.beside or plan.made)
         if made and not _take_back(plan, session) and isinstance(failure, DataError):
             undo = OptionName("undo")
             raise DataError(*failure.parts, ", but for what could not be reached: ", undo, " does so") from None
@@ -96,17 +100,32 @@ def _run(
     progress: Callable[[int], None] | None,
     show: Callable[[Counts], None] | None,
 ) -> int:
-    connection, application = database.connection, plan.application
+    database.has_made = not database.facts.transactional
+    _make(plan, database, show)
+    if plan.update is not None and not plan.is_whole:  # so that nobody waits while rows are written
+        database.connection.commit()
+        database.has_made = True
+        database.begin()
+    return _write(plan, database, progress)
+
+
+def _make(plan: Plan, database: Database, show: Callable[[Counts], None] | None) -> None:
+    """Run what comes before an update, and show the rows of each cluster in a table that is made."""
     for statement in plan.steps:
-        connection.exec_driver_sql(statement)
+        database.connection.exec_driver_sql(statement)
     if plan.counts is None and not plan.undo and show is not None:
-        column, kind = application.cluster_column, application.cluster_as
+        application = plan.application
         made = plan.beside[0] if plan.beside else plan.thing
-        show(count_made(database, plan.rules, made, column, kind, application.otherwise))
+        kind: ClusterAs = "name" if application.cluster_as == "name" else "number"
+        show(count_made(database, plan.rules, made, application.cluster_column, kind, application.otherwise))
+
+
+def _write(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> int:
+    """Run the update and what comes behind it, and return how many rows it has written."""
+    connection = database.connection
     update = None if plan.changes == 0 else plan.update  # which would look at each row once more
     written = 0
     if update is not None and plan.batches is not None:
-        connection.commit()
         for looked_at, so_far in plan.batches.run(database, update):
             written = so_far
             if progress is not None:
@@ -128,6 +147,19 @@ def _run(
     return written
 
 
+def _end(session: int, database: Database) -> None:
+    """End a session whose statement may go on, and wait until it has gone, for a while."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    with suppress(SQLAlchemyError):
+        database.connection.exec_driver_sql(database.facts.kill.format(number=session))
+    latest = time.monotonic() + KILLED_SECONDS
+    while database.connection.exec_driver_sql(database.facts.is_alive.format(number=session)).scalar():
+        if time.monotonic() > latest:
+            break
+        time.sleep(0.05)
+
+
 def _take_back(plan: Plan, session: int | None) -> bool:
     """Take away what was made, by another connection: the first may be lost, and its statement go on.
 
@@ -137,15 +169,11 @@ def _take_back(plan: Plan, session: int | None) -> bool:
 
     with suppress(SQLAlchemyError, DataError), connect(find_url(plan.rows.database)) as connection:
         database = Database(connection, plan.rows)
-        with suppress(SQLAlchemyError):
-            connection.exec_driver_sql(database.facts.kill.format(number=session))
-        latest = time.monotonic() + KILLED_SECONDS
-        while connection.exec_driver_sql(database.facts.is_alive.format(number=session)).scalar():
-            if time.monotonic() > latest:
-                break
-            time.sleep(0.05)
+        if session is not None:
+            _end(session, database)
         if not database.claim(plan.thing, 0):
             return False  # what is there may be that of another run
+        database.begin()
         for statement in leftovers(database, plan):
             connection.exec_driver_sql(statement)
         connection.commit()

@@ -1,0 +1,121 @@
+"""Rules as CASE expressions: flat, of branches in an order, or as the tree."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from shallowrules.exporters.decision_list import ordered_branches
+from shallowrules.exporters.sql.predicates import Predicates
+from shallowrules.rules import Leaf, RuleSet
+
+__all__ = ["describe_cases", "nested_case", "ordered_predicates"]
+
+KEPT = ("view", "table", "update")
+"""The styles in which branches rely on those before them where that is shorter."""
+
+
+def describe_cases(
+    rules: RuleSet,
+    style: str,
+    flat: Sequence[Mapping[str, Any]],
+    labels: Mapping[int, str],
+    predicates: Predicates,
+    otherwise: str | None,
+    unused: str | None,
+) -> tuple[dict[str, Any], bool]:
+    """Return what CASE is laid out from, and whether a branch relies on those before it.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    style : str
+    flat : sequence of mappings
+        Branches that rely on no other, with ``predicate`` and ``label``.
+    labels : mapping from int to str
+        SQL for each cluster.
+    predicates : Predicates
+    otherwise : str or None
+        SQL for rows without a cluster, where they get any.
+    unused : str or None
+        SQL for what is no cluster, where such rows get NULL.
+    """
+    limits = predicates.dialect.limits
+    most = limits.branches or sys.maxsize
+    if style != "ordered" and (style not in KEPT or not limits.nested):
+        return _parts(flat, otherwise, most), False
+    found = list(ordered_predicates(rules, predicates))
+    marker = unused if len(found) > most else None  # COALESCE goes on to the next CASE at NULL
+    without = otherwise or marker or "NULL"
+    ordered = [
+        {"predicate": predicate, "label": without if cluster is None else labels[cluster]}
+        for predicate, cluster in found
+    ]
+    if style != "ordered" and _length(ordered) >= _length(flat):
+        return _parts(flat, otherwise, most), False
+    if len(ordered) == 1:
+        return _parts(ordered, None, most), False
+    *branches, last = ordered
+    return {**_parts(branches, last["label"], most), "marker": marker}, True
+
+
+def _parts(branches: Sequence[Mapping[str, Any]], otherwise: str | None, most: int) -> dict[str, Any]:
+    """Return CASE expressions of so many branches at most, counting what a row of none gets."""
+    parts: list[dict[str, Any]] = [
+        {"branches": branches[start : start + most], "otherwise": None} for start in range(0, len(branches), most)
+    ]
+    if otherwise is not None:
+        if len(parts[-1]["branches"]) == most:
+            parts.append({"branches": []})
+        parts[-1]["otherwise"] = otherwise
+    return {"parts": parts, "marker": None}
+
+
+def _length(branches: Sequence[Mapping[str, Any]]) -> int:
+    return sum(len(branch["predicate"]) for branch in branches)
+
+
+def ordered_predicates(rules: RuleSet, predicates: Predicates) -> Iterator[tuple[str, int | None]]:
+    """Yield a predicate and a cluster for each branch of a CASE that gives each row its cluster, None for no cluster.
+
+    The last branch takes all rows that are left, whatever its predicate says.
+    """
+    predicates = predicates.behind_missing()
+    for branch in ordered_branches(rules):
+        without = ""
+        if branch.without is not None:
+            without = predicates.without_value(branch.without, rules.columns[branch.without])
+            if not without:
+                continue
+        yield predicates.of_all(branch.conditions, without), branch.cluster
+
+
+def nested_case(rules: RuleSet, predicates: Predicates, labels: Mapping[int, str], without: str) -> str:
+    """Return a CASE that gives each row its cluster by the questions of the tree, one inside the other.
+
+    It is as deep as the tree, and for an engine alone: a row is asked only what the tree asks it.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    predicates : Predicates
+    labels : mapping from int to str
+        SQL for each cluster.
+    without : str
+        SQL for rows without one.
+    """
+    predicates = predicates.behind_missing()
+
+    def below(index: int, valued: frozenset[int]) -> str:
+        node = rules.nodes[index]
+        if isinstance(node, Leaf):
+            return labels[node.cluster]
+        column = rules.columns[node.column]
+        missing = "" if node.column in valued else predicates.without_value(node.column, column)
+        asked = predicates.of_all([node.condition(column, True)])
+        left, right = (below(child, valued | {node.column}) for child in (node.left, node.right))
+        guard = f"WHEN {missing} THEN {without} " if missing else ""
+        return f"CASE {guard}WHEN {asked} THEN {left} ELSE {right} END"
+
+    return below(0, frozenset())
