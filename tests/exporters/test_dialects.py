@@ -14,10 +14,11 @@ from draws import few
 from numbercases import READINGS, TEXTS
 from rulesets import example_of_categories, example_rules, make_rules, names_for, text_rules
 from sqlglot import exp
+from sqlstyles import styles_of
 
 from shallowrules.errors import ExportError
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import DIALECTS, STYLES
+from shallowrules.exporters.sql import DIALECTS
 from shallowrules.exporters.sql.times import times_of
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.verification.engines import ENGINES
@@ -42,12 +43,13 @@ PARSED = {
     "table": (exp.Create, exp.Select),  # SELECT … INTO
     "update": (exp.Update, exp.Command),  # ALTER TABLE … UPDATE
     "column": exp.Alter,
+    "function": (exp.Create, exp.Command),
 }
 
 
 @pytest.mark.parametrize(
     ("dialect", "style"),
-    few(((name, style) for name in DIALECTS for style in STYLES if style != "column" or WRITING[name].column), 30),
+    few(((name, style) for name in DIALECTS for style in styles_of(name)), 30),
 )
 def test_every_text_parses(dialect, style):
     for rules in all_rules():
@@ -200,7 +202,7 @@ def test_names_that_bigquery_cannot_have_are_refused(name):
     assert "`x" in export(rules, "sql", dialect="bigquery", columns={name: "x _TABLE_ é-1"}, table=f'"{name}".t')
 
 
-@pytest.mark.parametrize("style", [style for style in STYLES if style != "column"])
+@pytest.mark.parametrize("style", styles_of("ansi"))
 def test_ansi_says_that_nan_may_get_a_cluster(style):
     floats, integers = (make_rules([("x", kind)], (0, 1, 0, 1)) for kind in ("float", "integer"))
     caveat = "-- NaN may get a cluster: "

@@ -43,7 +43,7 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch, tmp_path):
     monkeypatch.setattr(PackageLoader, "get_source", record)
     rendering._shipped.cache_clear()  # of templates that are compiled already
     for style in STYLES:
-        export(example_rules(), "sql", style=style, dialect="sqlite")
+        export(example_rules(), "sql", style=style, dialect="postgres")
     export(example_rules(), "python", vectorized=True)
     for name in ("markdown", "pandas", "polars"):
         export(example_rules(), name)

@@ -152,7 +152,10 @@ def test_golden_categories(dialect):
         ("a\0b", {"sqlite": "('a' || CHAR(0) || 'b')", "duckdb": "('a' || CHR(0) || 'b')"}),
         (
             "a\\b\r\n",
-            {"mysql": "CONCAT(_utf8mb4 'a', CHAR(92 USING utf8mb4), _utf8mb4 'b', CHAR(13 USING utf8mb4), _utf8mb4 '\n')"},
+            {
+                "mysql": "CONCAT(_utf8mb4 'a', CHAR(92 USING utf8mb4), _utf8mb4 'b', CHAR(13 USING utf8mb4), "
+                "_utf8mb4 '\n')"
+            },
         ),
         ("\0", {"mysql": "CONCAT(CHAR(0 USING utf8mb4))", "sqlite": "(CHAR(0))", "tsql": "(NCHAR(0))"}),
         ("é😀", {"ansi": "'é😀'", "tsql": "N'é😀'"}),

@@ -11,12 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2 import Environment, TemplateSyntaxError
 from rulesets import FRAGMENTS, make_rules
+from sqlstyles import styles_of
 
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import DIALECTS, STYLES
-from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.exporters.sql import DIALECTS
 
-EVERYWHERE = [(d, s) for d in DIALECTS for s in STYLES if s != "column" or WRITING[d].column is not None]
+EVERYWHERE = [(dialect, style) for dialect in DIALECTS for style in styles_of(dialect)]
 MARKS = (
     "{{ x }}",
     "{% if y %}",

@@ -4,6 +4,7 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on STRING with a collation; this finds such columns:
 -- SELECT column_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
+-- Parsed, not executed: try it where nothing is lost.
 -- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
@@ -31,6 +32,7 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on STRING with a collation; this finds such columns:
 -- SELECT column_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
+-- Parsed, not executed: try it where nothing is lost.
 -- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
@@ -58,6 +60,7 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on STRING with a collation; this finds such columns:
 -- SELECT column_name FROM INFORMATION_SCHEMA.COLUMNS WHERE table_name = 'customers' AND collation_name <> 'NULL'
+-- Parsed, not executed: try it where nothing is lost.
 -- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %

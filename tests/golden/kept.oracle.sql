@@ -4,6 +4,7 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- Parsed, not executed: try it where nothing is lost.
 -- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
@@ -31,6 +32,7 @@ FROM "shop"."customers" t
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- Parsed, not executed: try it where nothing is lost.
 -- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
@@ -60,6 +62,7 @@ FROM "shop"."customers" t
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
+-- Parsed, not executed: try it where nothing is lost.
 -- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %

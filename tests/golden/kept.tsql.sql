@@ -4,6 +4,7 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- Parsed, not executed: try it where nothing is lost.
 -- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
@@ -37,6 +38,7 @@ FROM [shop].[customers]
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- Parsed, not executed: try it where nothing is lost.
 -- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
@@ -75,6 +77,7 @@ FROM (
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
+-- Parsed, not executed: try it where nothing is lost.
 -- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %

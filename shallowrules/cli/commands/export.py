@@ -14,7 +14,7 @@ from shallowrules.cli.output import check_folder, check_target, warnings_shown, 
 from shallowrules.errors import counted
 
 if TYPE_CHECKING:
-    from shallowrules.rules import ClusterNames
+    from shallowrules.rules import ClusterNames, RuleSet
 
 __all__ = ["command"]
 
@@ -64,6 +64,12 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
     metavar="URL",
     help="Write SQL for the types that the columns of FORMAT's --table have in this database.",
 )
+@click.option(
+    "--migration",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write SQL that keeps clusters in a database as a migration into this folder: an up and a down file.",
+)
 @click.pass_obj
 def command(
     chosen: list[ExporterChoice],
@@ -74,6 +80,7 @@ def command(
     force: bool,
     names: ClusterNames | NamedRules | None,
     database: str | None,
+    migration: Path | None,
 ) -> None:
     """Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
 
@@ -82,6 +89,7 @@ def command(
       shallowrules export rules.json sql --dialect postgres --table sales.customers --style select
       shallowrules export rules.json sql --database postgresql://localhost/shop --table customers
       shallowrules export rules.json sql --column 'alcohol=ALC' -o rules.sql
+      shallowrules export rules.json sql --dialect postgres --table customers --style view --migration migrations
       shallowrules export rules.json python --function-name segment -o segments.py
       shallowrules export rules.json markdown --title 'Customer segments' --names names.csv
     """  # noqa: D301 (click wants a backspace)
@@ -95,7 +103,10 @@ def command(
     read = [rules_file, *choice.paths, *files_of_names(names)]
     with choice.as_typed():
         settings = choice.settings() if database is None else _typed(choice, database)
-        exported = export_by(choice.exporter, rules, settings)
+        if migration is None:
+            exported = export_by(choice.exporter, rules, settings)
+        else:
+            exported, output = _migration(choice, rules, settings, output), migration
     if isinstance(exported, str | bytes):
         check_target(output, *read, force=force)
         write_result(exported, output)
@@ -120,3 +131,12 @@ def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
     with open_rows(rows) as source:
         facts = {"types": column_types(source), "dialect": dialect_of(source)}
     return {**choice.following(facts), **choice.given}
+
+
+def _migration(choice: ExporterChoice, rules: RuleSet, settings: dict[str, Any], output: Path | None) -> dict[str, str]:
+    """Return the files of a migration."""
+    from shallowrules.exporters.sql import write_migration
+
+    if choice.name != "sql" or output is not None:
+        raise click.UsageError("--migration DIR is for sql, in place of -o")
+    return write_migration(rules, **settings)

@@ -12,6 +12,7 @@ from shallowrules.exporters.sql.exporter import (
     neither_predicate,
     plain_sql,
 )
+from shallowrules.exporters.sql.migration import write_migration
 from shallowrules.exporters.sql.options import LABELLING_STYLES, STYLES, SqlOptions
 from shallowrules.exporters.sql.times import range_of_times
 
@@ -32,4 +33,5 @@ __all__ = [
     "neither_predicate",
     "plain_sql",
     "range_of_times",
+    "write_migration",
 ]

@@ -12,7 +12,7 @@ from shallowrules.rules import Leaf, RuleSet
 
 __all__ = ["describe_cases", "nested_case", "ordered_predicates"]
 
-KEPT = ("view", "table", "update")
+KEPT = ("view", "table", "update", "function")
 """The styles in which branches rely on those before them where that is shorter."""
 
 

@@ -13,16 +13,17 @@ become NULL (or none). In the style ``check`` they see ``check``: ``labels``, ``
 ``findings`` and ``shares``, names that the table has not, and ``columns``, the tested columns of text, with ``finding``
 and, as SQL text, ``value`` and the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``,
 those of its parts. For what is kept in the database there are ``into`` (the parts of the name of the view, table or
-function), ``writing`` (the fields of `shallowrules.exporters.sql.writing.Writing`), ``margin`` (the blanks before what
-is put into a statement), ``cluster_type`` (the type of the cluster), ``cast`` (how it is cast to that, or none),
-``arguments`` (SQL text, of a function) and ``compared`` (what makes ``column`` and ``value`` comparable).
+function), ``statement`` (what is made, of `shallowrules.exporters.sql.writing.Writing`), ``changed`` (a field of that),
+``margin`` (the blanks before what is put into a statement), ``cluster_type`` (the type of the cluster), ``cast`` (how
+it is cast to that, or none), ``arguments`` (SQL text, of a function) and ``compared`` (what makes ``column`` and
+``value`` comparable).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from itertools import count
 from typing import Any
 
@@ -34,6 +35,7 @@ from shallowrules.exporters.sql.cases import describe_cases, nested_case
 from shallowrules.exporters.sql.declared import Held, held_by, usually_held
 from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.exporters.sql.functions import FUNCTIONS, argument_types
 from shallowrules.exporters.sql.header import header_lines
 from shallowrules.exporters.sql.options import (
     CLUSTER_COLUMN,
@@ -52,7 +54,6 @@ from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.exporters.sql.writing import WRITING, Writing
 from shallowrules.rules import Cluster, RuleColumn, RuleSet
-from shallowrules.sources.qualified_names import split_table
 from shallowrules.tables.labels import MIN_LABEL
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "cluster_predicates",
     "cluster_type",
     "fastest_case",
+    "function_arguments",
     "lacks_value",
     "neither_predicate",
     "plain_sql",
@@ -158,8 +160,7 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
     is_count = settings.style in ("check", "drift")
     cluster_as: ClusterAs = "name" if settings.cluster_as == "name" and not is_count else "number"
     writing = WRITING[dialect.name or "ansi"]
-    if settings.style == "column" and writing.column is None:
-        raise ExportError(f"dialect {settings.dialect!r} has no style 'column': {writing.refused}")
+    statement = _statement(settings, dialect, writing)
     labels = _label_literals(rules.clusters, cluster_as, dialect)
     names = _label_literals(rules.clusters, "name", dialect) if settings.name_column else {}
     otherwise = None if is_count else _otherwise(rules.clusters, settings, dialect)
@@ -168,14 +169,16 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
         cluster["label"] = labels[cluster["index"]]
         cluster["named"] = names.get(cluster["index"])
-    table = split_table(settings.table)
+    table = settings.table_parts
     marker = _unused(rules.clusters, cluster_as, dialect) if otherwise is None else None
     cases, relies = describe_cases(rules, settings.style, context["rules"], labels, predicates, otherwise, marker)
     if settings.style == "check":
         context["check"] = _describe_check(rules, predicates, table)
     if settings.style == "drift":
-        context["names"] = _names_of_parts(("labelled", "counts", "total", "training", "found", "shares"), table, "drift")
-    header = header_lines(rules, predicates, table, _without_cluster(settings), typed=settings.is_typed)
+        context["names"] = _names_of_parts(
+            ("labelled", "counts", "total", "training", "found", "shares"), table, "drift"
+        )
+    header = header_lines(rules, predicates, settings, _without_cluster(settings))
     context.update(
         dialect=settings.dialect,
         table=table,
@@ -183,8 +186,10 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         name_column=settings.name_column,
         into=settings.target,
         cases=cases,
-        writing=asdict(writing),
-        margin=_margin(settings.style, writing),
+        statement=statement,
+        margin=_margin(statement),
+        arguments=function_arguments(rules, settings),
+        changed=writing.changed,
         cluster_type=cluster_type(rules, settings, writing),
         cast=_cast(settings, writing),
         compared=_compared(cluster_as, dialect),
@@ -196,6 +201,8 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         options=_plain_options(settings),
     )
     text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+    if "$$" in statement and text.count("$$") > statement.count("$$"):
+        raise ExportError(f"a name or text of the rules has $$, which ends a function of {dialect.name}: write a view")
     caveat = dialect.limits.caveat(text)
     if caveat:
         context["header"].append(caveat)
@@ -320,6 +327,8 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     types = settings.table_types
     if types:
         names = _names_in_table(names, rules.tested_columns, types, dialect)
+    if settings.style == "function" and not types:
+        types = {names[feature]: declared for feature, declared in argument_types(rules, dialect).items()}
     _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
     for new in settings.new_columns if settings.style in (*WITH_CLUSTER_COLUMN, "update") else []:
         dialect.column(new)
@@ -338,23 +347,52 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
         held = [held_by(dialect, types.get(name, "")) for name in names]
     else:
         held = [usually_held(dialect, column) for column in rules.columns]
-    return dialect, Predicates(names, dialect, held, indent=_indent(settings, WRITING[dialect.name or "ansi"]))
+    return dialect, Predicates(names, dialect, held, indent=_indent(settings, dialect, WRITING[dialect.name or "ansi"]))
 
 
-def _indent(settings: SqlOptions, writing: Writing) -> int:
+def _statement(settings: SqlOptions, dialect: Dialect, writing: Writing) -> str:
+    """Return the statement that a style puts a query or an expression into; empty for the others."""
+    if settings.style == "function":
+        return FUNCTIONS[dialect.name][0]
+    if settings.style not in IN_STATEMENTS:
+        return ""
+    if settings.materialized:
+        if writing.materialized is None:
+            raise ExportError(f"dialect {settings.dialect!r} has no materialized views: make a table")
+        return writing.materialized
+    statement: str | None = getattr(writing, settings.style)
+    if statement is None:
+        raise ExportError(f"dialect {settings.dialect!r} has no style 'column': {writing.refused}")
+    return statement
+
+
+def function_arguments(rules: RuleSet, settings: SqlOptions, *, names: bool = True) -> str:
+    """Return the arguments of a function in brackets, as SQL; or, to drop it, their types, where these are needed."""
+    dialect, predicates = _prepare(rules, settings)
+    if settings.style != "function" or not (names or dialect.name == "snowflake"):
+        return ""
+    types = argument_types(rules, dialect)
+    told = []
+    for feature in rules.tested_columns:
+        name = predicates.names[feature]
+        kind = (settings.table_types.get(name) or types[feature]) if types else ""
+        told.append(f"{dialect.column(name)} {kind}".rstrip() if names else kind)
+    return f"({', '.join(told)})"
+
+
+def _margin(statement: str) -> str:
+    """Return the blanks before a query or an expression in the statement that it is put into."""
+    found = re.search(r"^( *).*\{(query|value)\}", statement, re.MULTILINE)
+    return "" if found is None else found[1]
+
+
+def _indent(settings: SqlOptions, dialect: Dialect, writing: Writing) -> int:
     """Return the blanks before a condition on a line of its own."""
     if settings.style == "where":
         return 2
-    case = INDENTS.get(settings.style, 0) + len(_margin(settings.style, writing))
+    case = INDENTS.get(settings.style, 0) + len(_margin(_statement(settings, dialect, writing)))
     deeper = (settings.name_column is not None) + (_cast(settings, writing) is not None)
     return case + 2 * deeper + 4
-
-
-def _margin(style: str, writing: Writing) -> str:
-    """Return the blanks before a query or an expression in the statement that it is put into."""
-    statement = (getattr(writing, style) if style in IN_STATEMENTS else None) or ""
-    found = re.search(r"^( *).*\{(query|value)\}", statement, re.MULTILINE)
-    return "" if found is None else found[1]
 
 
 def _cast(settings: SqlOptions, writing: Writing) -> str | None:

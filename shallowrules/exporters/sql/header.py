@@ -8,6 +8,9 @@ from shallowrules.errors import counted
 from shallowrules.exporters.context import package_version, percent
 from shallowrules.exporters.sql.declared import TYPES
 from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.exporters.sql.executed import EXECUTED
+from shallowrules.exporters.sql.functions import FUNCTIONS
+from shallowrules.exporters.sql.options import IN_STATEMENTS, SqlOptions
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.rules import Cut, Number, RuleColumn, RuleSet, Value
 from shallowrules.rules.figures import show_figure
@@ -15,9 +18,7 @@ from shallowrules.rules.figures import show_figure
 __all__ = ["header_lines"]
 
 
-def header_lines(
-    rules: RuleSet, predicates: Predicates, table: Sequence[str], without_cluster: str, *, typed: bool
-) -> list[str]:
+def header_lines(rules: RuleSet, predicates: Predicates, settings: SqlOptions, without_cluster: str) -> list[str]:
     """Return the lines of the comment that SQL text begins with.
 
     Parameters
@@ -25,37 +26,38 @@ def header_lines(
     rules : RuleSet
     predicates : Predicates
         What the text is made of.
-    table : sequence of str
-        The parts of the table's name.
+    settings : SqlOptions
     without_cluster : str
         A sentence on rows that no rule matches.
-    typed : bool
-        Whether the columns' types are known.
     """
+    is_parsed = settings.style in IN_STATEMENTS and predicates.dialect.name not in EXECUTED
     return [
         f"Written by shallowrules {package_version()} from the rules with SHA-256 {rules.sha256}.",
         _worth(rules),
         *_missing(rules, predicates.names, predicates.dialect),
         without_cluster,
-        *_unsuited(rules, predicates, table, typed=typed),
+        *_unsuited(rules, predicates, settings),
         *_cautions(rules, predicates),
+        *(["Parsed, not executed: try it where nothing is lost."] if is_parsed else []),
     ]
 
 
-def _unsuited(rules: RuleSet, predicates: Predicates, table: Sequence[str], *, typed: bool) -> list[str]:
+def _unsuited(rules: RuleSet, predicates: Predicates, settings: SqlOptions) -> list[str]:
     """Return what the text is not right for, and how to find it."""
     dialect, tested = predicates.dialect, rules.tested_columns
-    if typed:
+    if settings.is_typed:
         return ["Written for the types that the table's columns have: export again if one of them changes."]
     types = TYPES[dialect.name]
     kinds = {held.kind for feature in tested if (held := predicates.held[feature]) is not None}
+    if settings.style == "function" and FUNCTIONS[dialect.name][1]:
+        kinds -= {"numbers"}  # which become those of the arguments
     others = [types.others[kind] for kind in ("numbers", "texts") if kind in kinds and kind in types.others]
     if not others:
         return []
     said, these = (
         link.join(filter(None, parts)) for link, parts in zip((" or ", " OR "), zip(*others, strict=True), strict=True)
     )
-    query = types.query.format(name=dialect.string(table[-1]), these=these)
+    query = types.query.format(name=dialect.string(settings.table_parts[-1]), these=these)
     return [f"May differ from the tree on {said}; this finds such columns:", query]
 
 

@@ -33,7 +33,7 @@ __all__ = [
     "SqlOptions",
 ]
 
-Style = Literal["where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"]
+Style = Literal["where", "case", "ordered", "select", "view", "table", "update", "column", "function", "check", "drift"]
 STYLES: tuple[str, ...] = get_args(Style)
 SqlClusterAs = Literal[ClusterAs, "both"]
 Identifiers = Literal["quoted", "folded", "as-in-table"]
@@ -50,7 +50,7 @@ LABELLING_STYLES = ("where", "case", "ordered", "select")
 INDENTS = {**dict.fromkeys(("select", "view", "table"), 2), **dict.fromkeys(("check", "drift"), 4)}
 """Blanks before CASE in a query, by style."""
 
-IN_STATEMENTS = ("view", "table", "update", "column")
+IN_STATEMENTS = ("view", "table", "update", "column", "function")
 """The styles that put a query or an expression into a statement."""
 
 WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
@@ -79,7 +79,7 @@ class SqlOptions:
     table : str, or sequence of its parts
         Table that ``select`` reads. Dots separate schema and table, and a part in double quotes may hold
         dots: ``"my.schema".table``.
-    style : {"where", "case", "ordered", "select", "view", "table", "update", "column", "check", "drift"}
+    style : {"where", "case", "ordered", "select", "view", "table", "update", "column", "function", "check", "drift"}
         One predicate per cluster; one CASE expression that gives the cluster's number; a shorter one, in which a
         branch relies on those before it; a query of every column and the cluster. What keeps it: a view or a new table
         of that query; an update of a column of the table, where the cluster changes; a column that the database
@@ -106,7 +106,10 @@ class SqlOptions:
         What a row gets for a cluster: its number; its name, the label that it was given; or both, the name in a column
         of its own, that of the number with ``_name``.
     into : str, or sequence of its parts, optional
-        Name of the view or table that ``view`` and ``table`` make; by default that of the table with ``_clusters``.
+        Name of the view, table or function that is made; by default that of the table with ``_clusters``, or
+        ``_cluster`` for a function.
+    materialized : bool
+        Whether a view is a materialized one.
     otherwise : str or int, optional
         What a row without a cluster gets, in place of NULL: a whole number, or with cluster_as="name" a text, that is
         no cluster's.
@@ -126,6 +129,7 @@ class SqlOptions:
     cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
     cluster_as: SqlClusterAs = "number"
     into: str | Sequence[str] | None = None
+    materialized: bool = False
     otherwise: str | int | None = field(default=None, metadata=on_command_line("else"))
     template: str | Path | None = None
 
@@ -151,6 +155,8 @@ class SqlOptions:
             raise OptionError(OUTPUT_COLUMNS, f" goes with a query ({', '.join(QUERIES)}), not with {self.style!r}")
         if self.into is not None:
             split_table(self.into)
+        if self.materialized and self.style != "view":
+            raise OptionError(OptionName("materialized"), f" goes with a view, not with {self.style!r}")
         if self.ddl is not None:
             _ = self.table_types  # a wrong file is to be known before the work
         if self.otherwise is not None and self.style in WITHOUT_ELSE:
@@ -169,6 +175,11 @@ class SqlOptions:
         return bool(self.types) or self.ddl is not None
 
     @property
+    def table_parts(self) -> list[str]:
+        """The parts of the table's name."""
+        return split_table(self.table)
+
+    @property
     def new_columns(self) -> list[str]:
         """The columns that a query has beside those of the table."""
         return [self.cluster_column, *([self.name_column] if self.name_column else [])]
@@ -180,11 +191,11 @@ class SqlOptions:
 
     @property
     def target(self) -> list[str]:
-        """The parts of the name of the view or table that is made."""
+        """The parts of the name of what is made."""
         if self.into is not None:
             return split_table(self.into)
-        *schema, name = split_table(self.table)
-        return [*schema, f"{name}_clusters"]
+        *schema, name = self.table_parts
+        return [*schema, f"{name}_cluster" if self.style == "function" else f"{name}_clusters"]
 
     @cached_property
     def table_types(self) -> Mapping[str, str]:
@@ -195,7 +206,7 @@ class SqlOptions:
             statements = Path(self.ddl).read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
             raise OptionError(DDL, f" {self.ddl}: it cannot be read: {error}") from error
-        return declared_types(statements, split_table(self.table), find_dialect(self.dialect))
+        return declared_types(statements, self.table_parts, find_dialect(self.dialect))
 
 
 def _check_texts(given: object, option: OptionName, must: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-__all__ = ["WRITING", "Writing"]
+__all__ = ["WRITING", "Writing", "dropping"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +28,16 @@ class Writing:
         larger one.
     view, table : str
         The statement that makes a view, or a table, ``{name}`` of a ``{query}``.
+    materialized : str or None
+        The statement that makes a materialized view; None where there are none.
     update : str
         The statement that gives ``{column}`` of ``{table}`` a ``{value}`` where ``{changed}`` is true. It has the value
         twice: of a row that another transaction changes meanwhile, a database asks it anew, and not what a join with
         the table has found. Where a query can be updated, its column ``{new}`` has the value.
     changed : str
         What is true where ``{column}`` is not ``{value}``; NULL is like no other value, and like itself.
+    added : str
+        The statement that gives ``{table}`` an empty ``{column}`` of ``{type}``.
     column : str or None
         The statement that gives ``{table}`` a ``{column}`` of ``{type}`` that the database computes; None where
         `refused` says why there is none.
@@ -46,8 +50,10 @@ class Writing:
     cast: str | None = "CAST(\n{indent}  {case} AS {type}\n{indent})"
     view: str
     table: str
+    materialized: str | None = None
     update: str
     changed: str
+    added: str = "ALTER TABLE {table}\nADD COLUMN {column} {type}"
     column: str | None
     refused: str
 
@@ -67,15 +73,18 @@ _STANDARD = Writing(
     refused="it is not known here that the database takes the rules for a computed column: make a view",
 )
 
+_MATERIALIZED = "CREATE MATERIALIZED VIEW {name} AS\n{query}"
+
 _WITH_TINY = (("TINYINT", 8), *_STANDARD.numbers)
 
 _COMPUTED = "ALTER TABLE {table}\nADD COLUMN {column} {type} GENERATED ALWAYS AS (\n  {value}\n) "
 
 WRITING: Mapping[str, Writing] = {
     "ansi": _STANDARD,
-    "bigquery": replace(_STANDARD, numbers=(("INT64", 64),), text="STRING", cast=None),
+    "bigquery": replace(_STANDARD, materialized=_MATERIALIZED, numbers=(("INT64", 64),), text="STRING", cast=None),
     "clickhouse": replace(
         _STANDARD,
+        materialized="CREATE MATERIALIZED VIEW {name} ENGINE = MergeTree ORDER BY () POPULATE AS\n{query}",
         numbers=tuple((f"Nullable(Int{bits})", bits) for bits in (8, 16, 32, 64)),
         text="Nullable(String)",
         table="CREATE TABLE {name} ENGINE = MergeTree ORDER BY () AS\n{query}",
@@ -86,6 +95,7 @@ WRITING: Mapping[str, Writing] = {
     ),
     "databricks": replace(
         _STANDARD,
+        materialized=_MATERIALIZED,
         numbers=_WITH_TINY,
         text="STRING",
         changed="NOT ({column} <=> {value})",
@@ -106,12 +116,15 @@ WRITING: Mapping[str, Writing] = {
     ),
     "oracle": replace(
         _STANDARD,
+        materialized=_MATERIALIZED,
         numbers=(("NUMBER(5)", 16), ("NUMBER(10)", 32), ("NUMBER(19)", 64)),
         text="VARCHAR2(4000)",
         changed="DECODE({column}, {value}, 0, 1) = 1",
+        added="ALTER TABLE {table}\nADD {column} {type}",
     ),
     "postgres": replace(
         _STANDARD,
+        materialized=_MATERIALIZED,
         text="TEXT",
         cast="(\n{indent}  {case}\n{indent})::{type}",
         column=_COMPUTED + "STORED",
@@ -119,12 +132,19 @@ WRITING: Mapping[str, Writing] = {
     ),
     "redshift": replace(
         _STANDARD,
+        materialized=_MATERIALIZED,
         text="VARCHAR(65535)",
         changed="({column} <> {value} OR ({column} IS NULL) <> ({value} IS NULL))",
         refused="Redshift has no computed columns: make a view",
     ),
-    "snowflake": _STANDARD,
-    "spark": replace(_STANDARD, numbers=_WITH_TINY, text="STRING", changed="NOT ({column} <=> {value})"),
+    "snowflake": replace(_STANDARD, materialized=_MATERIALIZED),
+    "spark": replace(
+        _STANDARD,
+        numbers=_WITH_TINY,
+        text="STRING",
+        changed="NOT ({column} <=> {value})",
+        added="ALTER TABLE {table}\nADD COLUMNS ({column} {type})",
+    ),
     "sqlite": replace(
         _STANDARD,
         numbers=(("INTEGER", 64),),
@@ -134,7 +154,7 @@ WRITING: Mapping[str, Writing] = {
         column=_COMPUTED + "VIRTUAL",
         refused="",
     ),
-    "trino": replace(_STANDARD, numbers=_WITH_TINY),
+    "trino": replace(_STANDARD, materialized=_MATERIALIZED, numbers=_WITH_TINY),
     "tsql": replace(
         _STANDARD,
         text="NVARCHAR(MAX)",
@@ -143,7 +163,13 @@ WRITING: Mapping[str, Writing] = {
             "  FROM {table}\n) AS labelled\nWHERE\n  {changed}"
         ),
         table="SELECT *\nINTO {name}\nFROM (\n  {query}\n) AS labelled",
+        added="ALTER TABLE {table}\nADD {column} {type}",
         changed="EXISTS (\n    SELECT {column}\n    EXCEPT\n    SELECT {value}\n  )",
     ),
 }
 """By the name of the dialect."""
+
+
+def dropping(kind: str, name: str, column: str = "") -> str:
+    """Return the statement that takes away a view, a table, a function, or a column of a table; names are SQL."""
+    return f"ALTER TABLE {name}\nDROP COLUMN {column}" if kind == "column" else f"DROP {kind.upper()} {name}"

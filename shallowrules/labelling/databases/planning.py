@@ -11,7 +11,7 @@ from shallowrules.errors import DataError, ExportError, OptionError, OptionName,
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import SqlOptions, cluster_type
 from shallowrules.exporters.sql.options import QUERIES, SqlClusterAs, Style
-from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.exporters.sql.writing import WRITING, dropping
 from shallowrules.labelling.databases.batches import Batches
 from shallowrules.labelling.databases.counting import changed_rows, count_changes, count_made
 from shallowrules.labelling.databases.databases import REGISTRY
@@ -655,7 +655,7 @@ class _Planner:
         return [self.database.fill(self.facts.registry, self.database.registry_of(self.thing))]
 
     def _marking(self, thing: Thing, mark: Mark, *, again: bool = False) -> list[str]:
-        """Return what says of something that was made that it was made here; `again` if another mark says so by then."""
+        """Return what says of something that it was made here; `again` if another mark says so by then."""
         if not self.database.is_registered(thing.kind):
             return [self._fill(self.facts.comments[thing.kind], thing, mark)]
         before = [self._forget(thing)] if again or self.database.has_registry(thing) else []
@@ -696,9 +696,7 @@ def _name_beside(way: str, target: Sequence[str]) -> str:
 
 def _drop(database: Database, thing: Thing) -> str:
     quoted = database.quoted(thing.name)
-    if thing.kind == "column":
-        return f"ALTER TABLE {quoted}\nDROP COLUMN {database.dialect.identifier(thing.column)}"
-    return f"DROP {thing.kind.upper()} {quoted}"
+    return dropping(thing.kind, quoted, database.dialect.identifier(thing.column) if thing.column else "")
 
 
 def _forget(database: Database, thing: Thing) -> str:

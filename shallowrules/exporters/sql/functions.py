@@ -1,0 +1,94 @@
+"""Rules as a function of a database: the types of its arguments, one for each column that is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shallowrules.errors import ExportError
+from shallowrules.exporters.sql.dialect import Dialect
+from shallowrules.rules import DOUBLE_EXACT, Cut, RuleColumn, RuleSet
+
+__all__ = ["FUNCTIONS", "argument_types"]
+
+_BIGQUERY = {"numbers": "FLOAT64", "text": "STRING", "boolean": "BOOL", "date": "DATE", "timestamp": "DATETIME"}
+_MYSQL = {
+    "numbers": "DOUBLE",
+    "large": "DECIMAL(65, 30)",  # a double as BIGINT would be rounded
+    "text": "TEXT CHARACTER SET utf8mb4",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "DATETIME(6)",
+    "timestamptz": "TIMESTAMP(6)",
+    "duration": "TIME(6)",
+}
+_POSTGRES = {
+    "numbers": "DOUBLE PRECISION",
+    "large": "BIGINT",
+    "text": "TEXT",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+    "duration": "INTERVAL",
+}
+_SNOWFLAKE = {
+    "numbers": "DOUBLE",
+    "text": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP_NTZ",
+}
+
+FUNCTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "bigquery": ("CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nAS (\n  {value}\n)", _BIGQUERY),
+    "clickhouse": ("CREATE FUNCTION {name} AS {arguments} ->\n  {value}", {}),
+    "duckdb": ("CREATE MACRO {name}{arguments} AS\n  {value}", {}),
+    "mysql": ("CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nDETERMINISTIC NO SQL\nRETURN\n  {value}", _MYSQL),
+    "postgres": (
+        "CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nLANGUAGE sql IMMUTABLE PARALLEL SAFE\nRETURN\n  {value}",
+        _POSTGRES,
+    ),
+    "snowflake": ("CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nAS $$\n  {value}\n$$", _SNOWFLAKE),
+}
+"""By the name of the dialect: the statement that makes a function, and what its arguments are declared as, by what they
+are compared as; none where they have no types. ``{value}`` is a CASE expression."""
+
+
+def argument_types(rules: RuleSet, dialect: Dialect) -> dict[int, str]:
+    """Return what the argument for each tested column is declared as, empty where arguments have no types.
+
+    Numbers are doubles, which rules compare exactly unless a threshold is a whole number that no double is.
+
+    Raises
+    ------
+    ExportError
+        If the dialect has no functions, or no type for a column.
+    """
+    if dialect.name not in FUNCTIONS:
+        raise ExportError(
+            f"dialect {dialect.name or 'ansi'!r} has no style 'function': write a view, or a function for "
+            f"{', '.join(FUNCTIONS)}"
+        )
+    types = FUNCTIONS[dialect.name][1]
+    found = {}
+    for feature in rules.tested_columns if types else ():
+        column = rules.columns[feature]
+        kind = _kind(rules, feature, column)
+        if kind not in types:
+            raise ExportError(
+                f"a function of dialect {dialect.name!r} has no argument for column {column.name!r}, compared as "
+                f"{'a whole number beyond the doubles' if kind == 'large' else kind}: write a view"
+            )
+        found[feature] = types[kind]
+    return found
+
+
+def _kind(rules: RuleSet, feature: int, column: RuleColumn) -> str:
+    """Return what a column is compared as."""
+    if column.from_text:
+        return "text"
+    if column.is_time or not column.is_numeric:
+        return column.type
+    cuts = (node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == feature)
+    numbers = [*cuts, *column.conversion.null_numbers]
+    return "large" if column.is_whole and any(abs(number) >= DOUBLE_EXACT for number in numbers) else "numbers"

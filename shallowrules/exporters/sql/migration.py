@@ -1,0 +1,62 @@
+"""What keeps clusters in a database as a migration: a file that makes it, and one that takes it away."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from shallowrules.errors import OptionError
+from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.exporters.sql.exporter import cluster_type, function_arguments, plain_sql
+from shallowrules.exporters.sql.options import IN_STATEMENTS, SqlOptions
+from shallowrules.exporters.sql.writing import WRITING, dropping
+from shallowrules.rules import RuleSet
+
+__all__ = ["write_migration"]
+
+
+def write_migration(rules: RuleSet, **options: Any) -> dict[str, str]:
+    """Return an up and a down file by their names.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    **options
+        Of `SqlOptions`; the style is one that keeps something in a database.
+
+    Raises
+    ------
+    OptionError, ExportError
+        As `SqlExporter` does, and for a style that keeps nothing.
+    """
+    settings = SqlOptions(**options)
+    if settings.style not in IN_STATEMENTS:
+        raise OptionError(
+            f"a migration keeps clusters in a database: choose one of {', '.join(IN_STATEMENTS)}, not "
+            f"{settings.style!r}, for ",
+            option="style",
+        )
+    dialect = find_dialect(settings.dialect)
+    writing = WRITING[dialect.name or "ansi"]
+    made, table = (".".join(map(dialect.identifier, name)) for name in (settings.target, settings.table_parts))
+    column = dialect.identifier(settings.cluster_column)
+    up = [plain_sql(rules, **options).rstrip()]
+    if settings.style in ("update", "column"):
+        name, kind = f"{settings.table_parts[-1]}_{settings.cluster_column}", "column"
+        down = dropping(kind, table, column)
+        if settings.style == "update":
+            up.insert(0, writing.added.format(table=table, column=column, type=cluster_type(rules, settings, writing)))
+    else:
+        name = settings.target[-1]
+        down = dropping(_kind(settings, dialect.name), made + function_arguments(rules, settings, names=False))
+    stem = re.sub(r"[^\w-]+", "_", name)
+    return {f"{stem}.up.sql": "".join(f"{part};\n\n" for part in up)[:-1], f"{stem}.down.sql": f"{down};\n"}
+
+
+def _kind(settings: SqlOptions, dialect: str) -> str:
+    """Return the word for what a style makes, in the statement that takes it away."""
+    if settings.style == "function":
+        return "macro" if dialect == "duckdb" else "function"
+    if settings.materialized and dialect != "clickhouse":
+        return "materialized view"
+    return settings.style
