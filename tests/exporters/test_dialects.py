@@ -53,7 +53,13 @@ PARSED = {
 )
 def test_every_text_parses(dialect, style):
     for rules in all_rules():
-        text = export(rules, "sql", dialect=dialect, style=style, columns=names_for(dialect, rules))
+        options = {"dialect": dialect, "style": style, "columns": names_for(dialect, rules)}
+        try:
+            text = export(rules, "sql", **options)
+        except ExportError as error:
+            assert "a whole number beyond the doubles" in str(error)  # noqa: PT017
+            assert (dialect, style) == ("snowflake", "function")  # which would round a double
+            continue
         if dialect == "oracle":
             text = ORACLE_ALONE.sub(lambda found: found[1] or found[2] or "", text)
         if style == "where":

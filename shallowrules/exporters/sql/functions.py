@@ -10,7 +10,15 @@ from shallowrules.rules import DOUBLE_EXACT, Cut, RuleColumn, RuleSet
 
 __all__ = ["FUNCTIONS", "argument_types"]
 
-_BIGQUERY = {"numbers": "FLOAT64", "text": "STRING", "boolean": "BOOL", "date": "DATE", "timestamp": "DATETIME"}
+_BIGQUERY = {
+    "numbers": "FLOAT64",
+    "large": "INT64",
+    "text": "STRING",
+    "boolean": "BOOL",
+    "date": "DATE",
+    "timestamp": "DATETIME",
+    "timestamptz": "TIMESTAMP",
+}
 _MYSQL = {
     "numbers": "DOUBLE",
     "large": "DECIMAL(65, 30)",  # a double as BIGINT would be rounded
@@ -37,6 +45,7 @@ _SNOWFLAKE = {
     "boolean": "BOOLEAN",
     "date": "DATE",
     "timestamp": "TIMESTAMP_NTZ",
+    "timestamptz": "TIMESTAMP_TZ",
 }
 
 FUNCTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {

@@ -487,12 +487,14 @@ class _Planner:
         index = _name_beside("key", self.into)
         labels = Labels(self.database, self.table, self.thing, key, cluster, f"{cluster}_name", index)
         found = self._existing(again=True)
-        in_one, mark = self.facts.transactional, self.mark
+        is_kept = found is not None and not self.application.replace
+        if found is not None and found.mark is not None and is_kept:
+            self._refuse_other_columns(labels, found.mark)
+            self.type = found.mark.type or self.type
+        in_one, mark = self.facts.transactional, replace(self.mark, type=self.type)
         started = mark if in_one else replace(mark, unfinished=True)
         steps = self._registering("table")
-        is_kept = found is not None and not self.application.replace
         if is_kept:
-            self._refuse_other_columns(labels)
             steps += [labels.removal()]
         else:
             steps += [] if found is None else [self._drop(self.thing)]
@@ -510,17 +512,19 @@ class _Planner:
             made=() if is_kept else ((self.thing, started),),
         )
 
-    def _refuse_other_columns(self, labels: Labels) -> None:
+    def _refuse_other_columns(self, labels: Labels, mark: Mark) -> None:
         """Refuse a table of labels that was made by another key, or for smaller numbers."""
         shown = self.database.quoted(self.into)
         there = list(self.database.connection.exec_driver_sql(f"SELECT * FROM {shown} WHERE 1 = 0").keys())
+        why = ""
         if there != labels.columns:
-            raise DataError(
-                f"table {shown} has the columns {', '.join(map(repr, there))}, and labels have "
-                f"{', '.join(map(repr, labels.columns))}: ",
-                REPLACE,
-                " makes it anew",
+            why = (
+                f"has the columns {', '.join(map(repr, there))}, and labels have {', '.join(map(repr, labels.columns))}"
             )
+        elif self._kept_type(mark) is None:
+            why = f"has numbers of type {mark.type}, and these labels need {self.type}"
+        if why:
+            raise DataError(f"table {shown} {why}: ", REPLACE, " makes it anew")
 
     def _export_query(self) -> str:
         """Return the query for labels without its comments."""

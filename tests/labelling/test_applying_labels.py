@@ -1,0 +1,138 @@
+"""A table of keys and clusters, into which each run merges what has changed; updates of long tables in batches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from applications import OTHER, applied, apply, refused
+from databases import execute, on, schema_of
+from rulesets import small_rules
+
+from shallowrules.labelling.databases import Application, databases, planning
+from shallowrules.labelling.databases.labels import RULES, STAMP
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("duckdb")
+
+ROWS = [(row, ("a", "B", "it's %s")[row % 3] + str(row // 3), (row % 7) / 4, row % 6) for row in range(20)]
+
+
+@pytest.fixture
+def keyed(shop):
+    """Make a table with a number and a text for a key."""
+    text = {"mysql": "VARCHAR(60)", "postgres": "TEXT", "sqlite": "TEXT", "duckdb": "TEXT"}[shop.dialect]
+    shop.create("keyed", [("id", "INTEGER"), ("name", text), ("x", shop.types["float"]), ("i", "INTEGER")], ROWS)
+    return shop
+
+
+def message(done):
+    assert done.exit_code in (2, 3), done.output
+    return " ".join(done.stderr.split())
+
+
+def found(database, columns=("cluster", "cluster_name", RULES), table="keyed_labels"):
+    rows = database.query(f"SELECT id, {', '.join(columns)} FROM {table}")
+    return {int(key): (None if number is None else int(number), *rest) for key, number, *rest in rows}
+
+
+def wanted(rules, rows=ROWS):
+    keys, _, x, i = zip(*rows, strict=True)
+    labels = rules.assign({"x": list(x), "i": list(i)}).tolist()
+    names = {cluster.index: cluster.name for cluster in rules.clusters}
+    return {
+        key: (label, names[label], rules.sha256) if label != -1 else (None, None, rules.sha256)
+        for key, label in zip(keys, labels, strict=True)
+    }
+
+
+def stamps(database):
+    return {int(key): stamp for key, stamp in database.query(f"SELECT id, {STAMP} FROM keyed_labels")}
+
+
+def make_old(database):
+    """Make the labels as if they were of another day."""
+    execute(database, f"UPDATE keyed_labels SET {STAMP} = '2020-01-01 00:00:00'")
+
+
+@pytest.mark.parametrize("keys", [("id",), ("name", "id")])
+def test_labels_are_made_merged_and_taken_away(keyed, keys):
+    before = schema_of(keyed)
+    arguments = [part for key in keys for part in ("--key", key)]
+    applied(keyed, "labels", *arguments, table="keyed")
+    assert found(keyed) == wanted(small_rules())
+    make_old(keyed)
+    old = stamps(keyed)
+    applied(keyed, "labels", *arguments, table="keyed")
+    assert stamps(keyed) == old  # nothing has changed, and nothing is written
+    execute(keyed, "DELETE FROM keyed WHERE id = 3")
+    execute(keyed, "UPDATE keyed SET x = 0.25 WHERE id = 9")
+    execute(keyed, "INSERT INTO keyed VALUES (77, 'new', 0.25, 1)")
+    rows = [(*row[:2], 0.25, row[3]) if row[0] == 9 else row for row in ROWS if row[0] != 3] + [(77, "new", 0.25, 1)]
+    applied(keyed, "labels", *arguments, table="keyed")
+    assert found(keyed) == wanted(small_rules(), rows)
+    changed = {key for key, stamp in stamps(keyed).items() if stamp not in old.values()}
+    assert changed == {77} | ({9} if wanted(small_rules())[9] != wanted(small_rules(), rows)[9] else set())
+    OTHER.to_json("other.json")
+    applied(keyed, "labels", *arguments, table="keyed", rules="other.json")
+    assert found(keyed) == wanted(OTHER, rows)
+    applied(keyed, "labels", "--undo", table="keyed")
+    assert schema_of(keyed) == before
+
+
+@on("postgres", "mysql", "duckdb")  # an INTEGER of SQLite holds every number
+def test_labels_of_smaller_numbers_make_room_for_larger_ones(keyed):
+    applied(keyed, "labels", "--key", "id", table="keyed")
+    assert "of type" in refused(keyed, "labels", "--key", "id", "--else", "100000000000", table="keyed")
+    applied(keyed, "labels", "--key", "id", "--else", "100000000000", "--replace", table="keyed")
+    none = [key for key, (label, *_) in wanted(small_rules()).items() if label is None]
+    assert all(found(keyed)[key][0] == 100_000_000_000 for key in none)
+
+
+def test_a_key_tells_every_row_apart(keyed):
+    execute(keyed, "INSERT INTO keyed VALUES (5, 'again', 0.5, 1), (NULL, 'none', 0.5, 1)")
+    assert "1 row without a value in 'id'" in refused(keyed, "labels", "--key", "id", table="keyed")
+    execute(keyed, "DELETE FROM keyed WHERE id IS NULL")
+    assert "1 key more than once in 'id'" in refused(keyed, "labels", "--key", "id", table="keyed")
+    said = refused(keyed, "labels", "--key", "naem", table="keyed")
+    assert "has no column 'naem' (the nearest is 'name')" in said
+    assert "name them by --key" in message(apply(keyed, "labels", table="keyed"))
+    assert "--key names columns" in message(apply(keyed, "view", "--key", "id", table="keyed"))
+
+
+def test_what_has_the_name_already_is_left_alone(keyed):
+    execute(keyed, "CREATE TABLE keyed_labels (id INTEGER)")
+    assert "was not made by shallowrules" in refused(keyed, "labels", "--key", "id", table="keyed")
+    applied(keyed, "labels", "--key", "id", "--into", "others", table="keyed")
+    said = refused(keyed, "labels", "--key", "name", "--into", "others", table="keyed")
+    assert "--replace makes it anew" in said
+    applied(keyed, "labels", "--key", "name", "--into", "others", "--replace", table="keyed")
+
+
+@on("postgres", "mysql", "sqlite")
+def test_a_long_table_is_updated_in_batches(keyed, monkeypatch):
+    """And one without a primary key in one transaction."""
+    facts = databases.DATABASES[keyed.dialect]
+    monkeypatch.setitem(databases.DATABASES, keyed.dialect, replace(facts, many_rows=len(ROWS) - 1))
+    monkeypatch.setattr(planning, "BATCH_ROWS", 7)
+    assert "transaction, by the primary key" not in applied(keyed, "update", table="keyed")
+    execute(keyed, "CREATE TABLE short (id INTEGER PRIMARY KEY, x DOUBLE PRECISION, i INTEGER)")
+    execute(keyed, "INSERT INTO short SELECT id, x, i FROM keyed")
+    assert "7 rows are one transaction, by the primary key ('id')" in applied(keyed, "update", table="short")
+    assert found(keyed, ["cluster"], "short") == {key: label[:1] for key, label in wanted(small_rules()).items()}
+    execute(keyed, "DELETE FROM short WHERE id = 0")
+    assert "transaction, by the primary key" not in applied(keyed, "update", table="short")
+
+
+@on("duckdb")
+def test_no_table_of_duckdb_is_updated_in_batches_unasked(keyed):
+    assert databases.DATABASES["duckdb"].many_rows is None  # no index of it finds the rows of a batch
+    assert Application(style="update").batch is None
+
+
+def test_a_mark_tells_other_sql_of_the_same_rules(shop):
+    applied(shop, "view")
+    assert "made by shallowrules of these rules: " in refused(shop, "view")
+    assert "of these rules, as other SQL (" in refused(shop, "view", "--else", "-9")
+    OTHER.to_json("other.json")
+    assert "made by shallowrules of other rules: " in refused(shop, "view", rules="other.json")
