@@ -67,26 +67,29 @@ FROM "shop"."customers"
 -- cluster 3: 60 rows, 18.2 %
 -- cluster 1: 12 rows, 3.6 %
 ALTER TABLE "shop"."customers"
-UPDATE "cluster" = CASE
-  WHEN "contract" IS NULL THEN NULL
-  WHEN "contract" = 'Two year' AND ("months" IS NULL OR isNaN(toFloat64("months"))) THEN NULL
-  WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-  WHEN "contract" = 'Two year' THEN 1
-  WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
-  WHEN "paid" IS NULL OR isNaN(toFloat64("paid")) THEN NULL
-  WHEN "paid" <= 0.5 THEN 3
-  ELSE 4
-END
-WHERE NOT ("cluster" <=> CASE
-  WHEN "contract" IS NULL THEN NULL
-  WHEN "contract" = 'Two year' AND ("months" IS NULL OR isNaN(toFloat64("months"))) THEN NULL
-  WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-  WHEN "contract" = 'Two year' THEN 1
-  WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
-  WHEN "paid" IS NULL OR isNaN(toFloat64("paid")) THEN NULL
-  WHEN "paid" <= 0.5 THEN 3
-  ELSE 4
-END)
+UPDATE "cluster" = (
+  CASE
+    WHEN "contract" IS NULL THEN NULL
+    WHEN "contract" = 'Two year' AND ("months" IS NULL OR isNaN(toFloat64("months"))) THEN NULL
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" = 'Two year' THEN 1
+    WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
+    WHEN "paid" IS NULL OR isNaN(toFloat64("paid")) THEN NULL
+    WHEN "paid" <= 0.5 THEN 3
+    ELSE 4
+  END
+)
+WHERE
+  NOT ("cluster" <=> CASE
+    WHEN "contract" IS NULL THEN NULL
+    WHEN "contract" = 'Two year' AND ("months" IS NULL OR isNaN(toFloat64("months"))) THEN NULL
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" = 'Two year' THEN 1
+    WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
+    WHEN "paid" IS NULL OR isNaN(toFloat64("paid")) THEN NULL
+    WHEN "paid" <= 0.5 THEN 3
+    ELSE 4
+  END)
 SETTINGS mutations_sync = 1
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.

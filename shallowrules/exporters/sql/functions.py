@@ -51,10 +51,10 @@ _SNOWFLAKE = {
 FUNCTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "bigquery": ("CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nAS (\n  {value}\n)", _BIGQUERY),
     "clickhouse": ("CREATE FUNCTION {name} AS {arguments} ->\n  {value}", {}),
-    "duckdb": ("CREATE MACRO {name}{arguments} AS\n  {value}", {}),
-    "mysql": ("CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nDETERMINISTIC NO SQL\nRETURN\n  {value}", _MYSQL),
+    "duckdb": ("CREATE MACRO {name}{arguments} AS\n{value}", {}),
+    "mysql": ("CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nDETERMINISTIC NO SQL\n  RETURN\n    {value}", _MYSQL),
     "postgres": (
-        "CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nLANGUAGE sql IMMUTABLE PARALLEL SAFE\nRETURN\n  {value}",
+        "CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nLANGUAGE sql IMMUTABLE PARALLEL SAFE\nRETURN\n{value}",
         _POSTGRES,
     ),
     "snowflake": ("CREATE FUNCTION {name}{arguments}\nRETURNS {type}\nAS $$\n  {value}\n$$", _SNOWFLAKE),
