@@ -18,6 +18,7 @@ WRITES = {
     ("clusters", "plot"): ["clusters", "t.csv", "--to", "3", "--plot", "out.svg"],
     ("edit", "output"): ["edit", "rules.json", "--merge", "0,1", "--table", "t.csv", "-o", "out.json"],
     ("export", "output"): ["export", "rules.json", "sql", "-o", "out.sql"],
+    ("export", "migration"): ["export", "rules.json", "sql", "--style", "view", "--migration", "."],
     ("fit", "output"): ["fit", "t.csv", "-k", "3", "-o", "out.json"],
     ("label", "output"): ["label", "rules.json", "t.csv", "-o", "out.csv"],
     ("path", "output"): ["path", "t.csv", "-k", "3", "--refine", "none", "-o", "out.json"],
@@ -31,7 +32,8 @@ WRITES = {
 }
 """By command and parameter: what writes to a file `out`, or run's to the files of a folder."""
 
-RUN_WRITES = "rules.sql"
+WRITTEN = {"run": "rules.sql", ".": "data_clusters.up.sql"}
+"""By the command, or the last argument, the file written to a folder."""
 
 READ = {"settings", "names", "text_file"}
 """Options of files that are read."""
@@ -79,8 +81,8 @@ def writer(request, made, tmp_path, monkeypatch):
     arguments = WRITES[request.param]
     if request.param[0] == "run":
         Path("rules.json").unlink()
-        return arguments, Path(RUN_WRITES)
-    return arguments, Path(arguments[-1])
+        return arguments, Path(WRITTEN["run"])
+    return arguments, Path(WRITTEN.get(arguments[-1], arguments[-1]))
 
 
 @pytest.mark.slow
@@ -110,7 +112,7 @@ def test_a_link_counts_as_the_file_that_it_leads_to(writer):
     Path("signed").unlink()
     target.unlink()
     target.symlink_to(target.name)
-    assert ("--force" if arguments[0] == "run" else "circle") in refused(*arguments)
+    assert ("--force" if arguments[-1] == "." else "circle") in refused(*arguments)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="has no /dev/stdout")

@@ -11,12 +11,11 @@ import pytest
 from cases import cases
 from columntypes import Texts
 from databases import marked
-from every_command import CHANGING, READING, REAL, Run
+from every_command import APPLIED, REAL, Run
 from hostile_database import bystanders, run_round
 from places import Place, open_place
+from sqlstyles import styles_of
 from values import applies
-
-from shallowrules.exporters.sql.writing import WRITING
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("duckdb")
@@ -39,19 +38,14 @@ def place(request, running, tmp_path, monkeypatch):
         yield place
 
 
-def styles_of(dialect):
-    """Return the styles that a dialect has."""
-    return {f"export {style}" for style in (*READING, *CHANGING) if style != "column" or WRITING[dialect].column}
-
-
 def test_every_row_of_a_table_gets_the_cluster_of_the_tree(place):
     run = Run(place)
     run.real(REAL["wine"]())
     assert run.findings == []
-    wanted = styles_of(place.dialect)
+    styles = {*styles_of(place.dialect), "labels"}
+    wanted = {f"export {style}" for style in styles - {"labels"}}
     if place.url is not None:
-        labelled = {style.replace("export", "label") for style in wanted if style.split()[1] in CHANGING}
-        wanted |= COMMANDS | labelled
+        wanted |= COMMANDS | {f"label {style}" for style in styles & set(APPLIED)}
     assert {command for command, _ in run.rows} == wanted
     assert all(run.rows.values())
 

@@ -41,14 +41,16 @@ from shallowrules.exporters.sql import STYLES, cluster_predicates
 from shallowrules.rules import RuleSet
 from shallowrules.tables.labels import NO_CLUSTER
 
-__all__ = ["CHANGING", "READING", "REAL", "RealTable", "Run", "real_tables"]
+__all__ = ["APPLIED", "READING", "REAL", "RealTable", "Run", "real_tables"]
 
 ID = "number of the row"
 CLUSTER = "its cluster"
 DATA = Path(os.environ.get("SHALLOWRULES_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 
 CHANGING = ("view", "table", "update", "column")
-READING = tuple(style for style in STYLES if style not in CHANGING)
+MAKING = (*CHANGING, "function")
+READING = tuple(style for style in STYLES if style not in MAKING)
+APPLIED = (*CHANGING, "labels")
 
 _NO_TEXT = "Invalid utf8mb4 character string", "a BIT that is no text, written in strict mode (docs/numbers.md)"
 KNOWN_ERRORS = {
@@ -159,7 +161,7 @@ class Run:
         self, title: str, table: str, rules: RuleSet, expected: Labels, columns: Mapping[str, str], key: str
     ) -> None:
         """Run the text of every style, as the user who exports it does."""
-        for style in (*READING, *CHANGING):
+        for style in (*READING, *MAKING):
             options = {"dialect": self.place.dialect, "table": [table], "columns": dict(columns), "guards": "full"}
             try:
                 if style in READING:
@@ -209,7 +211,17 @@ class Run:
     ) -> None:
         quote, before = self.place.quote, MAX_QUERY.get(self.place.dialect, ())
         text = export(rules, "sql", style=style, into=["made of it"], cluster_column=CLUSTER, **options)
-        if style in ("view", "table"):
+        if style == "function":
+            self.place.query(text, before)
+            names = [rules.columns[i].name for i in rules.tested_columns]
+            arguments = ", ".join(quote(options["columns"].get(name, name)) for name in names)
+            called = f"{quote('made of it')}({arguments}) AS {quote(CLUSTER)}"
+            try:
+                found = self._labels(f"(SELECT {quote(key)}, {called} FROM {quote(table)}) AS called", key, before)
+            finally:
+                kind = "MACRO" if self.place.dialect == "duckdb" else "FUNCTION"
+                self.place.query(f"DROP {kind} {quote('made of it')}")
+        elif style in ("view", "table"):
             self.place.query(text, before)
             found = self._labels(quote("made of it"), key, before)
             self.place.query(f"DROP {style} {quote('made of it')}")
@@ -237,9 +249,10 @@ class Run:
         there = ["label", "rules.json", "--database", self.place.url, "--table", table, "--cluster-column", CLUSTER]
         there += [word for old, new in columns.items() for word in ("--column", f"{old}={new}")]
         before = self.place.query(_SCHEMAS[self.place.dialect])
-        for style in CHANGING:
-            command, into = f"label {style}", "made of it" if style in ("view", "table") else table
+        for style in APPLIED:
+            command, into = f"label {style}", table if style in ("update", "column") else "made of it"
             named = ["--into", f'"{into}"'] if into != table else []
+            named += ["--key", key] if style == "labels" else []
             for more in ([], ["--replace"]):
                 done = self.call(*there, "--apply", style, "--yes", *named, *more)
                 if done.exit_code:

@@ -210,7 +210,7 @@ class Round:
             self.refused[f"{place.dialect}, {style}: {str(error)[:25]}"] += 1
             return
         onto = style in ("update", "column")
-        kind = WRITING[place.dialect].number if named == "number" else WRITING[place.dialect].text
+        kind = WRITING[place.dialect].type_of([0]) if named == "number" else WRITING[place.dialect].text
         try:
             if style == "update":
                 place.query(f"ALTER TABLE {quote(self.table)} ADD COLUMN {quote(self.added)} {kind}")
