@@ -93,8 +93,8 @@ def test_nothing_is_to_be_signed_in_the_documentation():
         ({"table": "a b"}, "table|model"),
         ({"materialized": "seed"}, "materialized"),
         ({"materialized": "incremental"}, "key"),
-        ({"key": ["id"]}, "materialized='incremental'"),
-        ({"updated_at": "seen"}, "materialized='incremental'"),
+        ({"key": ["id"]}, "'incremental'.*materialized"),
+        ({"updated_at": "seen"}, "'incremental'.*materialized"),
         ({"materialized": "incremental", "key": "id"}, "key"),
         ({"materialized": "incremental", "key": ['i"d']}, "key"),
         ({"materialized": "incremental", "key": ["id"], "types": {"alcohol": "DOUBLE"}}, "'id'.*types"),
@@ -111,6 +111,42 @@ def test_nothing_is_to_be_signed_in_the_documentation():
 def test_what_is_refused(options, named):
     with pytest.raises((OptionError, ExportError), match=named):
         export(example_rules(), "dbt", **options)
+
+
+def test_types_are_read_from_the_statement_that_makes_the_table(tmp_path):
+    """Names differ in case there, and those of other columns do not matter."""
+    statement = tmp_path / "shop.sql"
+    statement.write_text("CREATE TABLE customers (ID BIGINT, X DECIMAL(9,2), Y VARCHAR COLLATE NOCASE, I INTEGER)")
+    rules = small_rules()
+    rules = replace(rules, statistics=replace(rules.statistics, other_columns=("y", "id")))
+    files = export(rules, "dbt", dialect="duckdb", table="shop.customers", ddl=statement)
+    properties = files["models/customers_clusters.yml"]
+    assert "enforced: true" in properties
+    assert re.findall('data_type: "(.*)"', properties) == ["BIGINT", "DECIMAL(9, 2)", "TEXT", "INT", "BIGINT"]
+    assert '{"X": 0.51, "I": 3}' in properties
+
+
+@pytest.mark.parametrize(
+    ("names", "table", "has_unit_test"),
+    [
+        (("a", "b"), "t", True),
+        (("a", "t"), "s.T", True),
+        (("a", "A"), "t", False),
+        (("a", 'b"'), "t", False),
+        (("a", "b"), ["s", "t\\"], False),
+    ],
+)
+def test_no_unit_test_where_dbt_could_not_make_its_rows(names, table, has_unit_test):
+    """It puts names in quotes as they are, and takes those of columns that differ in case for one."""
+    rules = make_rules([(name, "float") for name in names], (0, 0.5, 0, (1, 0.5, 1, 2)))
+    files = export(rules, "dbt", dialect="postgres", table=table, model="m")
+    assert ("unit_tests:" in files["models/m.yml"]) == has_unit_test
+
+
+def test_a_single_rule_without_conditions_has_no_unit_test():
+    files = export(make_rules([("a", "float")], 0), "dbt", table="s.t")
+    assert "unit_tests:" not in files["models/t_clusters.yml"]
+    assert "columns:" not in files["models/t_clusters_sources.yml"]
 
 
 @draws(200, deadline=None)
@@ -225,6 +261,9 @@ def test_the_contract_and_the_unit_tests_hold_for_columns_of_every_type(project)
     files: dict[str, str] = {}
     for name in tables:
         files |= export(rules, "dbt", dialect="duckdb", table=["main", name], types=DECLARED, max_shift=1.0)
+    # A decimal whose type nobody gave holds the values beside a limit of as many digits.
+    tables["unknown"] = [("x", "DECIMAL(10,2)", [None])]
+    files |= export(make_rules([("x", "float")], (0, 2.13, 0, 1)), "dbt", table=["main", "unknown"], max_shift=1.0)
     files["models/moved_clusters.sql"] = re.sub('("small" (<=|>)) 7', r"\1 8", files["models/moved_clusters.sql"])
     done, _ = project(tables, files)
     failed = re.findall(r"Failure in (?:unit_test|model) (\w+)", done.stdout)

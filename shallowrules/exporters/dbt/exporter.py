@@ -51,8 +51,8 @@ class DbtExporter:
         sql: dict[str, Any] = {
             "dialect": settings.dialect,
             "columns": settings.columns,
-            "types": settings.types,
-            "guards": "usual" if settings.types else "full",
+            "types": settings.table_types,
+            "guards": "usual" if settings.table_types else "full",
         }
         context = describe(rules, lambda rule: {})
         for cluster in context["clusters"]:
@@ -89,7 +89,7 @@ class DbtExporter:
 
 def _model(rules: RuleSet, settings: DbtOptions, dialect: Dialect, sql: Mapping[str, Any]) -> str:
     """Return the model; under a contract it names its columns, and the cluster has the type that the contract says."""
-    given = list(settings.types) if settings.has_contract else []
+    given = list(settings.table_types) if settings.has_contract else []
     cluster = dialect.column(settings.cluster_column)
     labelled = plain_sql(
         rules, style="select", table=[ROWS], output_columns=given, cluster_column=settings.cluster_column, **sql

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Literal, get_args
 
 from shallowrules.errors import OptionError, OptionName, check_choice
@@ -19,10 +21,9 @@ __all__ = ["DbtOptions"]
 
 Materialized = Literal["view", "table", "incremental"]
 
-MODEL, CLUSTER_COLUMN, TABLE, MAX_SHIFT, TYPES, KEY, UPDATED_AT = map(
-    OptionName, ("model", "cluster_column", "table", "max_shift", "types", "key", "updated_at")
+MODEL, CLUSTER_COLUMN, TABLE, MAX_SHIFT, TYPES, KEY, UPDATED_AT, MATERIALIZED = map(
+    OptionName, ("model", "cluster_column", "table", "max_shift", "types", "key", "updated_at", "materialized")
 )
-INCREMENTAL = OptionName("materialized", "incremental")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class DbtOptions:
     types : mapping from str to str
         Declared types of columns, by their names in the warehouse; every tested column needs one. The model then gives
         these columns alone, under a contract, and conditions have only the guards that these types need.
+    ddl : str or path, optional
+        A file with the CREATE TABLE of the table, which says all types.
     cluster_column : str
         Name of the column that holds the cluster's number.
     materialized : {"view", "table", "incremental"}
@@ -62,6 +65,7 @@ class DbtOptions:
     model: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("column"))
     types: Mapping[str, str] = field(default_factory=dict, metadata=on_command_line("type", default_from="types"))
+    ddl: str | Path | None = field(default=None, metadata=on_command_line("types"))
     cluster_column: str = "cluster"
     materialized: Materialized = "view"
     key: Sequence[str] = ()
@@ -70,17 +74,18 @@ class DbtOptions:
     max_shift: float = 0.05
 
     def __post_init__(self) -> None:
-        SqlOptions(dialect=self.dialect, table=self.table, columns=self.columns, types=self.types)
+        types = self.table_types
         if len(split_table(self.table)) > 2:
             raise OptionError(TABLE, " must be the name of a model, or of a source and its table: 'shop.customers'")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.name):
             raise OptionError(MODEL, f" must be of ASCII letters, digits and _, not {self.name!r}")
         check_choice("materialized", self.materialized, get_args(Materialized), option="materialized")
         _check_name(self.cluster_column, CLUSTER_COLUMN)
-        if any(name.casefold() == self.cluster_column.casefold() for name in self.types):
+        if any(name.casefold() == self.cluster_column.casefold() for name in types):
             raise OptionError(CLUSTER_COLUMN, f" {self.cluster_column!r} is a column of the table; use another name")
         if self.materialized != "incremental" and (self.key or self.updated_at is not None):
-            raise OptionError(KEY if self.key else UPDATED_AT, " is for an incremental model: use ", INCREMENTAL)
+            option = KEY if self.key else UPDATED_AT
+            raise OptionError(option, f" goes with 'incremental', not {self.materialized!r}: change ", MATERIALIZED)
         if self.materialized == "incremental" and not self.key:
             raise OptionError("an incremental model needs the columns that identify a row: name them by ", KEY)
         if isinstance(self.key, str):
@@ -88,12 +93,18 @@ class DbtOptions:
         for option, names in ((KEY, self.key), (UPDATED_AT, () if self.updated_at is None else (self.updated_at,))):
             for name in names:
                 _check_name(name, option)
-                if self.types and name not in self.types:
+                if types and name not in types:
                     raise OptionError(
                         option, f" {name!r} has no type: the model gives the columns that have one by ", TYPES
                     )
         if isinstance(self.max_shift, bool) or not 0 <= float(self.max_shift) <= 1:
             raise OptionError(MAX_SHIFT, f" must be a share from 0 to 1, not {self.max_shift!r}")
+
+    @cached_property
+    def table_types(self) -> Mapping[str, str]:
+        """The types that columns are declared as, by their names in the warehouse; none where they are not known."""
+        sql = SqlOptions(dialect=self.dialect, table=self.table, columns=self.columns, types=self.types, ddl=self.ddl)
+        return sql.table_types
 
     @property
     def name(self) -> str:
@@ -109,13 +120,15 @@ class DbtOptions:
     @property
     def has_contract(self) -> bool:
         """Whether dbt can hold the model to the types: it knows all, and can put quotes around each name."""
-        return bool(self.types) and all(self.types.values()) and not any(map(QUOTE.search, self.types))
+        return (
+            bool(self.table_types) and all(self.table_types.values()) and not any(map(QUOTE.search, self.table_types))
+        )
 
     def names_of(self, rules: RuleSet) -> list[str]:
         """Return the names of the columns of rules in the warehouse, which may differ in case from those given."""
         given = [self.columns.get(column.name, column.name) for column in rules.columns]
-        folded = {name.casefold(): name for name in self.types}
-        return [name if name in self.types else folded.get(name.casefold(), name) for name in given]
+        folded = {name.casefold(): name for name in self.table_types}
+        return [name if name in self.table_types else folded.get(name.casefold(), name) for name in given]
 
 
 def _check_name(name: object, option: OptionName) -> None:

@@ -17,8 +17,8 @@ __all__ = ["properties_of", "source_of"]
 
 def properties_of(rules: RuleSet, settings: DbtOptions, dialect: Dialect) -> str:
     """Return the properties of the model, as YAML: its columns, their tests, and unit tests."""
-    names = list(settings.types) if settings.has_contract else list(settings.key)
-    types = {**settings.types, settings.cluster_column: WRITING[dialect.name or "ansi"].number}
+    names = list(settings.table_types) if settings.has_contract else list(settings.key)
+    types = {**settings.table_types, settings.cluster_column: WRITING[dialect.name or "ansi"].number}
     context = {
         "model": settings.name,
         "sha256": rules.sha256,
@@ -48,7 +48,7 @@ def source_of(rules: RuleSet, settings: DbtOptions) -> str:
     tested = [
         {
             "name": names[feature],
-            "type": bare_type(settings.types.get(names[feature], "")),
+            "type": bare_type(settings.table_types.get(names[feature], "")),
             "description": f"{_range(rules.columns[feature])} in training.",
         }
         for feature in rules.tested_columns

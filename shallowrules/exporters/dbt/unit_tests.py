@@ -34,11 +34,13 @@ def rows_of_unit_test(rules: RuleSet, settings: DbtOptions, dialect: Dialect) ->
     names for one that differ in case.
     """
     names, tested = settings.names_of(rules), rules.tested_columns
-    known = {*names, *rules.statistics.other_columns, *settings.types, *split_table(settings.table)}
-    if not tested or any(map(QUOTE.search, known)) or len({name.lower() for name in known}) < len(known):
+    columns = {*names, *(settings.table_types or rules.statistics.other_columns)}
+    quoted = any(map(QUOTE.search, [*columns, *split_table(settings.table)]))
+    if not tested or quoted or len({name.lower() for name in columns}) < len(columns):
         return []
     declared = {
-        rules.columns[feature].name: held_by(dialect, settings.types.get(names[feature], "")) for feature in tested
+        rules.columns[feature].name: held_by(dialect, settings.table_types.get(names[feature], ""))
+        for feature in tested
     }
     rows = threshold_rows(rules, MAX_ROWS, lambda column, number: _beside(column, number, declared[column.name]))
     written = []
