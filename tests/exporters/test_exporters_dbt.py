@@ -122,7 +122,7 @@ def test_types_are_read_from_the_statement_that_makes_the_table(tmp_path):
     files = export(rules, "dbt", dialect="duckdb", table="shop.customers", ddl=statement)
     properties = files["models/customers_clusters.yml"]
     assert "enforced: true" in properties
-    assert re.findall('data_type: "(.*)"', properties) == ["BIGINT", "DECIMAL(9, 2)", "TEXT", "INT", "BIGINT"]
+    assert re.findall('data_type: "(.*)"', properties) == ["BIGINT", "DECIMAL(9, 2)", "TEXT", "INT", "TINYINT"]
     assert '{"X": 0.51, "I": 3}' in properties
 
 
@@ -141,6 +141,25 @@ def test_no_unit_test_where_dbt_could_not_make_its_rows(names, table, has_unit_t
     rules = make_rules([(name, "float") for name in names], (0, 0.5, 0, (1, 0.5, 1, 2)))
     files = export(rules, "dbt", dialect="postgres", table=table, model="m")
     assert ("unit_tests:" in files["models/m.yml"]) == has_unit_test
+
+
+@pytest.mark.parametrize(
+    ("options", "has_contract"),
+    [
+        ({"dialect": "snowflake", "types": TYPES}, True),
+        ({"dialect": "bigquery", "types": {"x": "FLOAT64", "i": "INT64"}}, True),
+        ({"dialect": "mysql", "types": TYPES}, False),
+        ({"types": {**TYPES, 'a"b': "BIGINT"}}, False),
+        ({"types": {**TYPES, "unknown": ""}}, False),
+        ({}, False),
+    ],
+)
+def test_a_contract_where_dbt_can_hold_the_model_to_it(options, has_contract):
+    """Without one the model gives every column."""
+    files = export(small_rules(), "dbt", **options)
+    assert ("contract: {enforced: true}" in files["models/data_clusters.yml"]) == has_contract
+    assert ("labelled_rows" in files["models/data_clusters.sql"]) == has_contract
+    assert ("*,\n" in files["models/data_clusters.sql"]) != has_contract
 
 
 def test_a_single_rule_without_conditions_has_no_unit_test():
@@ -171,7 +190,7 @@ def test_jinja_sees_every_name_as_it_is(names):
     model = rendered["models/rows_clusters.sql"]
     plain = export(rules, "sql", style="select", dialect="duckdb", table="rows", guards="full")
     plain = plain.replace("/* {% raw %} */\n", "").replace("/* {% endraw %} */\n", "")
-    assert model.split('SELECT * FROM "rows"\n)\n\n')[1] == re.sub('"rows"\n$', "rows_to_label\n", plain)
+    assert model.split('FROM "rows"\n)\n\n')[1] == re.sub('"rows"\n$', "rows_to_label\n", plain)
     environment.from_string(re.sub(r"\{% (end)?docs.*? %\}", "", files["models/rows_clusters.md"])).render()
 
 

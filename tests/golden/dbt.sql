@@ -1,12 +1,15 @@
 {{ config(materialized='incremental', unique_key=['"id"'], on_schema_change='fail') }}
 WITH rows_to_label AS (
-  SELECT * FROM {{ source('shop', 'customers') }} AS candidate
+  SELECT *
+  FROM {{ source('shop', 'customers') }} AS candidate
   {% if is_incremental() %}
-  WHERE NOT EXISTS (SELECT 1 FROM {{ this }} AS labelled WHERE labelled."id" = candidate."id")
+  WHERE
+    NOT EXISTS (SELECT 1 FROM {{ this }} AS labelled WHERE labelled."id" = candidate."id")
     OR candidate."seen" >= (SELECT MAX("seen") FROM {{ this }})
   {% endif %}
-), labelled_rows AS (
+),
 
+labelled_rows AS (
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 de0ebd5f1e4c470c8c647f152c552e7c892da68b6718c2e2d03b4742c6a9f1f7.
 -- 99 rows, 3 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
@@ -22,17 +25,18 @@ SELECT
   "x",
   "i",
   CASE
-    WHEN "x" > 0.5 AND (isfinite("x") OR isinf("x")) AND "i" > 3 THEN 2
-    WHEN "x" <= 0.5 AND (isfinite("x") OR isinf("x")) THEN 0
-    WHEN "x" > 0.5 AND (isfinite("x") OR isinf("x")) AND "i" <= 3 THEN 1
+    WHEN "x" > 0.5 AND (ISFINITE("x") OR ISINF("x")) AND "i" > 3 THEN 2
+    WHEN "x" <= 0.5 AND (ISFINITE("x") OR ISINF("x")) THEN 0
+    WHEN "x" > 0.5 AND (ISFINITE("x") OR ISINF("x")) AND "i" <= 3 THEN 1
   END AS "cluster"
 FROM rows_to_label
 )
+
 SELECT
   "row",
   "id",
   "seen",
   "x",
   "i",
-  CAST("cluster" AS BIGINT) AS "cluster"
+  CAST("cluster" AS TINYINT) AS "cluster"
 FROM labelled_rows

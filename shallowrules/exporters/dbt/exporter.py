@@ -13,12 +13,11 @@ from typing import Any
 from shallowrules.exporters.context import describe
 from shallowrules.exporters.dbt.jinja import OPENING, call, escape
 from shallowrules.exporters.dbt.options import DbtOptions
-from shallowrules.exporters.dbt.properties import properties_of, source_of
+from shallowrules.exporters.dbt.properties import number_type, properties_of, source_of
 from shallowrules.exporters.markdown import MarkdownExporter
 from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql import Dialect, lacks_value, plain_sql
 from shallowrules.exporters.sql.dialects import find_dialect
-from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.rules import RuleSet
 from shallowrules.sources.qualified_names import split_table
 
@@ -72,7 +71,7 @@ class DbtExporter:
         def test(template: str) -> str:
             """Return a test of the rows of the model."""
             query = escape(render(dialect, template, context))
-            return f"WITH {LABELLED} AS (\n  SELECT * FROM {model}\n){query}"
+            return f"WITH {LABELLED} AS (\n  SELECT *\n  FROM {model}\n){query}"
 
         sheet = OPENING.sub("&#123;", MarkdownExporter().export(rules, title=settings.name, signature=False))
         files = {
@@ -105,13 +104,13 @@ def _model(rules: RuleSet, settings: DbtOptions, dialect: Dialect, sql: Mapping[
     if not given:
         return f"{text}\n\n{labelled}"
     columns = "".join(f"  {escape(dialect.column(name))},\n" for name in given)
-    typed = f"CAST({cluster} AS {WRITING[dialect.name or 'ansi'].number}) AS {cluster}"
-    return f"{text}, {LABELLED} AS (\n\n{labelled})\nSELECT\n{columns}  {typed}\nFROM {LABELLED}\n"
+    typed = f"CAST({cluster} AS {number_type(rules, dialect)}) AS {cluster}"
+    return f"{text},\n\n{LABELLED} AS (\n{labelled})\n\nSELECT\n{columns}  {typed}\nFROM {LABELLED}\n"
 
 
 def _rows(settings: DbtOptions, dialect: Dialect) -> str:
     """Return the query of the rows to label: in an incremental run, those that are new or updated."""
-    read = f"  SELECT * FROM {{{{ {settings.read} }}}}"
+    read = f"  SELECT *\n  FROM {{{{ {settings.read} }}}}"
     if not settings.key:
         return f"{read}\n"
     alias = dialect.names.alias
@@ -119,7 +118,8 @@ def _rows(settings: DbtOptions, dialect: Dialect) -> str:
     lines = [
         f"{read}{alias}candidate",
         "  {% if is_incremental() %}",
-        f"  WHERE NOT EXISTS (SELECT 1 FROM {{{{ this }}}}{alias}labelled WHERE {same})",
+        "  WHERE",
+        f"    NOT EXISTS (SELECT 1 FROM {{{{ this }}}}{alias}labelled WHERE {same})",
     ]
     if settings.updated_at is not None:
         updated = dialect.column(settings.updated_at)

@@ -14,6 +14,8 @@ from shallowrules.exporters.dbt.jinja import QUOTE, call
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.sql import SqlOptions
 from shallowrules.exporters.sql.dialect import JINJA_MARK
+from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.rules import RuleSet
 from shallowrules.sources.qualified_names import split_table
 
@@ -119,10 +121,10 @@ class DbtOptions:
 
     @property
     def has_contract(self) -> bool:
-        """Whether dbt can hold the model to the types: it knows all, and can put quotes around each name."""
-        return (
-            bool(self.table_types) and all(self.table_types.values()) and not any(map(QUOTE.search, self.table_types))
-        )
+        """Whether dbt can hold the model to types: all are known, and names and the cluster's number can be written."""
+        types, writing = self.table_types, WRITING[find_dialect(self.dialect).name or "ansi"]
+        is_cast = writing.cast is not None or len(writing.numbers) == 1
+        return bool(types) and all(types.values()) and not any(map(QUOTE.search, types)) and is_cast
 
     def names_of(self, rules: RuleSet) -> list[str]:
         """Return the names of the columns of rules in the warehouse, which may differ in case from those given."""

@@ -12,13 +12,18 @@ from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources.qualified_names import split_table
 
-__all__ = ["properties_of", "source_of"]
+__all__ = ["number_type", "properties_of", "source_of"]
+
+
+def number_type(rules: RuleSet, dialect: Dialect) -> str:
+    """Return the smallest type that holds the number of each cluster."""
+    return WRITING[dialect.name or "ansi"].type_of(cluster.index for cluster in rules.clusters)
 
 
 def properties_of(rules: RuleSet, settings: DbtOptions, dialect: Dialect) -> str:
     """Return the properties of the model, as YAML: its columns, their tests, and unit tests."""
     names = list(settings.table_types) if settings.has_contract else list(settings.key)
-    types = {**settings.table_types, settings.cluster_column: WRITING[dialect.name or "ansi"].number}
+    types = {**settings.table_types, settings.cluster_column: number_type(rules, dialect)}
     context = {
         "model": settings.name,
         "sha256": rules.sha256,
