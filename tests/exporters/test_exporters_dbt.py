@@ -231,8 +231,8 @@ def test_dbt_gives_the_labels_of_the_tree(project):
     done, database = project(tables, files)
     assert done.returncode == 0, done.stdout
     unit_tests = [text.count("unit_tests:\n") for name, text in files.items() if name.endswith("_clusters.yml")]
-    assert unit_tests[:2] == [0, 1]  # the first has a name with quotes
-    assert sum(map(bool, unit_tests)) > len(cases) / 2
+    # The first has a name with quotes; what is drawn may be a single leaf.
+    assert unit_tests == [0, *(bool(rules.tested_columns) for rules, _ in cases[1:])]
     assert f"PASS={4 * len(cases) + sum(unit_tests)} WARN=0 ERROR=0 SKIP=0" in done.stdout
     sources = json.loads((database.parent / "target" / "manifest.json").read_text())["sources"]
     for (rules, _), name in zip(cases, tables, strict=True):
