@@ -168,6 +168,20 @@ def test_a_single_rule_without_conditions_has_no_unit_test():
     assert "columns:" not in files["models/t_clusters_sources.yml"]
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "snowflake", "bigquery"])
+def test_sqlfluff_finds_nothing_in_a_model_and_its_tests(dialect):
+    pytest.importorskip("sqlfluff", reason="sqlfluff is not installed (extra dev)")
+    from sqlfluff.core import Linter
+    from test_sql_linted import COLUMNS, config_for, rules_of
+    from test_sql_linted import TYPES as COLUMN_TYPES
+
+    types = dict(zip((name for name, _ in COLUMNS), COLUMN_TYPES[dialect], strict=True))
+    files = export(rules_of(dialect, "typed"), "dbt", dialect=dialect, table="shop.customers", types=types)
+    for name, text in files.items():
+        if name.endswith(".sql"):
+            assert Linter(config=config_for(dialect)).lint_string(text).violations == [], name
+
+
 @draws(200, deadline=None)
 @given(
     names=st.lists(

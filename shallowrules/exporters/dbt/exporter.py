@@ -6,6 +6,8 @@ read into a name or a text becomes an expression of Jinja that gives it, so that
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from itertools import count
 from typing import Any
@@ -18,6 +20,7 @@ from shallowrules.exporters.markdown import MarkdownExporter
 from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql import Dialect, lacks_value, plain_sql
 from shallowrules.exporters.sql.dialects import find_dialect
+from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.rules import RuleSet
 from shallowrules.sources.qualified_names import split_table
 
@@ -104,24 +107,28 @@ def _model(rules: RuleSet, settings: DbtOptions, dialect: Dialect, sql: Mapping[
     if not given:
         return f"{text}\n\n{labelled}"
     columns = "".join(f"  {escape(dialect.column(name))},\n" for name in given)
-    typed = f"CAST({cluster} AS {number_type(rules, dialect)}) AS {cluster}"
+    cast = "{}::{}" if "::" in (WRITING[dialect.name or "ansi"].cast or "") else "CAST({} AS {})"  # one style of casts
+    typed = f"{cast.format(cluster, number_type(rules, dialect))} AS {cluster}"
+    if "\\n" not in json.dumps([rules.to_dict(), dict(settings.columns), given]):  # no name or text has a line break
+        labelled = re.sub("^", "  ", labelled, flags=re.MULTILINE).rstrip(" ")
     return f"{text},\n\n{LABELLED} AS (\n{labelled})\n\nSELECT\n{columns}  {typed}\nFROM {LABELLED}\n"
 
 
 def _rows(settings: DbtOptions, dialect: Dialect) -> str:
     """Return the query of the rows to label: in an incremental run, those that are new or updated."""
-    read = f"  SELECT *\n  FROM {{{{ {settings.read} }}}}"
     if not settings.key:
-        return f"{read}\n"
+        return f"  SELECT *\n  FROM {{{{ {settings.read} }}}}\n"
     alias = dialect.names.alias
+    labelled = f"FROM {{{{ this }}}}{alias}labelled"
     same = " AND ".join(f"labelled.{name} = candidate.{name}" for name in map(dialect.column, settings.key))
     lines = [
-        f"{read}{alias}candidate",
+        "  SELECT candidate.*",
+        f"  FROM {{{{ {settings.read} }}}}{alias}candidate",
         "  {% if is_incremental() %}",
-        "  WHERE",
-        f"    NOT EXISTS (SELECT 1 FROM {{{{ this }}}}{alias}labelled WHERE {same})",
+        "    WHERE",
+        f"      NOT EXISTS (SELECT 1 {labelled} WHERE {same})",
     ]
     if settings.updated_at is not None:
         updated = dialect.column(settings.updated_at)
-        lines.append(f"    OR candidate.{updated} >= (SELECT MAX({updated}) FROM {{{{ this }}}})")
+        lines.append(f"      OR candidate.{updated} >= (SELECT MAX(labelled.{updated}) {labelled})")
     return "\n".join([*lines, "  {% endif %}", ""])
