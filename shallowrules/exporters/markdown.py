@@ -92,6 +92,8 @@ class MarkdownOptions:
     style : {"flat", "ordered"}
         What the contents are: the rules, each whole, or a list to be read from the top, in which each relies on those
         before it.
+    signature : bool
+        Whether the sheet asks for a signature.
     template : str or path, optional
         A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
@@ -101,6 +103,7 @@ class MarkdownOptions:
     made: str | None = field(default=None, metadata=on_command_line(default_from="made"))
     all_columns: bool = False
     style: Style = "flat"
+    signature: bool = True
     template: str | Path | None = None
 
     def __post_init__(self) -> None:

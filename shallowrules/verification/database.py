@@ -22,6 +22,7 @@ from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, dia
 from shallowrules.labelling.answers import Answers
 from shallowrules.labelling.tested_columns import find_tested_columns
 from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.rules.boundary import boundary_table, boundary_texts, texts_without_number
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, find_url, show_url
@@ -29,7 +30,6 @@ from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.tables.labels import NO_CLUSTER, cluster_of
 from shallowrules.tables.table import Column, Table
 from shallowrules.tables.times import NATURE
-from shallowrules.verification.boundary import boundary_table, boundary_texts, texts_without_number
 from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
 from shallowrules.verification.comparing import (
     NO_ANSWER,

@@ -19,11 +19,11 @@ from shallowrules.exporters import InstalledExporter, export, exporter_names, in
 from shallowrules.exporters.sql import ALIASES
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
+from shallowrules.rules.boundary import boundary_table, boundary_texts, in_single_precision, texts_without_number
 from shallowrules.rules.reading import read_times
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES, TimeType
-from shallowrules.verification.boundary import boundary_table, boundary_texts, in_single_precision, texts_without_number
 from shallowrules.verification.comparing import NO_ANSWER, SEVERAL, Comparison, NotRun
 from shallowrules.verification.engines import ENGINES, Engine
 from shallowrules.verification.parts import Part, compare_parts

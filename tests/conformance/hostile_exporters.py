@@ -107,7 +107,8 @@ def build_models(tools: Tools) -> Iterator[str]:
         files |= dict(export(rules, "dbt", **options))  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory(prefix="shallowrules-dbt-") as folder:
         done, database = build_project(Path(folder), tables, files)
-        passed = f"PASS={4 * len(tools.models)} WARN=0 ERROR=0 SKIP=0"
+        unit_tests = sum("unit_tests:" in text for name, text in files.items() if name.endswith(".yml"))
+        passed = f"PASS={4 * len(tools.models) + unit_tests} WARN=0 ERROR=0 SKIP=0"
         if done.returncode or passed not in done.stdout:
             yield f"not {passed}: {done.stdout[-1500:]}"
             return

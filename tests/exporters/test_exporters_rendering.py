@@ -49,7 +49,7 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch, tmp_path):
         export(example_rules(), name)
     RulePath.of([("full", example_rules()), ("none", example_rules())]).to_json(tmp_path / "path.json")
     export(example_rules(), "html", path=tmp_path / "path.json")
-    export(example_rules(), "dbt")
+    export(example_rules(), "dbt", table="shop.customers")
     export(example_rules(), "svg")
     assert sorted(used) == TEMPLATES
 

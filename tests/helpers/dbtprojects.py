@@ -12,7 +12,7 @@ from typing import Any
 
 from shallowrules.rules import RuleSet
 
-__all__ = ["DBT", "build_project", "labels_in", "table_of"]
+__all__ = ["DBT", "build_project", "labels_in", "run_dbt", "table_of"]
 
 OWN = Path(__file__).parents[2] / "build" / "dbt" / "bin" / "dbt"
 DBT = str(OWN) if OWN.exists() else shutil.which("dbt")
@@ -44,19 +44,19 @@ def build_project(folder: Path, tables: Mapping[str, Iterable[Column]], files: M
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    known = "\n".join(f"      - name: {name}" for name in tables)
-    (folder / "models" / "sources.yml").write_text(
-        f"version: 2\nsources:\n  - name: main\n    schema: main\n    tables:\n{known}\n"
-    )
-    done = subprocess.run(
-        [str(DBT), "build", "--project-dir", folder, "--profiles-dir", folder, "--no-use-colors"],
+    return run_dbt(folder, "build"), database
+
+
+def run_dbt(folder: Path, *arguments: str) -> Any:
+    """Run dbt in a project, and return how it ended."""
+    return subprocess.run(
+        [str(DBT), *arguments, "--project-dir", folder, "--profiles-dir", folder, "--no-use-colors"],
         cwd=folder,
         env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "DO_NOT_TRACK": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
-    return done, database
 
 
 def table_of(rules: RuleSet, rows: Sequence[Sequence[Any]]) -> list[Column]:

@@ -20,11 +20,11 @@ from shallowrules.errors import DataError, MissingExtraError, OptionError
 from shallowrules.exporters import sql
 from shallowrules.models.estimator import ExplainableKMeans
 from shallowrules.rules import Cut, RuleSet
+from shallowrules.rules.boundary import boundary_table
 from shallowrules.sources import file_relation, read_table
 from shallowrules.tables.table import Column, Table
 from shallowrules.verification import runners, walk
 from shallowrules.verification import verify as verify_forms
-from shallowrules.verification.boundary import boundary_table
 from shallowrules.verification.comparing import SEVERAL
 
 FORMS = [

@@ -129,7 +129,7 @@ def test_dbt_is_run_as_it_is_rendered(monkeypatch):
     assert {each.disagreements for each in comparisons.values()} == {0}
 
     def faulty(*arguments, **options):
-        return {name: text.replace('{{ "{%" }}', "{ %") for name, text in export(*arguments, **options).items()}
+        return {name: text.replace("{{ '{%' }}", "{ %") for name, text in export(*arguments, **options).items()}
 
     monkeypatch.setattr(runners.dbt, "export", faulty)
     comparisons, _ = found(rules, table, exporters=["dbt"])

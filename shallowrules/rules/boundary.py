@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import cast
 
 import numpy as np
 
-from shallowrules.rules import Between, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
+from shallowrules.rules import Between, ConditionVisitor, Cut, NoneOf, Number, OneOf, Rule, RuleColumn, RuleSet
 from shallowrules.tables.conversion import INT64
 from shallowrules.tables.table import Column, Table
 from shallowrules.tables.times import time_range
 
-__all__ = ["boundary_table", "boundary_texts", "in_single_precision", "texts_without_number"]
+__all__ = [
+    "Cell",
+    "Neighbors",
+    "boundary_table",
+    "boundary_texts",
+    "in_single_precision",
+    "neighbors",
+    "table_of_rows",
+    "texts_without_number",
+    "threshold_rows",
+]
+
+Cell = int | float | str | bool | None
+
+Neighbors = Callable[[RuleColumn, Number], tuple[Number, Number]]
+"""Gives the last value of a column up to a number, and the first above it."""
 
 INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
 
@@ -31,10 +47,44 @@ def boundary_table(rules: RuleSet) -> Table:
     category of the rule, a text that no row had, the empty one, and what a collation takes for the category:
     in other capitals, with a blank or an accent more.
     """
+    return table_of_rows(rules, [row for rule in rules for row in _around(rules, rule, _Hard(), neighbors)])
+
+
+def table_of_rows(rules: RuleSet, rows: Sequence[Mapping[int, Cell]]) -> Table:
+    """Return rows, whose values are by the place of their column, as a table of the tested columns."""
     tested = rules.tested_columns
-    rows = [row for rule in rules for row in _around(rules, rule, _Hard())]
     columns = [_column(rules.columns[feature], [row[feature] for row in rows]) for feature in tested]
     return Table(tuple(columns), len(rows) if tested else 0)
+
+
+def neighbors(column: RuleColumn, number: Number) -> tuple[Number, Number]:
+    """Return a number and the next one, of 64 bits."""
+    return (int(number), int(number) + 1) if column.is_whole else (float(number), math.nextafter(number, math.inf))
+
+
+def threshold_rows(rules: RuleSet, most: int, beside: Neighbors = neighbors) -> list[dict[int, Cell]]:
+    """Return a few rows for people to read, with the values by the place of their column.
+
+    For every rule a row that it matches; from there the values on both sides of each threshold, and each category of
+    the rule; then a missing value in each tested column. The rules take turns, the largest first.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    most : int
+        Number of rows with all values at most, and as many again with a missing one.
+    beside : Neighbors
+        What is next to a threshold in the type that a column has where the rows go.
+    """
+    possible = [rule for rule in rules if None not in _inside(rules, rule, beside).values()]
+    turns = zip_longest(*(_around(rules, rule, _Beside(beside), beside) for rule in possible))
+    complete = {tuple(row.items()): row for turn in turns for row in turn if row is not None}
+    missing = {
+        condition.feature: {**_inside(rules, rule, beside), condition.feature: None}
+        for rule in reversed(possible)
+        for condition in rule.conditions
+    }
+    return [*[*complete.values()][:most], *[missing[feature] for feature in sorted(missing)][:most]]
 
 
 def boundary_texts(rules: RuleSet) -> Table:
@@ -43,7 +93,7 @@ def boundary_texts(rules: RuleSet) -> Table:
     There are infinities by their names, and in columns of whole numbers fractions and other ways to write a number.
     """
     hard = _HardTexts(rules)
-    rows = [row for rule in rules for row in _around(rules, rule, hard)]
+    rows = [row for rule in rules for row in _around(rules, rule, hard, neighbors)]
     converted = [feature for feature in rules.tested_columns if rules.columns[feature].from_text]
     return _text_table(rules, [row for row in rows if all(_is_finite(row[feature]) for feature in converted)])
 
@@ -55,7 +105,7 @@ def texts_without_number(rules: RuleSet) -> Table:
     """
     rows: list[dict[int, Cell]] = []
     for rule in rules:
-        inside = _inside(rules, rule)
+        inside = _inside(rules, rule, neighbors)
         for condition in rule.conditions:
             if condition.column.from_text:
                 other = "1.5" if condition.column.decimal == "," else "1,5"
@@ -105,12 +155,9 @@ def _spell(column: RuleColumn, value: Cell) -> str | None:
     return text if isinstance(value, _Written) else text.replace(".", column.conversion.decimal)
 
 
-Cell = int | float | str | bool | None
-
-
-def _inside(rules: RuleSet, rule: Rule) -> dict[int, Cell]:
+def _inside(rules: RuleSet, rule: Rule, beside: Neighbors) -> dict[int, Cell]:
     """Return a row inside the box of a rule, in the tested columns."""
-    within = _Within()
+    within = _Within(beside)
     inside: dict[int, Cell] = {}
     for feature in rules.tested_columns:
         column = rules.columns[feature]
@@ -120,8 +167,10 @@ def _inside(rules: RuleSet, rule: Rule) -> dict[int, Cell]:
     return inside
 
 
-def _around(rules: RuleSet, rule: Rule, hard: _Hard) -> Iterator[dict[int, Cell]]:
-    inside = _inside(rules, rule)
+def _around(
+    rules: RuleSet, rule: Rule, hard: ConditionVisitor[list[Cell]], beside: Neighbors
+) -> Iterator[dict[int, Cell]]:
+    inside = _inside(rules, rule, beside)
     yield inside
     for condition in rule.conditions:
         yield from ({**inside, condition.feature: value} for value in hard(condition))
@@ -135,7 +184,10 @@ def _held(column: RuleColumn) -> range:
 
 
 class _Within(ConditionVisitor[Cell]):
-    """A value that meets a condition, as far as 64 bits and the categories can hold one."""
+    """A value that meets a condition, as far as the column's type and the categories can hold one."""
+
+    def __init__(self, beside: Neighbors) -> None:
+        self.beside = beside
 
     def between(self, condition: Between) -> Cell:
         """Return the upper bound, else the number next to the lower one, else the smallest."""
@@ -144,18 +196,23 @@ class _Within(ConditionVisitor[Cell]):
             smallest = int(cast(int, column.minimum)) if lower is None else int(lower) + 1
             held = _held(column)
             return max(held[0], min(smallest if upper is None else int(upper), held[-1]))
-        if upper is not None:
-            return float(upper)
-        return float(cast(float, column.minimum)) if lower is None else math.nextafter(lower, math.inf)
+        if upper is None and lower is not None:
+            return self.beside(column, lower)[1]
+        return self.beside(column, cast(float, column.minimum) if upper is None else upper)[0]
 
     def one_of(self, condition: OneOf) -> Cell:
         """Return the first of the categories."""
-        return next(iter(condition.values), "no such category")
+        return next(iter(condition.values), _no_category(condition.column))
 
     def none_of(self, condition: NoneOf) -> Cell:
         """Return the column's first category that is not among them."""
         others = (value for value in condition.column.values if value not in condition.values)
-        return next(others, "no such category")
+        return next(others, _no_category(condition.column))
+
+
+def _no_category(column: RuleColumn) -> Cell:
+    """Return a value that is no category of a column; missing for truth values, of which there are two."""
+    return None if column.type == "boolean" else "no such category"
 
 
 class _Hard(ConditionVisitor[list[Cell]]):
@@ -187,6 +244,27 @@ class _Hard(ConditionVisitor[list[Cell]]):
         if condition.column.type == "boolean":
             return [None, True, False]
         return [None, "", *condition.column.nulls, *_similar(cast(tuple[str, ...], condition.values))]
+
+
+class _Beside(ConditionVisitor[list[Cell]]):
+    """Values on both sides of each threshold, and the categories that are asked for."""
+
+    def __init__(self, beside: Neighbors) -> None:
+        self.beside = beside
+
+    def between(self, condition: Between) -> list[Cell]:
+        """Return the last value up to each bound, and the first above."""
+        bounds = [bound for bound in (condition.lower, condition.upper) if bound is not None]
+        values = [value for bound in bounds for value in self.beside(condition.column, bound)]
+        return [value for value in values if not condition.column.is_whole or value in _held(condition.column)]
+
+    def one_of(self, condition: OneOf) -> list[Cell]:
+        """Return the categories."""
+        return list(condition.values)
+
+    def none_of(self, condition: NoneOf) -> list[Cell]:
+        """Return the categories."""
+        return list(condition.values)
 
 
 class _HardTexts(_Hard):

@@ -1,0 +1,56 @@
+"""How names and texts come through Jinja, and through YAML that dbt renders by Jinja."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from shallowrules.exporters.rendering import one_line
+from shallowrules.exporters.sql.dialect import JINJA_MARK
+
+__all__ = ["OPENING", "QUOTE", "YAML", "call", "escape"]
+
+CHANGED = re.compile(rf"{JINJA_MARK.pattern}|\r")
+"""What Jinja does not leave as it is: it takes every way to end a line for one."""
+
+OPENING = re.compile(r"\{(?=[{%#])")
+"""The first character of a mark; Markdown shows an entity in its place, and Jinja does not see one."""
+
+QUOTE = re.compile(r"[\"`\\]")
+"""What dbt does not escape where it puts quotes around a name."""
+
+
+def call(function: str, parts: Sequence[str]) -> str:
+    """Return a call of a function of dbt; a text of Python is one of Jinja."""
+    return f"{function}({', '.join(map(repr, parts))})"
+
+
+def escape(text: str) -> str:
+    """Return text that Jinja renders as it is: what it would read or change, as an expression that gives it."""
+    return CHANGED.sub(lambda found: f"{{{{ {found[0]!r} }}}}", text)
+
+
+class YamlLanguage:
+    """How data is written in YAML that dbt renders by Jinja."""
+
+    def identifier(self, name: str) -> str:
+        """Return a key, which dbt does not render."""
+        shown = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in name.replace("\\", "\\\\").replace('"', '\\"'))
+        return f'"{"".join(shown)}"'
+
+    def string(self, text: str) -> str:
+        """Return a text that is this one when Jinja has rendered it."""
+        changed = CHANGED.search(text) is not None or text.endswith("\n")
+        return self.identifier(f"{{{{ {text!r} }}}}" if changed else text)
+
+    def number(self, value: float | bool | None) -> str:
+        """Return a number, a truth value, or null."""
+        return json.dumps(value)
+
+    def comment(self, text: str) -> str:
+        """Return text on one line."""
+        return one_line(text)
+
+
+YAML = YamlLanguage()
