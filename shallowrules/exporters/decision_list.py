@@ -50,13 +50,20 @@ class _Reached:
     valued: frozenset[int]
 
 
-def ordered_branches(rules: RuleSet) -> Iterator[Branch]:
+def ordered_branches(rules: RuleSet, *, early: bool = False) -> Iterator[Branch]:
     """Yield the branches that give each row its cluster; the last one has no condition.
 
     A branch for rows without a value is there for every column that a node asks for the first time, also for one whose
     missing values are imputed.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    early : bool
+        Whether such a branch is where every path from a node on asks the column, so that there are fewer.
     """
     nodes, sizes = rules.nodes, leaves_below(rules)
+    on_each_path = _on_each_path(rules) if early else {}
     pending = [_Reached(0, {}, frozenset())]
     while pending:
         reached = pending.pop()
@@ -65,10 +72,12 @@ def ordered_branches(rules: RuleSet) -> Iterator[Branch]:
         if isinstance(node, Leaf):
             yield Branch(asked, None, reached.node, node.cluster)
             continue
+        asked_here = [node.column, *sorted(on_each_path.get(reached.node, ()))]
         valued = reached.valued
-        if node.column not in valued:
-            yield Branch(asked, node.column, None, None)
-            valued |= {node.column}
+        for column in asked_here:
+            if column not in valued:
+                yield Branch(asked, column, None, None)
+                valued |= {column}
         goes_left = sizes[node.left] <= sizes[node.right]
         first, second = (node.left, node.right) if goes_left else (node.right, node.left)
         condition: Condition = node.condition(rules.columns[node.column], goes_left)
@@ -76,6 +85,18 @@ def ordered_branches(rules: RuleSet) -> Iterator[Branch]:
             condition = both(conditions[node.column], condition)
         pending.append(_Reached(second, conditions, valued))
         pending.append(_Reached(first, {**conditions, node.column: condition}, valued))
+
+
+def _on_each_path(rules: RuleSet) -> dict[int, frozenset[int]]:
+    """Return the columns that are asked on every path from a node to a leaf, by the node."""
+    found: dict[int, frozenset[int]] = {}
+    for index in reversed(range(len(rules.nodes))):  # children come after their parent
+        node = rules.nodes[index]
+        if isinstance(node, Leaf):
+            found[index] = frozenset()
+        else:
+            found[index] = (found[node.left] & found[node.right]) | {node.column}
+    return found
 
 
 def leaves_below(rules: RuleSet) -> Sequence[int]:

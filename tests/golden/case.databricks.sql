@@ -9,7 +9,7 @@
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
-  WHEN `alcohol` > 12.85 AND `alcohol` <= DOUBLE('Infinity') AND `colour intensity (%)` <= 1e-07D THEN 1
+  WHEN `alcohol` > 12.85 AND `colour intensity (%)` <= 1e-07D AND `alcohol` <= DOUBLE('Infinity') THEN 1
   WHEN
     `alcohol` <= 12.85
     AND `order` <= 1200
@@ -20,15 +20,15 @@ CASE
     THEN 1
   WHEN
     `alcohol` > 12.85
-    AND `alcohol` <= DOUBLE('Infinity')
     AND `colour intensity (%)` > 3.5
+    AND `alcohol` <= DOUBLE('Infinity')
     AND `colour intensity (%)` <= DOUBLE('Infinity')
     THEN 4
   WHEN
     `alcohol` > 12.85
-    AND `alcohol` <= DOUBLE('Infinity')
     AND `colour intensity (%)` > 1e-07D
     AND `colour intensity (%)` <= 3.5
+    AND `alcohol` <= DOUBLE('Infinity')
     THEN 4
   WHEN `alcohol` <= 12.85 AND `order` > 1200 AND `order` <= DOUBLE('Infinity') THEN 2
   WHEN

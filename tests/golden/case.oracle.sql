@@ -9,7 +9,7 @@
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
-  WHEN "alcohol" > 12.85d AND "alcohol" <= BINARY_DOUBLE_INFINITY AND "colour intensity (%)" <= 1e-07d THEN 1
+  WHEN "alcohol" > 12.85d AND "colour intensity (%)" <= 1e-07d AND "alcohol" <= BINARY_DOUBLE_INFINITY THEN 1
   WHEN
     "alcohol" <= 12.85d
     AND "order" <= 1200
@@ -20,15 +20,15 @@ CASE
     THEN 1
   WHEN
     "alcohol" > 12.85d
-    AND "alcohol" <= BINARY_DOUBLE_INFINITY
     AND "colour intensity (%)" > 3.5d
+    AND "alcohol" <= BINARY_DOUBLE_INFINITY
     AND "colour intensity (%)" <= BINARY_DOUBLE_INFINITY
     THEN 4
   WHEN
     "alcohol" > 12.85d
-    AND "alcohol" <= BINARY_DOUBLE_INFINITY
     AND "colour intensity (%)" > 1e-07d
     AND "colour intensity (%)" <= 3.5d
+    AND "alcohol" <= BINARY_DOUBLE_INFINITY
     THEN 4
   WHEN "alcohol" <= 12.85d AND "order" > 1200 AND "order" <= BINARY_DOUBLE_INFINITY THEN 2
   WHEN

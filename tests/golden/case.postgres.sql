@@ -11,8 +11,8 @@
 CASE
   WHEN
     "alcohol" > 12.85
-    AND "alcohol" <= 'Infinity'::FLOAT8
     AND "colour intensity (%)" <= 1e-07::FLOAT8
+    AND "alcohol" <= 'Infinity'::FLOAT8
     THEN 1
   WHEN
     "alcohol" <= 12.85
@@ -24,15 +24,15 @@ CASE
     THEN 1
   WHEN
     "alcohol" > 12.85
-    AND "alcohol" <= 'Infinity'::FLOAT8
     AND "colour intensity (%)" > 3.5
+    AND "alcohol" <= 'Infinity'::FLOAT8
     AND "colour intensity (%)" <= 'Infinity'::FLOAT8
     THEN 4
   WHEN
     "alcohol" > 12.85
-    AND "alcohol" <= 'Infinity'::FLOAT8
     AND "colour intensity (%)" > 1e-07::FLOAT8
     AND "colour intensity (%)" <= 3.5
+    AND "alcohol" <= 'Infinity'::FLOAT8
     THEN 4
   WHEN "alcohol" <= 12.85 AND "order" > 1200 AND "order" <= 'Infinity'::FLOAT8 THEN 2
   WHEN

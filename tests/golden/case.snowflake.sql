@@ -11,8 +11,8 @@
 CASE
   WHEN
     "alcohol" > 12.85
-    AND "alcohol" <= CAST('inf' AS DOUBLE)
     AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE)
+    AND "alcohol" <= CAST('inf' AS DOUBLE)
     THEN 1
   WHEN
     "alcohol" <= 12.85
@@ -24,15 +24,15 @@ CASE
     THEN 1
   WHEN
     "alcohol" > 12.85
-    AND "alcohol" <= CAST('inf' AS DOUBLE)
     AND "colour intensity (%)" > 3.5
+    AND "alcohol" <= CAST('inf' AS DOUBLE)
     AND "colour intensity (%)" <= CAST('inf' AS DOUBLE)
     THEN 4
   WHEN
     "alcohol" > 12.85
-    AND "alcohol" <= CAST('inf' AS DOUBLE)
     AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE)
     AND "colour intensity (%)" <= 3.5
+    AND "alcohol" <= CAST('inf' AS DOUBLE)
     THEN 4
   WHEN "alcohol" <= 12.85 AND "order" > 1200 AND "order" <= CAST('inf' AS DOUBLE) THEN 2
   WHEN

@@ -7,7 +7,7 @@
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
-  WHEN `alcohol` > 12.85 AND `alcohol` <= 9e999 AND `colour intensity (%)` <= 1e-07 THEN 1
+  WHEN `alcohol` > 12.85 AND `colour intensity (%)` <= 1e-07 AND `alcohol` <= 9e999 THEN 1
   WHEN
     `alcohol` <= 12.85
     AND `order` <= 1200
@@ -18,15 +18,15 @@ CASE
     THEN 1
   WHEN
     `alcohol` > 12.85
-    AND `alcohol` <= 9e999
     AND `colour intensity (%)` > 3.5
+    AND `alcohol` <= 9e999
     AND `colour intensity (%)` <= 9e999
     THEN 4
   WHEN
     `alcohol` > 12.85
-    AND `alcohol` <= 9e999
     AND `colour intensity (%)` > 1e-07
     AND `colour intensity (%)` <= 3.5
+    AND `alcohol` <= 9e999
     THEN 4
   WHEN `alcohol` <= 12.85 AND `order` > 1200 AND `order` <= 9e999 THEN 2
   WHEN

@@ -9,7 +9,7 @@
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
-  WHEN "alcohol" > 12.85e0 AND "alcohol" <= INFINITY() AND "colour intensity (%)" <= 1e-07 THEN 1
+  WHEN "alcohol" > 12.85e0 AND "colour intensity (%)" <= 1e-07 AND "alcohol" <= INFINITY() THEN 1
   WHEN
     "alcohol" <= 12.85e0
     AND "order" <= 1200
@@ -20,15 +20,15 @@ CASE
     THEN 1
   WHEN
     "alcohol" > 12.85e0
-    AND "alcohol" <= INFINITY()
     AND "colour intensity (%)" > 3.5e0
+    AND "alcohol" <= INFINITY()
     AND "colour intensity (%)" <= INFINITY()
     THEN 4
   WHEN
     "alcohol" > 12.85e0
-    AND "alcohol" <= INFINITY()
     AND "colour intensity (%)" > 1e-07
     AND "colour intensity (%)" <= 3.5e0
+    AND "alcohol" <= INFINITY()
     THEN 4
   WHEN "alcohol" <= 12.85e0 AND "order" > 1200 AND "order" <= INFINITY() THEN 2
   WHEN

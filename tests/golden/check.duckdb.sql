@@ -15,47 +15,47 @@ WITH "labels" AS (
     CASE
       WHEN
         "alcohol" > 12.85e0
-        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "colour intensity (%)" <= 1e-07
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND (ISFINITE("colour intensity (%)") OR ISINF("colour intensity (%)"))
         THEN 1
       WHEN
         "alcohol" <= 12.85e0
-        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "order" <= 1200
-        AND (ISFINITE("order") OR ISINF("order"))
         AND "odd ""name"" `x` | <b>
 -- */" > -0.25e0
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
+        AND (ISFINITE("order") OR ISINF("order"))
         AND (ISFINITE("odd ""name"" `x` | <b>
 -- */") OR ISINF("odd ""name"" `x` | <b>
 -- */"))
         THEN 1
       WHEN
         "alcohol" > 12.85e0
-        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "colour intensity (%)" > 3.5e0
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND (ISFINITE("colour intensity (%)") OR ISINF("colour intensity (%)"))
         THEN 4
       WHEN
         "alcohol" > 12.85e0
-        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "colour intensity (%)" > 1e-07
         AND "colour intensity (%)" <= 3.5e0
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND ISFINITE("colour intensity (%)")
         THEN 4
       WHEN
         "alcohol" <= 12.85e0
-        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "order" > 1200
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND (ISFINITE("order") OR ISINF("order"))
         THEN 2
       WHEN
         "alcohol" <= 12.85e0
-        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
         AND "order" <= 1200
-        AND (ISFINITE("order") OR ISINF("order"))
         AND "odd ""name"" `x` | <b>
 -- */" <= -0.25e0
+        AND (ISFINITE("alcohol") OR ISINF("alcohol"))
+        AND (ISFINITE("order") OR ISINF("order"))
         AND (ISFINITE("odd ""name"" `x` | <b>
 -- */") OR ISINF("odd ""name"" `x` | <b>
 -- */"))

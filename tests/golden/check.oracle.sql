@@ -15,8 +15,8 @@ WITH "labels" AS (
     CASE
       WHEN
         "alcohol" > 12.85d
-        AND "alcohol" <= BINARY_DOUBLE_INFINITY
         AND "colour intensity (%)" <= 1e-07d
+        AND "alcohol" <= BINARY_DOUBLE_INFINITY
         THEN 1
       WHEN
         "alcohol" <= 12.85d
@@ -28,15 +28,15 @@ WITH "labels" AS (
         THEN 1
       WHEN
         "alcohol" > 12.85d
-        AND "alcohol" <= BINARY_DOUBLE_INFINITY
         AND "colour intensity (%)" > 3.5d
+        AND "alcohol" <= BINARY_DOUBLE_INFINITY
         AND "colour intensity (%)" <= BINARY_DOUBLE_INFINITY
         THEN 4
       WHEN
         "alcohol" > 12.85d
-        AND "alcohol" <= BINARY_DOUBLE_INFINITY
         AND "colour intensity (%)" > 1e-07d
         AND "colour intensity (%)" <= 3.5d
+        AND "alcohol" <= BINARY_DOUBLE_INFINITY
         THEN 4
       WHEN "alcohol" <= 12.85d AND "order" > 1200 AND "order" <= BINARY_DOUBLE_INFINITY THEN 2
       WHEN

@@ -13,7 +13,7 @@
 WITH `labels` AS (
   SELECT
     CASE
-      WHEN `alcohol` > 12.85 AND `alcohol` <= DOUBLE('Infinity') AND `colour intensity (%)` <= 1e-07D THEN 1
+      WHEN `alcohol` > 12.85 AND `colour intensity (%)` <= 1e-07D AND `alcohol` <= DOUBLE('Infinity') THEN 1
       WHEN
         `alcohol` <= 12.85
         AND `order` <= 1200
@@ -24,15 +24,15 @@ WITH `labels` AS (
         THEN 1
       WHEN
         `alcohol` > 12.85
-        AND `alcohol` <= DOUBLE('Infinity')
         AND `colour intensity (%)` > 3.5
+        AND `alcohol` <= DOUBLE('Infinity')
         AND `colour intensity (%)` <= DOUBLE('Infinity')
         THEN 4
       WHEN
         `alcohol` > 12.85
-        AND `alcohol` <= DOUBLE('Infinity')
         AND `colour intensity (%)` > 1e-07D
         AND `colour intensity (%)` <= 3.5
+        AND `alcohol` <= DOUBLE('Infinity')
         THEN 4
       WHEN `alcohol` <= 12.85 AND `order` > 1200 AND `order` <= DOUBLE('Infinity') THEN 2
       WHEN

@@ -11,7 +11,7 @@
 WITH `labels` AS (
   SELECT
     CASE
-      WHEN `alcohol` > 12.85 AND `alcohol` <= 9e999 AND `colour intensity (%)` <= 1e-07 THEN 1
+      WHEN `alcohol` > 12.85 AND `colour intensity (%)` <= 1e-07 AND `alcohol` <= 9e999 THEN 1
       WHEN
         `alcohol` <= 12.85
         AND `order` <= 1200
@@ -22,15 +22,15 @@ WITH `labels` AS (
         THEN 1
       WHEN
         `alcohol` > 12.85
-        AND `alcohol` <= 9e999
         AND `colour intensity (%)` > 3.5
+        AND `alcohol` <= 9e999
         AND `colour intensity (%)` <= 9e999
         THEN 4
       WHEN
         `alcohol` > 12.85
-        AND `alcohol` <= 9e999
         AND `colour intensity (%)` > 1e-07
         AND `colour intensity (%)` <= 3.5
+        AND `alcohol` <= 9e999
         THEN 4
       WHEN `alcohol` <= 12.85 AND `order` > 1200 AND `order` <= 9e999 THEN 2
       WHEN

@@ -13,7 +13,7 @@
 WITH "labels" AS (
   SELECT
     CASE
-      WHEN "alcohol" > 12.85e0 AND "alcohol" <= INFINITY() AND "colour intensity (%)" <= 1e-07 THEN 1
+      WHEN "alcohol" > 12.85e0 AND "colour intensity (%)" <= 1e-07 AND "alcohol" <= INFINITY() THEN 1
       WHEN
         "alcohol" <= 12.85e0
         AND "order" <= 1200
@@ -24,15 +24,15 @@ WITH "labels" AS (
         THEN 1
       WHEN
         "alcohol" > 12.85e0
-        AND "alcohol" <= INFINITY()
         AND "colour intensity (%)" > 3.5e0
+        AND "alcohol" <= INFINITY()
         AND "colour intensity (%)" <= INFINITY()
         THEN 4
       WHEN
         "alcohol" > 12.85e0
-        AND "alcohol" <= INFINITY()
         AND "colour intensity (%)" > 1e-07
         AND "colour intensity (%)" <= 3.5e0
+        AND "alcohol" <= INFINITY()
         THEN 4
       WHEN "alcohol" <= 12.85e0 AND "order" > 1200 AND "order" <= INFINITY() THEN 2
       WHEN

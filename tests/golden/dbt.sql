@@ -25,9 +25,9 @@ labelled_rows AS (
     "x",
     "i",
     CASE
-      WHEN "x" > 0.5 AND (ISFINITE("x") OR ISINF("x")) AND "i" > 3 THEN 2
+      WHEN "x" > 0.5 AND "i" > 3 AND (ISFINITE("x") OR ISINF("x")) THEN 2
       WHEN "x" <= 0.5 AND (ISFINITE("x") OR ISINF("x")) THEN 0
-      WHEN "x" > 0.5 AND (ISFINITE("x") OR ISINF("x")) AND "i" <= 3 THEN 1
+      WHEN "x" > 0.5 AND "i" <= 3 AND (ISFINITE("x") OR ISINF("x")) THEN 1
     END AS "cluster"
   FROM rows_to_label
 )

@@ -6,7 +6,6 @@
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 OR collation_name IS NOT NULL)
 -- NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect.
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -16,14 +15,11 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   t.*,
   CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND "months" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5e0 THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL THEN NULL
-    WHEN "paid" <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
   END AS "cluster"
 FROM "shop"."customers" AS t
 
@@ -35,7 +31,6 @@ FROM "shop"."customers" AS t
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 OR collation_name IS NOT NULL)
 -- NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect.
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -46,14 +41,11 @@ SELECT
   t.*,
   CAST(
     CASE
-      WHEN "contract" IS NULL THEN NULL
-      WHEN "contract" = 'Two year' AND "months" IS NULL THEN NULL
-      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-      WHEN "contract" = 'Two year' THEN 1
+      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5e0 THEN 4
       WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-      WHEN "paid" IS NULL THEN NULL
-      WHEN "paid" <= 0.5e0 THEN 3
-      ELSE 4
+      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
+      WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
     END AS SMALLINT
   ) AS "cluster"
 FROM "shop"."customers" AS t
@@ -66,7 +58,6 @@ FROM "shop"."customers" AS t
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 OR collation_name IS NOT NULL)
 -- NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the database's dialect.
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -75,25 +66,19 @@ FROM "shop"."customers" AS t
 UPDATE "shop"."customers"
 SET
   "cluster" = CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND "months" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5e0 THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL THEN NULL
-    WHEN "paid" <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
   END
 WHERE
   "cluster" IS DISTINCT FROM CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND "months" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" > 0.5e0 THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL THEN NULL
-    WHEN "paid" <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
   END
 
 -- dialect 'ansi' has no style 'column': it is not known here that the database takes the rules for a computed column: make a view

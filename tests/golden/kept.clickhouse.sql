@@ -4,7 +4,6 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a Decimal with more than 15 digits; this finds such columns:
 -- SELECT name, type FROM system.columns WHERE table = 'customers' AND type LIKE '%Decimal%'
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -14,14 +13,17 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR isNaN(toFloat64("months"))) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" > 0.5
+      THEN 4
     WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR isNaN(toFloat64("paid")) THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" <= 0.5
+      THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
   END AS "cluster"
 FROM "shop"."customers"
 
@@ -31,7 +33,6 @@ FROM "shop"."customers"
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a Decimal with more than 15 digits; this finds such columns:
 -- SELECT name, type FROM system.columns WHERE table = 'customers' AND type LIKE '%Decimal%'
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -42,14 +43,17 @@ SELECT
   *,
   CAST(
     CASE
-      WHEN "contract" IS NULL THEN NULL
-      WHEN "contract" = 'Two year' AND ("months" IS NULL OR isNaN(toFloat64("months"))) THEN NULL
-      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-      WHEN "contract" = 'Two year' THEN 1
+      WHEN
+        ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+        AND "paid" > 0.5
+        THEN 4
       WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
-      WHEN "paid" IS NULL OR isNaN(toFloat64("paid")) THEN NULL
-      WHEN "paid" <= 0.5 THEN 3
-      ELSE 4
+      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+      WHEN
+        ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+        AND "paid" <= 0.5
+        THEN 3
+      WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
     END AS Nullable(Int8)
   ) AS "cluster"
 FROM "shop"."customers"
@@ -60,7 +64,6 @@ FROM "shop"."customers"
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a Decimal with more than 15 digits; this finds such columns:
 -- SELECT name, type FROM system.columns WHERE table = 'customers' AND type LIKE '%Decimal%'
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -69,26 +72,32 @@ FROM "shop"."customers"
 ALTER TABLE "shop"."customers"
 UPDATE "cluster" = (
   CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR isNaN(toFloat64("months"))) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" > 0.5
+      THEN 4
     WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR isNaN(toFloat64("paid")) THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" <= 0.5
+      THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
   END
 )
 WHERE
   NOT ("cluster" <=> CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR isNaN(toFloat64("months"))) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" > 0.5
+      THEN 4
     WHEN "contract" = 'it''s "q" \\ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR isNaN(toFloat64("paid")) THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN
+      ("contract" IS NOT NULL AND "contract" NOT IN ('Two year', 'it''s "q" \\ `b` %s :p'))
+      AND "paid" <= 0.5
+      THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 THEN 1
   END)
 SETTINGS mutations_sync = 1
 

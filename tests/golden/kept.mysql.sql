@@ -4,7 +4,6 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -14,20 +13,23 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` IS NULL THEN NULL
     WHEN
-      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
-      AND `months` IS NULL
-      THEN NULL
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5
+      THEN 4
+    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
     WHEN
       `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
       AND `months` <= 12
       THEN 0
-    WHEN `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY) THEN 1
-    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
-    WHEN `paid` IS NULL THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5
+      THEN 3
+    WHEN
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` > 12
+      THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -37,7 +39,6 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -47,20 +48,23 @@ CREATE TABLE `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` IS NULL THEN NULL
     WHEN
-      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
-      AND `months` IS NULL
-      THEN NULL
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5
+      THEN 4
+    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
     WHEN
       `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
       AND `months` <= 12
       THEN 0
-    WHEN `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY) THEN 1
-    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
-    WHEN `paid` IS NULL THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5
+      THEN 3
+    WHEN
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` > 12
+      THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -70,7 +74,6 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -79,37 +82,43 @@ FROM `shop`.`customers`
 UPDATE `shop`.`customers`
 SET
   `cluster` = CASE
-    WHEN `contract` IS NULL THEN NULL
     WHEN
-      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
-      AND `months` IS NULL
-      THEN NULL
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5
+      THEN 4
+    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
     WHEN
       `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
       AND `months` <= 12
       THEN 0
-    WHEN `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY) THEN 1
-    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
-    WHEN `paid` IS NULL THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5
+      THEN 3
+    WHEN
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` > 12
+      THEN 1
   END
 WHERE
   NOT (`cluster` <=> CASE
-    WHEN `contract` IS NULL THEN NULL
     WHEN
-      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
-      AND `months` IS NULL
-      THEN NULL
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
+      AND `paid` > 0.5
+      THEN 4
+    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
     WHEN
       `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
       AND `months` <= 12
       THEN 0
-    WHEN `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY) THEN 1
-    WHEN `contract` = CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY) THEN 2
-    WHEN `paid` IS NULL THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN
+      CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) NOT IN (CAST(_utf8mb4 'Two year' AS BINARY), CAST(CONCAT(_utf8mb4 'it''s "q" ', CHAR(92 USING utf8mb4), _utf8mb4 ' `b` %s :p') AS BINARY))
+      AND `paid` <= 0.5
+      THEN 3
+    WHEN
+      `contract` = _utf8mb4 'Two year' AND CAST(CONVERT(`contract` USING utf8mb4) AS BINARY) = CAST(_utf8mb4 'Two year' AS BINARY)
+      AND `months` > 12
+      THEN 1
   END)
 
 -- dialect 'mysql' has no style 'column': MariaDB writes the texts of a computed column anew, and those with a quote wrongly: make a view

@@ -5,7 +5,6 @@
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -15,14 +14,15 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   t.*,
   CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR "months" = BINARY_DOUBLE_NAN) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5d
+      AND "paid" <= BINARY_DOUBLE_INFINITY
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR "paid" = BINARY_DOUBLE_NAN THEN NULL
-    WHEN "paid" <= 0.5d THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5d THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
   END AS "cluster"
 FROM "shop"."customers" t
 
@@ -33,7 +33,6 @@ FROM "shop"."customers" t
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -44,14 +43,15 @@ SELECT
   t.*,
   CAST(
     CASE
-      WHEN "contract" IS NULL THEN NULL
-      WHEN "contract" = 'Two year' AND ("months" IS NULL OR "months" = BINARY_DOUBLE_NAN) THEN NULL
-      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-      WHEN "contract" = 'Two year' THEN 1
+      WHEN
+        "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+        AND "paid" > 0.5d
+        AND "paid" <= BINARY_DOUBLE_INFINITY
+        THEN 4
       WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-      WHEN "paid" IS NULL OR "paid" = BINARY_DOUBLE_NAN THEN NULL
-      WHEN "paid" <= 0.5d THEN 3
-      ELSE 4
+      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5d THEN 3
+      WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
     END AS NUMBER(5)
   ) AS "cluster"
 FROM "shop"."customers" t
@@ -63,7 +63,6 @@ FROM "shop"."customers" t
 -- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -72,25 +71,27 @@ FROM "shop"."customers" t
 UPDATE "shop"."customers"
 SET
   "cluster" = CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR "months" = BINARY_DOUBLE_NAN) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5d
+      AND "paid" <= BINARY_DOUBLE_INFINITY
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR "paid" = BINARY_DOUBLE_NAN THEN NULL
-    WHEN "paid" <= 0.5d THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5d THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
   END
 WHERE
   DECODE("cluster", CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR "months" = BINARY_DOUBLE_NAN) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5d
+      AND "paid" <= BINARY_DOUBLE_INFINITY
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR "paid" = BINARY_DOUBLE_NAN THEN NULL
-    WHEN "paid" <= 0.5d THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5d THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
   END, 0, 1) = 1
 
 -- dialect 'oracle' has no style 'column': it is not known here that the database takes the rules for a computed column: make a view

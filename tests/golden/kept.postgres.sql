@@ -4,7 +4,6 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -14,14 +13,15 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR "months" = 'NaN'::FLOAT8) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', ('it''s "q" ' || CHR(92) || ' `b` %s :p'))
+      AND "paid" > 0.5
+      AND "paid" <= 'Infinity'::FLOAT8
+      THEN 4
     WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') THEN 2
-    WHEN "paid" IS NULL OR "paid" = 'NaN'::FLOAT8 THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || CHR(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= 'Infinity'::FLOAT8 THEN 1
   END AS "cluster"
 FROM "shop"."customers"
 
@@ -31,7 +31,6 @@ FROM "shop"."customers"
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -42,14 +41,15 @@ SELECT
   *,
   (
     CASE
-      WHEN "contract" IS NULL THEN NULL
-      WHEN "contract" = 'Two year' AND ("months" IS NULL OR "months" = 'NaN'::FLOAT8) THEN NULL
-      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-      WHEN "contract" = 'Two year' THEN 1
+      WHEN
+        "contract" NOT IN ('Two year', ('it''s "q" ' || CHR(92) || ' `b` %s :p'))
+        AND "paid" > 0.5
+        AND "paid" <= 'Infinity'::FLOAT8
+        THEN 4
       WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') THEN 2
-      WHEN "paid" IS NULL OR "paid" = 'NaN'::FLOAT8 THEN NULL
-      WHEN "paid" <= 0.5 THEN 3
-      ELSE 4
+      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+      WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || CHR(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3
+      WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= 'Infinity'::FLOAT8 THEN 1
     END
   )::SMALLINT AS "cluster"
 FROM "shop"."customers"
@@ -60,7 +60,6 @@ FROM "shop"."customers"
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -69,25 +68,27 @@ FROM "shop"."customers"
 UPDATE "shop"."customers"
 SET
   "cluster" = CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR "months" = 'NaN'::FLOAT8) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', ('it''s "q" ' || CHR(92) || ' `b` %s :p'))
+      AND "paid" > 0.5
+      AND "paid" <= 'Infinity'::FLOAT8
+      THEN 4
     WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') THEN 2
-    WHEN "paid" IS NULL OR "paid" = 'NaN'::FLOAT8 THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || CHR(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= 'Infinity'::FLOAT8 THEN 1
   END
 WHERE
   "cluster" IS DISTINCT FROM CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR "months" = 'NaN'::FLOAT8) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', ('it''s "q" ' || CHR(92) || ' `b` %s :p'))
+      AND "paid" > 0.5
+      AND "paid" <= 'Infinity'::FLOAT8
+      THEN 4
     WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') THEN 2
-    WHEN "paid" IS NULL OR "paid" = 'NaN'::FLOAT8 THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', ('it''s "q" ' || CHR(92) || ' `b` %s :p')) AND "paid" <= 0.5 THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= 'Infinity'::FLOAT8 THEN 1
   END
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.

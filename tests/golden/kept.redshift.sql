@@ -5,7 +5,6 @@
 -- May differ from the tree on NUMERIC values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -15,20 +14,27 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" IS NULL THEN NULL
     WHEN
-      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
-      THEN NULL
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "paid" > 0.5
+      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 4
+    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
     WHEN
       "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
       AND "months" <= 12
+      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
       THEN 0
-    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
-    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-    WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "paid" <= 0.5
+      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 3
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND "months" > 12
+      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 1
   END AS "cluster"
 FROM "shop"."customers"
 
@@ -39,7 +45,6 @@ FROM "shop"."customers"
 -- May differ from the tree on NUMERIC values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -50,20 +55,27 @@ SELECT
   *,
   CAST(
     CASE
-      WHEN "contract" IS NULL THEN NULL
       WHEN
-        "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-        AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
-        THEN NULL
+        CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+        AND "paid" > 0.5
+        AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 4
+      WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
       WHEN
         "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
         AND "months" <= 12
+        AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
         THEN 0
-      WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
-      WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-      WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
-      WHEN "paid" <= 0.5 THEN 3
-      ELSE 4
+      WHEN
+        CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+        AND "paid" <= 0.5
+        AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 3
+      WHEN
+        "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+        AND "months" > 12
+        AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+        THEN 1
     END AS SMALLINT
   ) AS "cluster"
 FROM "shop"."customers"
@@ -75,7 +87,6 @@ FROM "shop"."customers"
 -- May differ from the tree on NUMERIC values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -84,52 +95,73 @@ FROM "shop"."customers"
 UPDATE "shop"."customers"
 SET
   "cluster" = CASE
-    WHEN "contract" IS NULL THEN NULL
     WHEN
-      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
-      THEN NULL
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "paid" > 0.5
+      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 4
+    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
     WHEN
       "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
       AND "months" <= 12
+      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
       THEN 0
-    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
-    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-    WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "paid" <= 0.5
+      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 3
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND "months" > 12
+      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 1
   END
 WHERE
   ("cluster" <> CASE
-    WHEN "contract" IS NULL THEN NULL
     WHEN
-      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
-      THEN NULL
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "paid" > 0.5
+      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 4
+    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
     WHEN
       "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
       AND "months" <= 12
+      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
       THEN 0
-    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
-    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-    WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "paid" <= 0.5
+      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 3
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND "months" > 12
+      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 1
   END OR ("cluster" IS NULL) <> (CASE
-    WHEN "contract" IS NULL THEN NULL
     WHEN
-      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
-      AND ("months" IS NULL OR ("months" = CAST('NaN' AS DOUBLE PRECISION) OR "months" + 0 <> "months"))
-      THEN NULL
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "paid" > 0.5
+      AND "paid" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 4
+    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
     WHEN
       "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
       AND "months" <= 12
+      AND "months" >= -CAST('Infinity' AS DOUBLE PRECISION)
       THEN 0
-    WHEN "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE) THEN 1
-    WHEN "contract" = ('it''s "q" ' || CHR(92) || ' `b` %s :p') AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE) THEN 2
-    WHEN "paid" IS NULL OR ("paid" = CAST('NaN' AS DOUBLE PRECISION) OR "paid" + 0 <> "paid") THEN NULL
-    WHEN "paid" <= 0.5 THEN 3
-    ELSE 4
+    WHEN
+      CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) NOT IN (CAST('Two year' AS VARBYTE), CAST(('it''s "q" ' || CHR(92) || ' `b` %s :p') AS VARBYTE))
+      AND "paid" <= 0.5
+      AND "paid" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 3
+    WHEN
+      "contract" = 'Two year' AND CAST(CAST("contract" AS VARCHAR(65535)) AS VARBYTE) = CAST('Two year' AS VARBYTE)
+      AND "months" > 12
+      AND "months" <= CAST('Infinity' AS DOUBLE PRECISION)
+      THEN 1
   END IS NULL))
 
 -- dialect 'redshift' has no style 'column': Redshift has no computed columns: make a view

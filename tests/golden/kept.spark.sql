@@ -4,7 +4,6 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -14,14 +13,18 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` IS NULL THEN NULL
-    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` = CAST('NaN' AS DOUBLE)) THEN NULL
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` = 'Two year' THEN 1
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
+      AND `paid` > 0.5
+      AND `paid` <= DOUBLE('Infinity')
+      THEN 4
     WHEN `contract` = ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p') THEN 2
-    WHEN `paid` IS NULL OR `paid` = CAST('NaN' AS DOUBLE) THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5
+      THEN 3
+    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= DOUBLE('Infinity') THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -31,7 +34,6 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -42,14 +44,18 @@ SELECT
   *,
   CAST(
     CASE
-      WHEN `contract` IS NULL THEN NULL
-      WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` = CAST('NaN' AS DOUBLE)) THEN NULL
-      WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-      WHEN `contract` = 'Two year' THEN 1
+      WHEN
+        `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
+        AND `paid` > 0.5
+        AND `paid` <= DOUBLE('Infinity')
+        THEN 4
       WHEN `contract` = ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p') THEN 2
-      WHEN `paid` IS NULL OR `paid` = CAST('NaN' AS DOUBLE) THEN NULL
-      WHEN `paid` <= 0.5 THEN 3
-      ELSE 4
+      WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+      WHEN
+        `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
+        AND `paid` <= 0.5
+        THEN 3
+      WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= DOUBLE('Infinity') THEN 1
     END AS TINYINT
   ) AS `cluster`
 FROM `shop`.`customers`
@@ -60,7 +66,6 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds such columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -69,25 +74,33 @@ FROM `shop`.`customers`
 UPDATE `shop`.`customers`
 SET
   `cluster` = CASE
-    WHEN `contract` IS NULL THEN NULL
-    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` = CAST('NaN' AS DOUBLE)) THEN NULL
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` = 'Two year' THEN 1
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
+      AND `paid` > 0.5
+      AND `paid` <= DOUBLE('Infinity')
+      THEN 4
     WHEN `contract` = ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p') THEN 2
-    WHEN `paid` IS NULL OR `paid` = CAST('NaN' AS DOUBLE) THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5
+      THEN 3
+    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= DOUBLE('Infinity') THEN 1
   END
 WHERE
   NOT (`cluster` <=> CASE
-    WHEN `contract` IS NULL THEN NULL
-    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` = CAST('NaN' AS DOUBLE)) THEN NULL
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` = 'Two year' THEN 1
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
+      AND `paid` > 0.5
+      AND `paid` <= DOUBLE('Infinity')
+      THEN 4
     WHEN `contract` = ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p') THEN 2
-    WHEN `paid` IS NULL OR `paid` = CAST('NaN' AS DOUBLE) THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+    WHEN
+      `contract` NOT IN ('Two year', ('it' || CHAR(39) || 's "q" ' || CHAR(92) || ' `b` %s :p'))
+      AND `paid` <= 0.5
+      THEN 3
+    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= DOUBLE('Infinity') THEN 1
   END)
 
 -- dialect 'spark' has no style 'column': it is not known here that the database takes the rules for a computed column: make a view

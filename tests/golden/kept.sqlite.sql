@@ -4,7 +4,6 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a column of text with a collation; this finds such columns:
 -- SELECT sql FROM sqlite_master WHERE name = 'customers' AND sql LIKE '%COLLATE%'
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -14,14 +13,11 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` IS NULL THEN NULL
-    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` > 9e999) THEN NULL
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` = 'Two year' THEN 1
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
     WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN `paid` IS NULL OR `paid` > 9e999 THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
+    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -31,7 +27,6 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a column of text with a collation; this finds such columns:
 -- SELECT sql FROM sqlite_master WHERE name = 'customers' AND sql LIKE '%COLLATE%'
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -41,14 +36,11 @@ CREATE TABLE `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` IS NULL THEN NULL
-    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` > 9e999) THEN NULL
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` = 'Two year' THEN 1
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
     WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN `paid` IS NULL OR `paid` > 9e999 THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
+    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -58,7 +50,6 @@ FROM `shop`.`customers`
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on a column of text with a collation; this finds such columns:
 -- SELECT sql FROM sqlite_master WHERE name = 'customers' AND sql LIKE '%COLLATE%'
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -67,25 +58,19 @@ FROM `shop`.`customers`
 UPDATE `shop`.`customers`
 SET
   `cluster` = CASE
-    WHEN `contract` IS NULL THEN NULL
-    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` > 9e999) THEN NULL
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` = 'Two year' THEN 1
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
     WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN `paid` IS NULL OR `paid` > 9e999 THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
+    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
   END
 WHERE
   `cluster` IS NOT CASE
-    WHEN `contract` IS NULL THEN NULL
-    WHEN `contract` = 'Two year' AND (`months` IS NULL OR `months` > 9e999) THEN NULL
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` = 'Two year' THEN 1
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
     WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN `paid` IS NULL OR `paid` > 9e999 THEN NULL
-    WHEN `paid` <= 0.5 THEN 3
-    ELSE 4
+    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
+    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
   END
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.

@@ -5,7 +5,6 @@
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type LIKE 'decimal%')
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -15,14 +14,15 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR IS_NAN("months")) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND "paid" <= INFINITY()
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR IS_NAN("paid") THEN NULL
-    WHEN "paid" <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= INFINITY() THEN 1
   END AS "cluster"
 FROM "shop"."customers"
 
@@ -33,7 +33,6 @@ FROM "shop"."customers"
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type LIKE 'decimal%')
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -44,14 +43,15 @@ SELECT
   *,
   CAST(
     CASE
-      WHEN "contract" IS NULL THEN NULL
-      WHEN "contract" = 'Two year' AND ("months" IS NULL OR IS_NAN("months")) THEN NULL
-      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-      WHEN "contract" = 'Two year' THEN 1
+      WHEN
+        "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+        AND "paid" > 0.5e0
+        AND "paid" <= INFINITY()
+        THEN 4
       WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-      WHEN "paid" IS NULL OR IS_NAN("paid") THEN NULL
-      WHEN "paid" <= 0.5e0 THEN 3
-      ELSE 4
+      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+      WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
+      WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= INFINITY() THEN 1
     END AS TINYINT
   ) AS "cluster"
 FROM "shop"."customers"
@@ -63,7 +63,6 @@ FROM "shop"."customers"
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type LIKE 'decimal%')
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -72,25 +71,27 @@ FROM "shop"."customers"
 UPDATE "shop"."customers"
 SET
   "cluster" = CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR IS_NAN("months")) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND "paid" <= INFINITY()
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR IS_NAN("paid") THEN NULL
-    WHEN "paid" <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= INFINITY() THEN 1
   END
 WHERE
   "cluster" IS DISTINCT FROM CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR IS_NAN("months")) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND "paid" <= INFINITY()
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR IS_NAN("paid") THEN NULL
-    WHEN "paid" <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
+    WHEN "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND "paid" <= 0.5e0 THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= INFINITY() THEN 1
   END
 
 -- dialect 'trino' has no style 'column': it is not known here that the database takes the rules for a computed column: make a view

@@ -5,7 +5,6 @@
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -15,20 +14,23 @@ CREATE VIEW [shop].[customers_clusters] AS
 SELECT
   *,
   CASE
-    WHEN [contract] IS NULL THEN NULL
     WHEN
-      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-      AND [months] IS NULL
-      THEN NULL
+      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+      AND [paid] > 0.5e0
+      THEN 4
+    WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
     WHEN
       [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
       AND [months] <= 12
       THEN 0
-    WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX)) THEN 1
-    WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-    WHEN [paid] IS NULL THEN NULL
-    WHEN [paid] <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN
+      CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+      AND [paid] <= 0.5e0
+      THEN 3
+    WHEN
+      [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+      AND [months] > 12
+      THEN 1
   END AS [cluster]
 FROM [shop].[customers]
 
@@ -39,7 +41,6 @@ FROM [shop].[customers]
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -52,20 +53,23 @@ FROM (
     *,
     CAST(
       CASE
-        WHEN [contract] IS NULL THEN NULL
         WHEN
-          [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-          AND [months] IS NULL
-          THEN NULL
+          CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+          AND [paid] > 0.5e0
+          THEN 4
+        WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
         WHEN
           [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
           AND [months] <= 12
           THEN 0
-        WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX)) THEN 1
-        WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-        WHEN [paid] IS NULL THEN NULL
-        WHEN [paid] <= 0.5e0 THEN 3
-        ELSE 4
+        WHEN
+          CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+          AND [paid] <= 0.5e0
+          THEN 3
+        WHEN
+          [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+          AND [months] > 12
+          THEN 1
       END AS SMALLINT
     ) AS [cluster]
   FROM [shop].[customers]
@@ -78,7 +82,6 @@ FROM (
 -- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- Parsed, not executed: try it where nothing is lost.
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -91,20 +94,23 @@ FROM (
   SELECT
     [cluster],
     CASE
-      WHEN [contract] IS NULL THEN NULL
       WHEN
-        [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
-        AND [months] IS NULL
-        THEN NULL
+        CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+        AND [paid] > 0.5e0
+        THEN 4
+      WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
       WHEN
         [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
         AND [months] <= 12
         THEN 0
-      WHEN [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX)) THEN 1
-      WHEN [contract] = N'it''s "q" \ `b` %s :p' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)) THEN 2
-      WHEN [paid] IS NULL THEN NULL
-      WHEN [paid] <= 0.5e0 THEN 3
-      ELSE 4
+      WHEN
+        CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) NOT IN (CAST(N'Two year' AS VARBINARY(MAX)), CAST(N'it''s "q" \ `b` %s :p' AS VARBINARY(MAX)))
+        AND [paid] <= 0.5e0
+        THEN 3
+      WHEN
+        [contract] = N'Two year' AND CAST(CAST([contract] AS NVARCHAR(MAX)) AS VARBINARY(MAX)) = CAST(N'Two year' AS VARBINARY(MAX))
+        AND [months] > 12
+        THEN 1
     END AS [cluster_new]
   FROM [shop].[customers]
 ) AS labelled

@@ -13,42 +13,42 @@ SELECT
   CASE
     WHEN
       "alcohol" > 12.85
-      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
       AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION)
+      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
       AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION)
       THEN 1
     WHEN
       "alcohol" <= 12.85
-      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
       AND "order" <= 1200
-      AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
       AND "odd ""name"" `x` | <b>-- */" > -0.25
+      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
       AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION)
       THEN 1
     WHEN
       "alcohol" > 12.85
-      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
       AND "colour intensity (%)" > 3.5
+      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
       AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION)
       THEN 4
     WHEN
       "alcohol" > 12.85
-      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
       AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE PRECISION)
       AND "colour intensity (%)" <= 3.5
+      AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
       THEN 4
     WHEN
       "alcohol" <= 12.85
-      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
       AND "order" > 1200
+      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
       AND "order" <= CAST('Infinity' AS DOUBLE PRECISION)
       THEN 2
     WHEN
       "alcohol" <= 12.85
-      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
       AND "order" <= 1200
-      AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
       AND "odd ""name"" `x` | <b>-- */" <= -0.25
+      AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+      AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
       AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION)
       THEN 0
   END AS "cluster"

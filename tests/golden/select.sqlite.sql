@@ -9,7 +9,7 @@
 SELECT
   *,
   CASE
-    WHEN `alcohol` > 12.85 AND `alcohol` <= 9e999 AND `colour intensity (%)` <= 1e-07 THEN 1
+    WHEN `alcohol` > 12.85 AND `colour intensity (%)` <= 1e-07 AND `alcohol` <= 9e999 THEN 1
     WHEN
       `alcohol` <= 12.85
       AND `order` <= 1200
@@ -20,15 +20,15 @@ SELECT
       THEN 1
     WHEN
       `alcohol` > 12.85
-      AND `alcohol` <= 9e999
       AND `colour intensity (%)` > 3.5
+      AND `alcohol` <= 9e999
       AND `colour intensity (%)` <= 9e999
       THEN 4
     WHEN
       `alcohol` > 12.85
-      AND `alcohol` <= 9e999
       AND `colour intensity (%)` > 1e-07
       AND `colour intensity (%)` <= 3.5
+      AND `alcohol` <= 9e999
       THEN 4
     WHEN `alcohol` <= 12.85 AND `order` > 1200 AND `order` <= 9e999 THEN 2
     WHEN

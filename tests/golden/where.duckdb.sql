@@ -8,15 +8,15 @@
 -- cluster 1: 146 rows, 41.8 %
 (
   ("alcohol" > 12.85e0
-  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND "colour intensity (%)" <= 1e-07
+  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND (ISFINITE("colour intensity (%)") OR ISINF("colour intensity (%)")))
   OR ("alcohol" <= 12.85e0
-  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND "order" <= 1200
-  AND (ISFINITE("order") OR ISINF("order"))
   AND "odd ""name"" `x` | <b>
 -- */" > -0.25e0
+  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
+  AND (ISFINITE("order") OR ISINF("order"))
   AND (ISFINITE("odd ""name"" `x` | <b>
 -- */") OR ISINF("odd ""name"" `x` | <b>
 -- */")))
@@ -25,29 +25,29 @@
 -- cluster 4: 105 rows, 30.1 %
 (
   ("alcohol" > 12.85e0
-  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND "colour intensity (%)" > 3.5e0
+  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND (ISFINITE("colour intensity (%)") OR ISINF("colour intensity (%)")))
   OR ("alcohol" > 12.85e0
-  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND "colour intensity (%)" > 1e-07
   AND "colour intensity (%)" <= 3.5e0
+  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND ISFINITE("colour intensity (%)"))
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 "alcohol" <= 12.85e0
-  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND "order" > 1200
+  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND (ISFINITE("order") OR ISINF("order"))
 
 -- cluster 0 (small orders): 12 rows, 3.4 %
 "alcohol" <= 12.85e0
-  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
   AND "order" <= 1200
-  AND (ISFINITE("order") OR ISINF("order"))
   AND "odd ""name"" `x` | <b>
 -- */" <= -0.25e0
+  AND (ISFINITE("alcohol") OR ISINF("alcohol"))
+  AND (ISFINITE("order") OR ISINF("order"))
   AND (ISFINITE("odd ""name"" `x` | <b>
 -- */") OR ISINF("odd ""name"" `x` | <b>
 -- */"))

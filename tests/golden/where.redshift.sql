@@ -8,39 +8,39 @@
 -- cluster 1: 146 rows, 41.8 %
 (
   ("alcohol" > 12.85
-  AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
   AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE PRECISION)
+  AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
   AND "colour intensity (%)" >= -CAST('Infinity' AS DOUBLE PRECISION))
   OR ("alcohol" <= 12.85
-  AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
   AND "order" <= 1200
-  AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
   AND "odd ""name"" `x` | <b>-- */" > -0.25
+  AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+  AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
   AND "odd ""name"" `x` | <b>-- */" <= CAST('Infinity' AS DOUBLE PRECISION))
 )
 
 -- cluster 4: 105 rows, 30.1 %
 (
   ("alcohol" > 12.85
-  AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
   AND "colour intensity (%)" > 3.5
+  AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
   AND "colour intensity (%)" <= CAST('Infinity' AS DOUBLE PRECISION))
   OR ("alcohol" > 12.85
-  AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION)
   AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE PRECISION)
-  AND "colour intensity (%)" <= 3.5)
+  AND "colour intensity (%)" <= 3.5
+  AND "alcohol" <= CAST('Infinity' AS DOUBLE PRECISION))
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 "alcohol" <= 12.85
-  AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
   AND "order" > 1200
+  AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
   AND "order" <= CAST('Infinity' AS DOUBLE PRECISION)
 
 -- cluster 0 (small orders): 12 rows, 3.4 %
 "alcohol" <= 12.85
-  AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
   AND "order" <= 1200
-  AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
   AND "odd ""name"" `x` | <b>-- */" <= -0.25
+  AND "alcohol" >= -CAST('Infinity' AS DOUBLE PRECISION)
+  AND "order" >= -CAST('Infinity' AS DOUBLE PRECISION)
   AND "odd ""name"" `x` | <b>-- */" >= -CAST('Infinity' AS DOUBLE PRECISION)

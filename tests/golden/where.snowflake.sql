@@ -8,8 +8,8 @@
 -- cluster 1: 146 rows, 41.8 %
 (
   ("alcohol" > 12.85
-  AND "alcohol" <= CAST('inf' AS DOUBLE)
-  AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE))
+  AND "colour intensity (%)" <= CAST('1e-07' AS DOUBLE)
+  AND "alcohol" <= CAST('inf' AS DOUBLE))
   OR ("alcohol" <= 12.85
   AND "order" <= 1200
   AND "odd ""name"" `x` | <b>
@@ -21,13 +21,13 @@
 -- cluster 4: 105 rows, 30.1 %
 (
   ("alcohol" > 12.85
-  AND "alcohol" <= CAST('inf' AS DOUBLE)
   AND "colour intensity (%)" > 3.5
+  AND "alcohol" <= CAST('inf' AS DOUBLE)
   AND "colour intensity (%)" <= CAST('inf' AS DOUBLE))
   OR ("alcohol" > 12.85
-  AND "alcohol" <= CAST('inf' AS DOUBLE)
   AND "colour intensity (%)" > CAST('1e-07' AS DOUBLE)
-  AND "colour intensity (%)" <= 3.5)
+  AND "colour intensity (%)" <= 3.5
+  AND "alcohol" <= CAST('inf' AS DOUBLE))
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %

@@ -7,7 +7,7 @@
 
 -- cluster 1: 146 rows, 41.8 %
 (
-  (`alcohol` > 12.85 AND `alcohol` <= DOUBLE('Infinity') AND `colour intensity (%)` <= 1e-07D)
+  (`alcohol` > 12.85 AND `colour intensity (%)` <= 1e-07D AND `alcohol` <= DOUBLE('Infinity'))
   OR (`alcohol` <= 12.85
   AND `order` <= 1200
   AND `odd "name" ``x`` | <b>
@@ -19,13 +19,13 @@
 -- cluster 4: 105 rows, 30.1 %
 (
   (`alcohol` > 12.85
-  AND `alcohol` <= DOUBLE('Infinity')
   AND `colour intensity (%)` > 3.5
+  AND `alcohol` <= DOUBLE('Infinity')
   AND `colour intensity (%)` <= DOUBLE('Infinity'))
   OR (`alcohol` > 12.85
-  AND `alcohol` <= DOUBLE('Infinity')
   AND `colour intensity (%)` > 1e-07D
-  AND `colour intensity (%)` <= 3.5)
+  AND `colour intensity (%)` <= 3.5
+  AND `alcohol` <= DOUBLE('Infinity'))
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %

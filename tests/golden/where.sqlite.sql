@@ -5,7 +5,7 @@
 
 -- cluster 1: 146 rows, 41.8 %
 (
-  (`alcohol` > 12.85 AND `alcohol` <= 9e999 AND `colour intensity (%)` <= 1e-07)
+  (`alcohol` > 12.85 AND `colour intensity (%)` <= 1e-07 AND `alcohol` <= 9e999)
   OR (`alcohol` <= 12.85
   AND `order` <= 1200
   AND `odd "name" ``x`` | <b>
@@ -17,13 +17,13 @@
 -- cluster 4: 105 rows, 30.1 %
 (
   (`alcohol` > 12.85
-  AND `alcohol` <= 9e999
   AND `colour intensity (%)` > 3.5
+  AND `alcohol` <= 9e999
   AND `colour intensity (%)` <= 9e999)
   OR (`alcohol` > 12.85
-  AND `alcohol` <= 9e999
   AND `colour intensity (%)` > 1e-07
-  AND `colour intensity (%)` <= 3.5)
+  AND `colour intensity (%)` <= 3.5
+  AND `alcohol` <= 9e999)
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %

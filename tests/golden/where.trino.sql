@@ -7,7 +7,7 @@
 
 -- cluster 1: 146 rows, 41.8 %
 (
-  ("alcohol" > 12.85e0 AND "alcohol" <= INFINITY() AND "colour intensity (%)" <= 1e-07)
+  ("alcohol" > 12.85e0 AND "colour intensity (%)" <= 1e-07 AND "alcohol" <= INFINITY())
   OR ("alcohol" <= 12.85e0
   AND "order" <= 1200
   AND "odd ""name"" `x` | <b>
@@ -19,13 +19,13 @@
 -- cluster 4: 105 rows, 30.1 %
 (
   ("alcohol" > 12.85e0
-  AND "alcohol" <= INFINITY()
   AND "colour intensity (%)" > 3.5e0
+  AND "alcohol" <= INFINITY()
   AND "colour intensity (%)" <= INFINITY())
   OR ("alcohol" > 12.85e0
-  AND "alcohol" <= INFINITY()
   AND "colour intensity (%)" > 1e-07
-  AND "colour intensity (%)" <= 3.5e0)
+  AND "colour intensity (%)" <= 3.5e0
+  AND "alcohol" <= INFINITY())
 )
 
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %

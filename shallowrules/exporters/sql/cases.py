@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from shallowrules.exporters.decision_list import ordered_branches
+from shallowrules.exporters.decision_list import Branch, ordered_branches
 from shallowrules.exporters.sql.predicates import Predicates
-from shallowrules.rules import Leaf, RuleSet
+from shallowrules.rules import Condition, Leaf, RuleSet
 
-__all__ = ["describe_cases", "nested_case", "ordered_predicates"]
+__all__ = ["MAX_NESTED", "describe_cases", "nested_case", "ordered_predicates"]
+
+MAX_NESTED = 20
+"""Levels of a CASE inside another: a tree that is deeper is written as branches in an order."""
 
 KEPT = ("view", "table", "update", "function")
-"""The styles in which branches rely on those before them where that is shorter."""
+"""The styles in which branches rely on those before them where that is shorter and takes no longer."""
 
 
 def describe_cases(
@@ -43,7 +47,7 @@ def describe_cases(
     """
     limits = predicates.dialect.limits
     most = limits.branches or sys.maxsize
-    if style != "ordered" and (style not in KEPT or not limits.nested):
+    if style != "ordered" and (style not in KEPT or not limits.ordered):
         return _parts(flat, otherwise, most), False
     found = list(ordered_predicates(rules, predicates))
     marker = unused if len(found) > most else None  # COALESCE goes on to the next CASE at NULL
@@ -82,13 +86,19 @@ def ordered_predicates(rules: RuleSet, predicates: Predicates) -> Iterator[tuple
     The last branch takes all rows that are left, whatever its predicate says.
     """
     predicates = predicates.behind_missing()
-    for branch in ordered_branches(rules):
-        without = ""
-        if branch.without is not None:
-            without = predicates.without_value(branch.without, rules.columns[branch.without])
-            if not without:
-                continue
-        yield predicates.of_all(branch.conditions, without), branch.cluster
+
+    def told(branch: Branch) -> tuple[tuple[Condition, ...], int | None]:
+        return branch.conditions, branch.leaf
+
+    for (conditions, leaf), alike in groupby(ordered_branches(rules, early=True), told):
+        branches = list(alike)
+        if leaf is not None:
+            yield predicates.of_all(conditions), branches[0].cluster
+            continue
+        columns = [branch.without for branch in branches if branch.without is not None]
+        missing = [predicates.without_value(column, rules.columns[column]) for column in columns]
+        if any(missing):
+            yield predicates.of_all(conditions, " OR ".join(filter(None, missing))), None
 
 
 def nested_case(rules: RuleSet, predicates: Predicates, labels: Mapping[int, str], without: str) -> str:

@@ -31,7 +31,7 @@ from shallowrules.errors import ExportError, OptionError, OptionName, nearest
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.rendering import render
-from shallowrules.exporters.sql.cases import describe_cases, nested_case
+from shallowrules.exporters.sql.cases import MAX_NESTED, describe_cases, nested_case
 from shallowrules.exporters.sql.declared import Held, held_by, usually_held
 from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
@@ -138,9 +138,8 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
     """
     settings = SqlOptions(style="ordered", **options)
     dialect, predicates = _prepare(rules, settings)
-    if max(rule.depth for rule in rules) > dialect.limits.nested:
-        flat = "ordered" if dialect.limits.nested else "case"
-        return SqlExporter().export(rules, style=flat, **options).rstrip()
+    if max(rule.depth for rule in rules) > MAX_NESTED:
+        return SqlExporter().export(rules, style="ordered", **options).rstrip()
     labels = _label_literals(rules.clusters, "number", dialect)
     without = _otherwise(rules.clusters, settings, dialect) or "NULL"
     return nested_case(rules, predicates, labels, without)

@@ -29,8 +29,14 @@ MAX_CHAIN = 100
 """Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
 
 
-class Predicates(ConditionVisitor[list[str]]):
+Parts = tuple[list[str], list[str]]
+"""The comparisons of a condition, and the guards that keep out what is no value of the column."""
+
+
+class Predicates(ConditionVisitor[Parts]):
     """Conditions, rules and clusters as SQL.
+
+    Guards stand behind all comparisons of a rule, so that an engine asks them of the rows alone that meet these.
 
     Parameters
     ----------
@@ -70,7 +76,8 @@ class Predicates(ConditionVisitor[list[str]]):
 
     def of_all(self, conditions: Iterable[Condition], also: str = "") -> str:
         """Return what is true of the rows that meet some conditions, and a predicate besides."""
-        parts = [part for condition in conditions for part in self(condition)]
+        told = [self(condition) for condition in conditions]
+        parts = [part for place in range(2) for both in told for part in both[place]]
         if also:
             parts = [*parts, f"({also})" if parts and " OR " in also else also]
         line = _chain(parts, " AND ")
@@ -107,7 +114,7 @@ class Predicates(ConditionVisitor[list[str]]):
         alternatives = _chain([f"({predicate})" for predicate in predicates], "\n  OR ")
         return f"(\n  {alternatives}\n)"
 
-    def between(self, condition: Between) -> list[str]:
+    def between(self, condition: Between) -> Parts:
         """Return a comparison for each bound, and what keeps out NaN and the numbers that mean "no value"."""
         rule_column = condition.column
         if rule_column.is_time:
@@ -116,37 +123,37 @@ class Predicates(ConditionVisitor[list[str]]):
         lower, upper = bounds(condition)
         parts = [column.compare(sign, bound) for sign, bound in ((">", lower), ("<=", upper)) if bound is not None]
         if self.valued and rule_column.imputed is None:
-            return parts
+            return parts, []
         null_numbers = rule_column.conversion.null_numbers
         if rule_column.type == "float":
             null_numbers = tuple(map(float, null_numbers))
-        parts += [column.is_not(number) for number in null_numbers if _within(number, lower, upper)]
+        guards = [column.is_not(number) for number in null_numbers if _within(number, lower, upper)]
         value, _ = column.beside(0 if lower is None else lower)
         # Integer columns too: the database may hold them as doubles.
         if column.may_be_nan:
-            parts += _not_nan(value, lower, upper, self.dialect, decided=not column.from_text)
+            guards += _not_nan(value, lower, upper, self.dialect, decided=not column.from_text)
         imputed = rule_column.imputed
         if isinstance(imputed, int | float) and _within(imputed, lower, upper):
-            return [f"({column.missing()} OR {' AND '.join(parts)})"]
-        return parts
+            return [f"({column.missing()} OR {' AND '.join([*parts, *guards])})"], []
+        return parts, guards
 
-    def _times(self, condition: Between) -> list[str]:
+    def _times(self, condition: Between) -> Parts:
         column = TimeColumn(condition.column, self.names[condition.feature], self.dialect)
         lower, upper = bounds(condition)
         parts, imputed = column.between(lower, upper), condition.column.imputed
         if isinstance(imputed, int) and _within(imputed, lower, upper):
-            return [f"({column.missing()} OR {' AND '.join(parts)})"]
-        return parts
+            return [f"({column.missing()} OR {' AND '.join(parts)})"], []
+        return parts, []
 
-    def one_of(self, condition: OneOf) -> list[str]:
+    def one_of(self, condition: OneOf) -> Parts:
         """Return a comparison with the categories to be one of."""
         return self._categories(condition, condition.column.imputed in condition.values)
 
-    def none_of(self, condition: NoneOf) -> list[str]:
+    def none_of(self, condition: NoneOf) -> Parts:
         """Return a comparison with the categories to be none of."""
         return self._categories(condition, condition.column.imputed not in condition.values)
 
-    def _categories(self, condition: OneOf | NoneOf, imputed_meets: bool) -> list[str]:
+    def _categories(self, condition: OneOf | NoneOf, imputed_meets: bool) -> Parts:
         name, column, values = self.names[condition.feature], condition.column, condition.values
         asked: TextColumn | TruthColumn
         if column.type == "boolean":
@@ -158,8 +165,8 @@ class Predicates(ConditionVisitor[list[str]]):
             texts = [value for value in values if isinstance(value, str)]
             comparison = asked.one_of(texts) if isinstance(condition, OneOf) else asked.none_of(texts)
         if column.imputed is None or not imputed_meets:
-            return [comparison or NO_ROW]
-        return [f"({asked.missing()} OR {comparison or NO_ROW})"]
+            return [comparison or NO_ROW], []
+        return [f"({asked.missing()} OR {comparison or NO_ROW})"], []
 
 
 def _within(number: Number, lower: Number | None, upper: Number | None) -> bool:

@@ -88,7 +88,9 @@ WRITING: Mapping[str, Writing] = {
         numbers=tuple((f"Nullable(Int{bits})", bits) for bits in (8, 16, 32, 64)),
         text="Nullable(String)",
         table="CREATE TABLE {name} ENGINE = MergeTree ORDER BY () AS\n{query}",
-        update="ALTER TABLE {table}\nUPDATE {column} = (\n  {value}\n)\nWHERE\n  {changed}\nSETTINGS mutations_sync = 1",
+        update=(
+            "ALTER TABLE {table}\nUPDATE {column} = (\n  {value}\n)\nWHERE\n  {changed}\nSETTINGS mutations_sync = 1"
+        ),
         changed="NOT ({column} <=> {value})",
         column="ALTER TABLE {table}\nADD COLUMN {column} {type} MATERIALIZED (\n  {value}\n)",
         refused="",
