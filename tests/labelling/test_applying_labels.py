@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -83,7 +84,7 @@ def test_labels_are_made_merged_and_taken_away(keyed, keys):
 @on("postgres", "mysql", "duckdb")  # an INTEGER of SQLite holds every number
 def test_labels_of_smaller_numbers_make_room_for_larger_ones(keyed):
     applied(keyed, "labels", "--key", "id", table="keyed")
-    assert "of type" in refused(keyed, "labels", "--key", "id", "--else", "100000000000", table="keyed")
+    assert "numbers of type" in refused(keyed, "labels", "--key", "id", "--else", "100000000000", table="keyed")
     applied(keyed, "labels", "--key", "id", "--else", "100000000000", "--replace", table="keyed")
     none = [key for key, (label, *_) in wanted(small_rules()).items() if label is None]
     assert all(found(keyed)[key][0] == 100_000_000_000 for key in none)
@@ -107,6 +108,71 @@ def test_what_has_the_name_already_is_left_alone(keyed):
     said = refused(keyed, "labels", "--key", "name", "--into", "others", table="keyed")
     assert "--replace makes it anew" in said
     applied(keyed, "labels", "--key", "name", "--into", "others", "--replace", table="keyed")
+
+
+def test_what_is_of_another_table_stays(keyed):
+    applied(keyed, "labels", "--key", "id", "--into", "lab", table="keyed")
+    execute(keyed, "CREATE TABLE other (id INTEGER, x DOUBLE PRECISION, i INTEGER)")
+    execute(keyed, "INSERT INTO other VALUES (1, 0.25, 1)")
+    for more in ([], ["--replace"], ["--undo"]):
+        said = refused(keyed, "labels", "--key", "id", "--into", "lab", *more, table="other")
+        assert re.search(r"made by shallowrules for table \S*keyed, so that it is left alone", said)
+    assert found(keyed, table="lab") == wanted(small_rules())
+
+
+@on("sqlite")
+def test_keys_are_compared_by_their_characters(shop):
+    execute(shop, "CREATE TABLE keyed (id TEXT COLLATE NOCASE, x REAL, i INTEGER)")
+    execute(shop, "INSERT INTO keyed VALUES ('a', 0.25, 1)")
+    applied(shop, "labels", "--key", "id", table="keyed")
+    execute(shop, "UPDATE keyed SET id = 'A', x = 1, i = 5")
+    applied(shop, "labels", "--key", "id", table="keyed")
+    assert shop.query("SELECT id, cluster FROM keyed_labels") == [("A", 2)]
+
+
+@on("mysql")
+def test_a_key_that_has_grown_is_not_cut(keyed):
+    applied(keyed, "labels", "--key", "id", table="keyed")
+    execute(keyed, "ALTER TABLE keyed MODIFY id BIGINT")
+    execute(keyed, "INSERT INTO keyed VALUES (9000000000, 'big', 0.25, 1)")
+    said = message(apply(keyed, "labels", "--key", "id", table="keyed"))
+    assert "Out of range" in said
+    execute(keyed, "DELETE FROM keyed WHERE id = 9000000000")
+    execute(keyed, "ALTER TABLE keyed_labels DROP PRIMARY KEY")
+    assert "has lost its primary key: --replace makes it anew" in refused(keyed, "labels", "--key", "id", table="keyed")
+    applied(keyed, "labels", "--key", "id", "--replace", table="keyed")
+    assert found(keyed) == wanted(small_rules())
+
+
+def test_names_that_would_be_two_things(keyed):
+    quoted = keyed.quote("LABELLED_AT" if keyed.dialect == "sqlite" else "labelled_at")
+    execute(keyed, f"ALTER TABLE keyed ADD COLUMN {quoted} INTEGER DEFAULT 1")
+    execute(keyed, "DELETE FROM keyed WHERE id > 0")
+    assert "'labelled_at' twice" in refused(keyed, "labels", "--key", "labelled_at", table="keyed")
+    for name in ("excluded", "shallowrules_source"):
+        said = refused(keyed, "labels", "--key", "id", "--into", name, table="keyed")
+        assert f"cannot have the name '{name}': name another by --into" in said
+    for _ in range(2):
+        applied(keyed, "labels", "--key", "id", "--into", '"a{b} %s"', table="keyed")
+    assert keyed.query(f"SELECT count(*) FROM {keyed.quote('a{b} %s')}") in ([(1,)], [("1",)])
+
+
+def test_both_beside_a_column_of_that_name(keyed):
+    execute(keyed, "ALTER TABLE keyed ADD COLUMN Cluster_Name INTEGER")
+    said = refused(keyed, "view", "--cluster-as", "both", table="keyed")
+    assert re.search("already has a column '(?i:cluster_name)': name the new one by --cluster-column", said)
+    applied(keyed, "view", "--cluster-as", "both", "--cluster-column", "segment", table="keyed")
+    assert found(keyed, ["segment", "segment_name"], "keyed_clusters") == {
+        key: label[:2] for key, label in wanted(small_rules()).items()
+    }
+
+
+@on("postgres", "mysql", "duckdb")
+def test_a_column_of_too_small_numbers_is_made_anew_where_that_is_said(keyed):
+    applied(keyed, "update", table="keyed")
+    more = ("--else", "100000000000")
+    assert "and these labels need BIGINT: --replace makes it anew" in refused(keyed, "update", *more, table="keyed")
+    applied(keyed, "update", *more, "--replace", table="keyed")
 
 
 @on("postgres", "mysql", "sqlite")

@@ -7,16 +7,16 @@ Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` 
 ``qualify_star``, ``alias`` (what stands between a table and its alias), ``no_table`` (what a SELECT of constants ends
 with), ``header`` (the lines of the comment that the text begins with), ``predicate`` (SQL text) and ``label`` (SQL
 text, what its rows get) of every cluster and rule, ``named`` (SQL text, what they get beside it, or none) of every
-cluster, and ``cases``: its ``parts``, the CASE expressions of which the first that is not NULL counts, with their
-``branches`` (``predicate`` and ``label``) and ``otherwise`` (SQL text, or none), and ``marker``, a label that is to
-become NULL (or none). In the style ``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``training``,
-``findings`` and ``shares``, names that the table has not, and ``columns``, the tested columns of text, with ``finding``
-and, as SQL text, ``value`` and the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``,
-those of its parts. For what is kept in the database there are ``into`` (the parts of the name of the view, table or
-function), ``statement`` (what is made, of `shallowrules.exporters.sql.writing.Writing`), ``changed`` (a field of that),
-``margin`` (the blanks before what is put into a statement), ``cluster_type`` (the type of the cluster), ``cast`` (how
-it is cast to that, or none), ``arguments`` (SQL text, of a function) and ``compared`` (what makes ``column`` and
-``value`` comparable).
+cluster, ``named_cases`` (the like of ``cases`` for these, where the number cannot tell them, or none), and ``cases``:
+its ``parts``, the CASE expressions of which the first that is not NULL counts, with their ``branches`` (``predicate``
+and ``label``) and ``otherwise`` (SQL text, or none), and ``marker``, a label that is to become NULL (or none). In the
+style ``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``training``, ``findings`` and ``shares``, names
+that the table has not, and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and
+the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, those of its parts. For what is
+kept in the database there are ``into`` (the parts of the name of the view, table or function), ``statement`` (what is
+made, of `shallowrules.exporters.sql.writing.Writing`), ``changed`` (a field of that), ``margin`` (the blanks before
+what is put into a statement), ``cluster_type`` (the type of the cluster), ``cast`` (how it is cast to that, or none),
+``arguments`` (SQL text, of a function) and ``compared`` (what makes ``column`` and ``value`` comparable).
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ __all__ = [
     "lacks_value",
     "neither_predicate",
     "plain_sql",
+    "target_of",
 ]
 
 
@@ -171,6 +172,12 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
     table = settings.table_parts
     marker = _unused(rules.clusters, cluster_as, dialect) if otherwise is None else None
     cases, relies = describe_cases(rules, settings.style, context["rules"], labels, predicates, otherwise, marker)
+    if settings.name_column and not settings.knows_columns:
+        flat = [{**rule, "label": names[rule["cluster"]]} for rule in context["rules"]]
+        unused = _unused(rules.clusters, "name", dialect)
+        named_cases, _ = describe_cases(rules, settings.style, flat, names, predicates, None, unused)
+    else:
+        named_cases = None
     if settings.style == "check":
         context["check"] = _describe_check(rules, predicates, table)
     if settings.style == "drift":
@@ -183,8 +190,9 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         table=table,
         cluster_column=settings.cluster_column,
         name_column=settings.name_column,
-        into=settings.target,
+        into=target_of(settings, dialect),
         cases=cases,
+        named_cases=named_cases,
         statement=statement,
         margin=_margin(statement),
         arguments=function_arguments(rules, settings),
@@ -374,9 +382,24 @@ def function_arguments(rules: RuleSet, settings: SqlOptions, *, names: bool = Tr
     told = []
     for feature in rules.tested_columns:
         name = predicates.names[feature]
-        kind = (settings.table_types.get(name) or types[feature]) if types else ""
+        kind = _of_argument(settings.table_types.get(name) or types[feature]) if types else ""
         told.append(f"{dialect.column(name)} {kind}".rstrip() if names else kind)
     return f"({', '.join(told)})"
+
+
+def target_of(settings: SqlOptions, dialect: Dialect) -> list[str]:
+    """Return the parts of the name of what is made; ExportError if the dialect has no such name for it."""
+    if (settings.style, dialect.name) != ("function", "clickhouse") or len(settings.target) == 1:
+        return settings.target
+    if settings.into is not None:
+        raise ExportError("a function of ClickHouse is in no database: give a name without one by ", OptionName("into"))
+    return settings.target[-1:]
+
+
+def _of_argument(declared: str) -> str:
+    """Return what an argument is declared as, of what a column is: without a collation, and not counted up."""
+    plain = re.sub(r"(?i) COLLATE .*", "", declared)
+    return re.sub(r"(?i)^(SMALL|BIG)?SERIAL$", lambda found: f"{found[1] or ''}INT", plain)
 
 
 def _margin(statement: str) -> str:
@@ -390,7 +413,7 @@ def _indent(settings: SqlOptions, dialect: Dialect, writing: Writing) -> int:
     if settings.style == "where":
         return 2
     case = INDENTS.get(settings.style, 0) + len(_margin(_statement(settings, dialect, writing)))
-    deeper = (settings.name_column is not None) + (_cast(settings, writing) is not None)
+    deeper = (settings.name_column is not None and settings.knows_columns) + (_cast(settings, writing) is not None)
     return case + 2 * deeper + 4
 
 
@@ -446,7 +469,9 @@ def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:
             f"their columns are: {', '.join(map(repr, old_names))}",
         )
     names = [settings.columns.get(old, old) for old in old_names]
-    if settings.style in WITH_CLUSTER_COLUMN and (name := _called_alike(names, settings)) is not None:
+    takes_all = settings.style in QUERIES and not settings.output_columns
+    there = [*names, *(settings.table_types if takes_all else [])]
+    if settings.style in WITH_CLUSTER_COLUMN and (name := _called_alike(there, settings)) is not None:
         raise ExportError(f"the table already has a column {name!r}: name the new one otherwise by ", CLUSTER_COLUMN)
     return names
 

@@ -21,9 +21,8 @@ _BIGQUERY = {
 }
 _MYSQL = {
     "numbers": "DOUBLE",
-    "large": "DECIMAL(65, 30)",  # a double as BIGINT would be rounded
     "text": "TEXT CHARACTER SET utf8mb4",
-    "boolean": "BOOLEAN",
+    "boolean": "TEXT CHARACTER SET utf8mb4",  # 'true' as BOOLEAN is 0
     "date": "DATE",
     "timestamp": "DATETIME(6)",
     "timestamptz": "TIMESTAMP(6)",
@@ -32,6 +31,7 @@ _MYSQL = {
 _POSTGRES = {
     "numbers": "DOUBLE PRECISION",
     "large": "BIGINT",
+    "converted": "TEXT",
     "text": "TEXT",
     "boolean": "BOOLEAN",
     "date": "DATE",
@@ -42,7 +42,7 @@ _POSTGRES = {
 _SNOWFLAKE = {
     "numbers": "DOUBLE",
     "text": "VARCHAR",
-    "boolean": "BOOLEAN",
+    "boolean": "VARCHAR",  # 2 as BOOLEAN is TRUE
     "date": "DATE",
     "timestamp": "TIMESTAMP_NTZ",
     "timestamptz": "TIMESTAMP_TZ",
@@ -84,18 +84,25 @@ def argument_types(rules: RuleSet, dialect: Dialect) -> dict[int, str]:
         column = rules.columns[feature]
         kind = _kind(rules, feature, column)
         if kind not in types:
+            said = _BY_KIND.get(kind, f"compared as {kind}")
             raise ExportError(
-                f"a function of dialect {dialect.name!r} has no argument for column {column.name!r}, compared as "
-                f"{'a whole number beyond the doubles' if kind == 'large' else kind}: write a view"
+                f"a function of dialect {dialect.name!r} has no argument for column {column.name!r}, {said}: write a "
+                "view"
             )
         found[feature] = types[kind]
     return found
 
 
+_BY_KIND = {
+    "large": "compared as a whole number beyond the doubles",
+    "converted": "whose text may be a number",  # a FLOAT as text is rounded
+}
+
+
 def _kind(rules: RuleSet, feature: int, column: RuleColumn) -> str:
     """Return what a column is compared as."""
     if column.from_text:
-        return "text"
+        return "converted"
     if column.is_time or not column.is_numeric:
         return column.type
     cuts = (node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == feature)

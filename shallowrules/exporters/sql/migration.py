@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from shallowrules.errors import OptionError
 from shallowrules.exporters.sql.dialects import find_dialect
-from shallowrules.exporters.sql.exporter import cluster_type, function_arguments, plain_sql
-from shallowrules.exporters.sql.options import IN_STATEMENTS, SqlOptions
+from shallowrules.exporters.sql.exporter import cluster_type, function_arguments, plain_sql, target_of
+from shallowrules.exporters.sql.options import IN_STATEMENTS, QUOTES, SqlOptions
 from shallowrules.exporters.sql.writing import WRITING, dropping
 from shallowrules.rules import RuleSet
 
@@ -36,9 +37,9 @@ def write_migration(rules: RuleSet, **options: Any) -> dict[str, str]:
             f"{settings.style!r}, for ",
             option="style",
         )
-    dialect = find_dialect(settings.dialect)
-    writing = WRITING[dialect.name or "ansi"]
-    made, table = (".".join(map(dialect.identifier, name)) for name in (settings.target, settings.table_parts))
+    dialect = replace(find_dialect(settings.dialect), quotes=QUOTES[settings.identifiers])
+    writing, target = WRITING[dialect.name or "ansi"], target_of(settings, dialect)
+    made, table = (".".join(map(dialect.identifier, name)) for name in (target, settings.table_parts))
     column = dialect.identifier(settings.cluster_column)
     up = [plain_sql(rules, **options).rstrip()]
     if settings.style in ("update", "column"):
@@ -47,10 +48,11 @@ def write_migration(rules: RuleSet, **options: Any) -> dict[str, str]:
         if settings.style == "update":
             up.insert(0, writing.added.format(table=table, column=column, type=cluster_type(rules, settings, writing)))
     else:
-        name = settings.target[-1]
+        name = target[-1]
         down = dropping(_kind(settings, dialect.name), made + function_arguments(rules, settings, names=False))
     stem = re.sub(r"[^\w-]+", "_", name)
-    return {f"{stem}.up.sql": "".join(f"{part};\n\n" for part in up)[:-1], f"{stem}.down.sql": f"{down};\n"}
+    between = ";\n\nGO\n\n" if dialect.name == "tsql" else ";\n\n"  # T-SQL looks for a column before it is there
+    return {f"{stem}.up.sql": f"{between.join(up)};\n", f"{stem}.down.sql": f"{down};\n"}
 
 
 def _kind(settings: SqlOptions, dialect: str) -> str:

@@ -170,6 +170,11 @@ class SqlOptions:
         return self.guards == "usual" and self.knows_table
 
     @property
+    def knows_columns(self) -> bool:
+        """Whether all columns of a query are known, so that none of the table's has the name of a new one."""
+        return bool(self.output_columns) or self.knows_table
+
+    @property
     def knows_table(self) -> bool:
         """Whether the names and types of the table's columns are given."""
         return bool(self.types) or self.ddl is not None

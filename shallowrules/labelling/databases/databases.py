@@ -78,9 +78,15 @@ class DatabaseFacts:
         What is inserted into a ``{column}``, there.
     holders : str or None
         A query for who has locks on a table: a number, a name and since when.
+    strict : tuple of str
+        Statements by which a value that a column cannot hold ends a statement, in place of being cut.
+    needs_key : bool
+        Whether `merge` makes a row twice, in silence, in a table without its key.
+    same : str
+        What is true where a ``{one}`` key is the ``{other}``, character by character.
     claim : str or None
-        A query that waits at most ``{seconds}`` for the sole right to a ``{name}``, and gives 1 where the
-        connection has it from then on; None where a transaction keeps two runs apart.
+        A query that waits at most ``{seconds}`` for the sole right to a ``{name}``, or not at all, and gives 1 where
+        the connection has it from then on; None where a transaction keeps two runs apart.
     session : str or None
         A query for the number of the connection, where a statement goes on after its client has gone.
     kill, is_alive : str
@@ -113,6 +119,9 @@ class DatabaseFacts:
     stamp: tuple[str, str]
     merge: str = "ON CONFLICT ({key}) DO UPDATE SET {assigned}\nWHERE {changed}"
     inserted: str = "excluded.{column}"
+    strict: tuple[str, ...] = ()
+    needs_key: bool = False
+    same: str = "{one} = {other}"
     holders: str | None = None
     claim: str | None = None
     session: str | None = None
@@ -176,6 +185,7 @@ _POSTGRES = DatabaseFacts(
         "JOIN pg_stat_activity a ON a.pid = l.pid "
         "WHERE l.relation = to_regclass({text}) AND l.granted AND l.pid <> pg_backend_pid()"
     ),
+    claim="SELECT CAST(pg_try_advisory_lock(hashtextextended({name}, 0)) AS INTEGER)",
 )
 
 _MARIADB = DatabaseFacts(
@@ -225,6 +235,8 @@ _MARIADB = DatabaseFacts(
     # It takes the assignments in their order: the first still sees what the others change.
     merge="ON DUPLICATE KEY UPDATE {stamp} = IF({changed}, {inserted_stamp}, {stamp}), {assigned}",
     inserted="VALUES({column})",
+    strict=("SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES')",),
+    needs_key=True,
     key=(
         "SELECT COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = COALESCE({schema}, DATABASE()) "
         "AND TABLE_NAME = {name} AND INDEX_NAME = 'PRIMARY' ORDER BY SEQ_IN_INDEX"
@@ -249,6 +261,7 @@ DATABASES: Mapping[str, DatabaseFacts] = {
         temporary="temp.",
         many_rows=1_000_000,
         primary_key="CREATE UNIQUE INDEX {catalog}{index} ON {bare} ({key})",
+        same="{one} = {other} COLLATE BINARY",
         stamp=("TEXT", "CURRENT_TIMESTAMP"),
         interferes=(
             "SELECT count(*) FROM {catalog}sqlite_master WHERE type = 'trigger' AND tbl_name = {name} COLLATE NOCASE"

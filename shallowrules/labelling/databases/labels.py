@@ -29,7 +29,7 @@ class Labels:
         The table of labels.
     key : tuple of str
         Columns that tell rows apart.
-    cluster, name : str
+    new_columns : sequence of str
         Columns of the cluster's number, and of its name.
     index : str
         A name for an index.
@@ -39,39 +39,52 @@ class Labels:
     table: tuple[str, ...]
     into: Thing
     key: tuple[str, ...]
-    cluster: str
-    name: str
+    new_columns: Sequence[str]
     index: str
 
     @property
     def columns(self) -> list[str]:
         """The columns of the table, in order."""
-        return [*self.key, self.cluster, self.name, RULES, STAMP]
+        return [*self.key, *self.new_columns, RULES, STAMP]
 
-    def _listed(self, names: Sequence[str], form: str = "{column}", link: str = ", ") -> str:
-        identifier = self.database.dialect.identifier
-        return link.join(form.format(column=identifier(name)) for name in names)
+    def check_names(self) -> None:
+        """Refuse names that would be those of two things."""
+        fold, into = self.database.dialect.names.fold, self.into.name[-1]
+        folded = [fold(name) for name in self.columns]
+        if twice := {name for name in folded if folded.count(name) > 1}:
+            raise DataError(
+                f"a table of labels would have the column {min(twice)!r} twice: name the key otherwise, in a view, or "
+                "the cluster by ",
+                OptionName("cluster_column"),
+            )
+        if into.casefold() in (SOURCE, "excluded"):
+            raise DataError(f"a table of labels cannot have the name {into!r}: name another by ", OptionName("into"))
+
+    def _quoted(self, names: Sequence[str]) -> list[str]:
+        return [self.database.dialect.identifier(name) for name in names]
 
     def empty(self) -> str:
         """Return a query for the keys of no row."""
-        return f"SELECT {self._listed(self.key)}\nFROM {self.database.quoted(self.table)}\nWHERE 1 = 0"
+        return f"SELECT {', '.join(self._quoted(self.key))}\nFROM {self.database.quoted(self.table)}\nWHERE 1 = 0"
 
     def completing(self, number: str) -> list[str]:
         """Return what makes of a table of keys one of labels, whose clusters are of some type."""
         database, text = self.database, WRITING[self.database.dialect.name].text
         kinds = [number, text, text, database.facts.stamp[0]]
         added = [
-            f"ALTER TABLE {database.quoted(self.into.name)}\nADD COLUMN {self._listed([name])} {kind}"
-            for name, kind in zip(self.columns[len(self.key) :], kinds, strict=True)
+            f"ALTER TABLE {database.quoted(self.into.name)}\nADD COLUMN {name} {kind}"
+            for name, kind in zip(self._quoted(self.columns[len(self.key) :]), kinds, strict=True)
         ]
-        index = database.dialect.identifier(self.index)
-        key = self._listed(self.key)
+        index, key = database.dialect.identifier(self.index), ", ".join(self._quoted(self.key))
         return [*added, database.fill(database.facts.primary_key, self.into, key=key, index=index)]
 
     def removal(self) -> str:
         """Return what takes away the labels of keys that the table has no more."""
         quoted, into = self.database.quoted, self.database.dialect.identifier(self.into.name[-1])
-        same = self._listed(self.key, f"{SOURCE}.{{column}} = {into}.{{column}}", " AND ")
+        same = " AND ".join(
+            self.database.facts.same.format(one=f"{SOURCE}.{name}", other=f"{into}.{name}")
+            for name in self._quoted(self.key)
+        )
         return (
             f"DELETE FROM {quoted(self.into.name)}\n"
             f"WHERE NOT EXISTS (SELECT 1 FROM {quoted(self.table)} AS {SOURCE} WHERE {same})"
@@ -79,29 +92,28 @@ class Labels:
 
     def merge(self, query: str, rules: str) -> str:
         """Return what puts the rows of a query for key, cluster and name into the table, of rules with a SHA-256."""
-        database, facts = self.database, self.database.facts
-        into = database.dialect.identifier(self.into.name[-1])
-        others = [self.cluster, self.name, RULES]
-        changed = " OR ".join(
-            WRITING[database.dialect.name].changed.format(
-                column=f"{into}.{self._listed([name])}", value=self._listed([name], facts.inserted)
-            )
-            for name in others
-        )
+        dialect, facts, texts = self.database.dialect, self.database.facts, self.database.dialect.texts
+        into, changed_form = dialect.identifier(self.into.name[-1]), WRITING[dialect.name].changed
+        cluster, name, hashed, stamp = self._quoted(self.columns[len(self.key) :])
+        changed = []
+        for column in (cluster, name, hashed):
+            there, wanted = f"{into}.{column}", facts.inserted.format(column=column)
+            if column == name:  # whatever a collation takes for equal
+                there, wanted = (texts.cast or texts.column).format(column=there), texts.literal.format(literal=wanted)
+            changed.append(changed_form.format(column=there, value=wanted))
         always = "{stamp}" in facts.merge
-        assigned = self._listed(others if always else [*others, STAMP], f"{{column}} = {facts.inserted}")
+        assigned = [cluster, name, hashed, *([] if always else [stamp])]
+        key = ", ".join(self._quoted(self.key))
         end = facts.merge.format(
-            key=self._listed(self.key),
-            assigned=assigned,
-            changed=changed,
-            stamp=f"{into}.{self._listed([STAMP])}" if always else "",
-            inserted_stamp=self._listed([STAMP], facts.inserted),
+            key=key,
+            assigned=", ".join(f"{column} = {facts.inserted.format(column=column)}" for column in assigned),
+            changed=" OR ".join(changed),
+            stamp=f"{into}.{stamp}" if always else "",
+            inserted_stamp=facts.inserted.format(column=stamp),
         )
-        listed = self._listed(self.columns)
-        taken = self._listed([*self.key, self.cluster, self.name])
         return (
-            f"INSERT INTO {database.quoted(self.into.name)} ({listed})\n"
-            f"SELECT {taken}, {database.dialect.string(rules)}, {facts.stamp[1]}\n"
+            f"INSERT INTO {self.database.quoted(self.into.name)} ({', '.join(self._quoted(self.columns))})\n"
+            f"SELECT {key}, {cluster}, {name}, {dialect.string(rules)}, {facts.stamp[1]}\n"
             f"FROM (\n{query}\n) AS {SOURCE}\nWHERE 1 = 1\n{end}"
         )
 

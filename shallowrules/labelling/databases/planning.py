@@ -153,6 +153,8 @@ class Plan:
         table that is made tells.
     changes : int or None
         Rows that an update writes; None where that is not known.
+    replaces : bool
+        Whether a column is taken away before an update makes it anew.
     """
 
     rules: RuleSet
@@ -173,6 +175,7 @@ class Plan:
     is_repeated: bool = False
     counts: Counts | None = None
     changes: int | None = None
+    replaces: bool = False
 
     @property
     def state_of_failure(self) -> State:
@@ -180,9 +183,9 @@ class Plan:
         if self.batches is not None:
             return "Batches that are written stay: the same command continues, ", UNDO, " takes them away"
         is_update = self.application.style == "update"
-        if self.is_whole or (is_update and self.made):  # a column that was made is taken away
+        if self.is_whole or (is_update and self.made and not self.replaces):  # a column that was made is taken away
             return NOTHING_CHANGED
-        if is_update:
+        if is_update and not self.made:
             return ("The update is unfinished: the same command continues",)
         return ("What was made has been taken away",)
 
@@ -280,7 +283,7 @@ class _Planner:
             )
         self.mark = Mark(application.style, self.table, options.cluster_as, rules.sha256)
         self.notes: list[str] = []
-        self.cluster_as = options.cluster_as
+        self.cluster_as, self.new_columns = options.cluster_as, options.new_columns
         self.writing = WRITING[self.database.dialect.name]
         self.type = cluster_type(rules, options, self.writing)
         self.thing = Thing("table" if application.style == "labels" else application.style, self.into)
@@ -337,10 +340,8 @@ class _Planner:
         self.known = find_tested_columns(self.rules, self.source, self.application.columns).options
         if self.application.writes_on_table:
             self._refuse_no_table()
-        elif self._column() in self.source.names:
-            raise DataError(
-                f"{self.source.rows} already has a column {self._column()!r}: name the new one by ", CLUSTER_COLUMN
-            )
+        elif self.application.style != "labels":
+            self._refuse_taken_names()
         case = _without_comments(self._export("case"))
         self.mark = replace(self.mark, sql=hashlib.sha256(case.encode()).hexdigest()[:16])
         if self.application.style == "update":
@@ -360,6 +361,16 @@ class _Planner:
             "otherwise": self.application.otherwise,
         }
         return export(self.rules, "sql", style=style, **options).rstrip()
+
+    def _refuse_taken_names(self) -> None:
+        """Refuse new columns that would have the name of one of the table's."""
+        self._column()
+        new = {name.casefold() for name in self.new_columns}
+        for name in self.source.names:
+            if name.casefold() in new:
+                raise DataError(
+                    f"{self.source.rows} already has a column {name!r}: name the new one by ", CLUSTER_COLUMN
+                )
 
     def _query(self) -> tuple[str, str]:
         """Return the comment before a view or a table, and the query that it is made of."""
@@ -428,6 +439,9 @@ class _Planner:
         if found.mark is None:
             why = "has been changed since shallowrules made it" if found.changed else "was not made by shallowrules"
             raise DataError(f"there is a {shown} already, which {why}", *another)
+        if thing.kind != "column" and not _is_same(found.mark.table, self.mark.table):
+            of = ".".join(found.mark.table)
+            raise DataError(f"{shown} was made by shallowrules for table {of}", *another)
         if found.mark.style != self.application.style:
             raise DataError(
                 f"{shown} was made by ", OptionName("apply", found.mark.style), ": say so to replace it or take it away"
@@ -483,9 +497,8 @@ class _Planner:
         if not self.application.key:
             raise OptionError("labels need columns that tell the rows of the table apart: name them by ", KEY)
         key = find_key(self.database, self.table, self.application.key)
-        cluster = self.application.cluster_column
-        index = _name_beside("key", self.into)
-        labels = Labels(self.database, self.table, self.thing, key, cluster, f"{cluster}_name", index)
+        labels = Labels(self.database, self.table, self.thing, key, self.new_columns, _name_beside("key", self.into))
+        labels.check_names()
         found = self._existing(again=True)
         is_kept = found is not None and not self.application.replace
         if found is not None and found.mark is not None and is_kept:
@@ -493,7 +506,7 @@ class _Planner:
             self.type = found.mark.type or self.type
         in_one, mark = self.facts.transactional, replace(self.mark, type=self.type)
         started = mark if in_one else replace(mark, unfinished=True)
-        steps = self._registering("table")
+        steps = [*self.facts.strict, *self._registering("table")]
         if is_kept:
             steps += [labels.removal()]
         else:
@@ -523,6 +536,8 @@ class _Planner:
             )
         elif self._kept_type(mark) is None:
             why = f"has numbers of type {mark.type}, and these labels need {self.type}"
+        elif self.facts.needs_key and self.database.key_of(self.into) != list(labels.key):
+            why = "has lost its primary key"
         if why:
             raise DataError(f"table {shown} {why}: ", REPLACE, " makes it anew")
 
@@ -538,6 +553,12 @@ class _Planner:
         found = self._existing(again=True)
         is_new = found is None
         kept = None if found is None or found.mark is None else self._kept_type(found.mark)
+        if found is not None and found.mark is not None and kept is None and not self.application.replace:
+            raise DataError(
+                f"{self._shown(self.thing)} has numbers of type {found.mark.type}, and these labels need {self.type}: ",
+                REPLACE,
+                " makes it anew",
+            )
         self.type = kept or self.type
         is_number = self.application.cluster_as == "number"
         mark = replace(self.mark, type=self.type if is_number else "")
@@ -576,6 +597,7 @@ class _Planner:
             is_whole=in_one,
             made=made,
             is_repeated=kept is not None,
+            replaces=kept is None and not is_new,
         )
 
     def _kept_type(self, mark: Mark) -> str | None:
@@ -681,10 +703,17 @@ def leftovers(database: Database, plan: Plan) -> list[str]:
     statements = [_drop(database, thing) for thing in plan.beside if database.find(thing) is not None]
     for thing, mark in plan.made:
         found = database.find(thing)
-        if found is not None and found.mark == mark:
-            statements.append(_drop(database, thing))
+        if found is not None and found.mark != mark:
+            continue  # another run has made it since
+        statements += [] if found is None else [_drop(database, thing)]
         statements += _unregister(database, thing)
     return statements
+
+
+def _is_same(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two names may be of one table, which one of them may give without its schema, or in another case."""
+    parts = min(len(one), len(other))
+    return [part.casefold() for part in one[-parts:]] == [part.casefold() for part in other[-parts:]]
 
 
 def _without_comments(sql: str) -> str:

@@ -71,7 +71,7 @@ def run_plan(
         made = database is not None and database.has_made and (plan.beside or plan.made)
         if made and not _take_back(plan, session) and isinstance(failure, DataError):
             undo = OptionName("undo")
-            raise DataError(*failure.parts, ", but for what could not be reached: ", undo, " does so") from None
+            raise DataError(*failure.parts, ", but for what could not be reached: ", undo, " takes it away") from None
         raise
 
 
@@ -103,8 +103,8 @@ def _run(
     database.has_made = not database.facts.transactional
     _make(plan, database, show)
     if plan.update is not None and not plan.is_whole:  # so that nobody waits while rows are written
-        database.connection.commit()
         database.has_made = True
+        database.connection.commit()
         database.begin()
     return _write(plan, database, progress)
 
@@ -169,6 +169,7 @@ def _take_back(plan: Plan, session: int | None) -> bool:
 
     with suppress(SQLAlchemyError, DataError), connect(find_url(plan.rows.database)) as connection:
         database = Database(connection, plan.rows)
+        database.limit_waiting(plan.application.lock_timeout)
         if session is not None:
             _end(session, database)
         if not database.claim(plan.thing, 0):
