@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from draws import few
+from draws import few, spread
 from rulesets import make_rules
 from sqlstyles import styles_of
 
@@ -91,7 +91,7 @@ CASES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("dialect", "mode", "style"), few(CASES, 12))
+@pytest.mark.parametrize(("dialect", "mode", "style"), few(spread(CASES, 70), 12))
 def test_sqlfluff_finds_nothing(dialect, mode, style):
     import sqlfluff
 
