@@ -57,8 +57,9 @@ def test_every_text_parses(dialect, style):
         try:
             text = export(rules, "sql", **options)
         except ExportError as error:
-            assert "a whole number beyond the doubles" in str(error)  # noqa: PT017
-            assert (dialect, style) == ("snowflake", "function")  # which would round a double
+            assert re.search("a whole number beyond|whose text may be a number", str(error))  # noqa: PT017
+            assert style == "function"  # which would round an argument
+            assert dialect in ("bigquery", "mysql", "snowflake")
             continue
         if dialect == "oracle":
             text = ORACLE_ALONE.sub(lambda found: found[1] or found[2] or "", text)

@@ -85,7 +85,7 @@ def test_the_fastest_case_gives_the_labels_of_the_tree(data, seed):
 def test_the_fastest_case_of_a_deep_tree_is_not_as_deep():
     assert fastest_case(balanced_rules(16), dialect="sqlite").count("CASE") == 15
     assert fastest_case(chain_rules(100), dialect="sqlite").count("CASE") == 1
-    assert fastest_case(balanced_rules(16), dialect="duckdb").count("CASE") == 15
+    assert fastest_case(balanced_rules(16), dialect="duckdb").count("CASE") == 1  # evaluates one inside another slower
     assert fastest_case(make_rules([("x", "float")], 3), dialect="sqlite") == "3"
 
 

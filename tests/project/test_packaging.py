@@ -45,7 +45,7 @@ assert shallowrules.__file__.startswith(sys.prefix), shallowrules.__file__
 model = shallowrules.ExplainableKMeans(3, random_state=0).fit(load_iris().data)
 shallowrules.tradeoff_path(model, load_iris().data).rule_sets().to_json("path.json")
 chosen = {
-    "sql": [{"style": style, "dialect": "sqlite"} for style in STYLES],
+    "sql": [{"style": style, "dialect": "postgres"} for style in STYLES],
     "python": [{"vectorized": True}],
     "html": [{"path": "path.json"}],
 }

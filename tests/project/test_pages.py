@@ -48,7 +48,7 @@ def test_the_page_of_the_database_is_what_its_commands_print():
     page = PAGES["database"]
     with place_of("database") as shell:
         now = renewed("database", page, shell)
-        assert sorted(os.listdir(shell.folder)) == ["models", "rules.json", "shallowrules.toml"]
+        assert sorted(os.listdir(shell.folder)) == ["migrations", "models", "rules.json", "shallowrules.toml"]
         assert "a cork" not in now
     assert unvarying(now) == unvarying(page)
     assert not os.path.exists(shell.folder)

@@ -11,13 +11,7 @@ from shallowrules.exporters.decision_list import Branch, ordered_branches
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.rules import Condition, Leaf, RuleSet
 
-__all__ = ["MAX_NESTED", "describe_cases", "nested_case", "ordered_predicates"]
-
-MAX_NESTED = 20
-"""Levels of a CASE inside another: a tree that is deeper is written as branches in an order."""
-
-KEPT = ("view", "table", "update", "function")
-"""The styles in which branches rely on those before them where that is shorter and takes no longer."""
+__all__ = ["describe_cases", "nested_case", "ordered_predicates"]
 
 
 def describe_cases(
@@ -28,13 +22,14 @@ def describe_cases(
     predicates: Predicates,
     otherwise: str | None,
     unused: str | None,
-) -> tuple[dict[str, Any], bool]:
-    """Return what CASE is laid out from, and whether a branch relies on those before it.
+) -> dict[str, Any]:
+    """Return what CASE is laid out from.
 
     Parameters
     ----------
     rules : RuleSet
     style : str
+        In "ordered" a branch relies on those before it.
     flat : sequence of mappings
         Branches that rely on no other, with ``predicate`` and ``label``.
     labels : mapping from int to str
@@ -45,10 +40,9 @@ def describe_cases(
     unused : str or None
         SQL for what is no cluster, where such rows get NULL.
     """
-    limits = predicates.dialect.limits
-    most = limits.branches or sys.maxsize
-    if style != "ordered" and (style not in KEPT or not limits.ordered):
-        return _parts(flat, otherwise, most), False
+    most = predicates.dialect.limits.branches or sys.maxsize
+    if style != "ordered":
+        return _parts(flat, otherwise, most)
     found = list(ordered_predicates(rules, predicates))
     marker = unused if len(found) > most else None  # COALESCE goes on to the next CASE at NULL
     without = otherwise or marker or "NULL"
@@ -56,12 +50,10 @@ def describe_cases(
         {"predicate": predicate, "label": without if cluster is None else labels[cluster]}
         for predicate, cluster in found
     ]
-    if style != "ordered" and _length(ordered) >= _length(flat):
-        return _parts(flat, otherwise, most), False
     if len(ordered) == 1:
-        return _parts(ordered, None, most), False
+        return _parts(ordered, None, most)
     *branches, last = ordered
-    return {**_parts(branches, last["label"], most), "marker": marker}, True
+    return {**_parts(branches, last["label"], most), "marker": marker}
 
 
 def _parts(branches: Sequence[Mapping[str, Any]], otherwise: str | None, most: int) -> dict[str, Any]:
@@ -74,10 +66,6 @@ def _parts(branches: Sequence[Mapping[str, Any]], otherwise: str | None, most: i
             parts.append({"branches": []})
         parts[-1]["otherwise"] = otherwise
     return {"parts": parts, "marker": None}
-
-
-def _length(branches: Sequence[Mapping[str, Any]]) -> int:
-    return sum(len(branch["predicate"]) for branch in branches)
 
 
 def ordered_predicates(rules: RuleSet, predicates: Predicates) -> Iterator[tuple[str, int | None]]:

@@ -31,7 +31,7 @@ from shallowrules.errors import ExportError, OptionError, OptionName, nearest
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.rendering import render
-from shallowrules.exporters.sql.cases import MAX_NESTED, describe_cases, nested_case
+from shallowrules.exporters.sql.cases import describe_cases, nested_case
 from shallowrules.exporters.sql.declared import Held, held_by, usually_held
 from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
@@ -139,8 +139,9 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
     """
     settings = SqlOptions(style="ordered", **options)
     dialect, predicates = _prepare(rules, settings)
-    if max(rule.depth for rule in rules) > MAX_NESTED:
-        return SqlExporter().export(rules, style="ordered", **options).rstrip()
+    if max(rule.depth for rule in rules) > dialect.limits.nested:
+        flat = "ordered" if dialect.limits.nested else "case"
+        return SqlExporter().export(rules, style=flat, **options).rstrip()
     labels = _label_literals(rules.clusters, "number", dialect)
     without = _otherwise(rules.clusters, settings, dialect) or "NULL"
     return nested_case(rules, predicates, labels, without)
@@ -171,11 +172,11 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         cluster["named"] = names.get(cluster["index"])
     table = settings.table_parts
     marker = _unused(rules.clusters, cluster_as, dialect) if otherwise is None else None
-    cases, relies = describe_cases(rules, settings.style, context["rules"], labels, predicates, otherwise, marker)
+    cases = describe_cases(rules, settings.style, context["rules"], labels, predicates, otherwise, marker)
     if settings.name_column and not settings.knows_columns:
         flat = [{**rule, "label": names[rule["cluster"]]} for rule in context["rules"]]
         unused = _unused(rules.clusters, "name", dialect)
-        named_cases, _ = describe_cases(rules, settings.style, flat, names, predicates, None, unused)
+        named_cases = describe_cases(rules, settings.style, flat, names, predicates, None, unused)
     else:
         named_cases = None
     if settings.style == "check":
@@ -204,7 +205,10 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         qualify_star=dialect.names.qualify_star,
         alias=dialect.names.alias,
         no_table=dialect.names.no_table,
-        header=[*header, *(["A branch relies on those before it: keep their order."] if relies else [])],
+        header=[
+            *header,
+            *(["A branch relies on those before it: keep their order."] if settings.style == "ordered" else []),
+        ],
         options=_plain_options(settings),
     )
     text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
