@@ -4,7 +4,6 @@
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this finds such columns:
 -- SELECT sql FROM duckdb_tables() WHERE table_name = 'customers' AND (sql LIKE '%DECIMAL%' OR sql LIKE '%COLLATE%')
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -14,14 +13,19 @@ CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
   CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR NOT (ISFINITE("months") OR ISINF("months"))) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND (ISFINITE("paid") OR ISINF("paid"))
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR NOT (ISFINITE("paid") OR ISINF("paid")) THEN NULL
-    WHEN "paid" <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 AND (ISFINITE("months") OR ISINF("months")) THEN 0
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" <= 0.5e0
+      AND (ISFINITE("paid") OR ISINF("paid"))
+      THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND (ISFINITE("months") OR ISINF("months")) THEN 1
   END AS "cluster"
 FROM "shop"."customers"
 
@@ -31,7 +35,6 @@ FROM "shop"."customers"
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this finds such columns:
 -- SELECT sql FROM duckdb_tables() WHERE table_name = 'customers' AND (sql LIKE '%DECIMAL%' OR sql LIKE '%COLLATE%')
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -42,17 +45,19 @@ SELECT
   *,
   CAST(
     CASE
-      WHEN "contract" IS NULL THEN NULL
       WHEN
-        "contract" = 'Two year'
-        AND ("months" IS NULL OR NOT (ISFINITE("months") OR ISINF("months")))
-        THEN NULL
-      WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-      WHEN "contract" = 'Two year' THEN 1
+        "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+        AND "paid" > 0.5e0
+        AND (ISFINITE("paid") OR ISINF("paid"))
+        THEN 4
       WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-      WHEN "paid" IS NULL OR NOT (ISFINITE("paid") OR ISINF("paid")) THEN NULL
-      WHEN "paid" <= 0.5e0 THEN 3
-      ELSE 4
+      WHEN "contract" = 'Two year' AND "months" <= 12 AND (ISFINITE("months") OR ISINF("months")) THEN 0
+      WHEN
+        "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+        AND "paid" <= 0.5e0
+        AND (ISFINITE("paid") OR ISINF("paid"))
+        THEN 3
+      WHEN "contract" = 'Two year' AND "months" > 12 AND (ISFINITE("months") OR ISINF("months")) THEN 1
     END AS TINYINT
   ) AS "cluster"
 FROM "shop"."customers"
@@ -63,7 +68,6 @@ FROM "shop"."customers"
 -- A row that no rule matches gets NULL.
 -- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this finds such columns:
 -- SELECT sql FROM duckdb_tables() WHERE table_name = 'customers' AND (sql LIKE '%DECIMAL%' OR sql LIKE '%COLLATE%')
--- A branch relies on those before it: keep their order.
 -- cluster 4: 97 rows, 29.4 %
 -- cluster 2: 86 rows, 26.1 %
 -- cluster 0: 75 rows, 22.7 %
@@ -72,25 +76,35 @@ FROM "shop"."customers"
 UPDATE "shop"."customers"
 SET
   "cluster" = CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR NOT (ISFINITE("months") OR ISINF("months"))) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND (ISFINITE("paid") OR ISINF("paid"))
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR NOT (ISFINITE("paid") OR ISINF("paid")) THEN NULL
-    WHEN "paid" <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 AND (ISFINITE("months") OR ISINF("months")) THEN 0
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" <= 0.5e0
+      AND (ISFINITE("paid") OR ISINF("paid"))
+      THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND (ISFINITE("months") OR ISINF("months")) THEN 1
   END
 WHERE
   "cluster" IS DISTINCT FROM CASE
-    WHEN "contract" IS NULL THEN NULL
-    WHEN "contract" = 'Two year' AND ("months" IS NULL OR NOT (ISFINITE("months") OR ISINF("months"))) THEN NULL
-    WHEN "contract" = 'Two year' AND "months" <= 12 THEN 0
-    WHEN "contract" = 'Two year' THEN 1
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" > 0.5e0
+      AND (ISFINITE("paid") OR ISINF("paid"))
+      THEN 4
     WHEN "contract" = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN "paid" IS NULL OR NOT (ISFINITE("paid") OR ISINF("paid")) THEN NULL
-    WHEN "paid" <= 0.5e0 THEN 3
-    ELSE 4
+    WHEN "contract" = 'Two year' AND "months" <= 12 AND (ISFINITE("months") OR ISINF("months")) THEN 0
+    WHEN
+      "contract" NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND "paid" <= 0.5e0
+      AND (ISFINITE("paid") OR ISINF("paid"))
+      THEN 3
+    WHEN "contract" = 'Two year' AND "months" > 12 AND (ISFINITE("months") OR ISINF("months")) THEN 1
   END
 
 -- dialect 'duckdb' has no style 'column': DuckDB adds no computed column to a table that is there already: make a view

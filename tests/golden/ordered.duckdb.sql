@@ -10,22 +10,21 @@
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
-  WHEN "alcohol" IS NULL OR NOT (ISFINITE("alcohol") OR ISINF("alcohol")) THEN NULL
-  WHEN "alcohol" <= 12.85e0 AND ("order" IS NULL OR NOT (ISFINITE("order") OR ISINF("order"))) THEN NULL
+  WHEN "alcohol" IS NULL OR CAST("alcohol" AS VARCHAR) IN ('nan', '-nan') THEN NULL
+  WHEN "alcohol" <= 12.85e0 AND ("order" IS NULL OR CAST("order" AS VARCHAR) IN ('nan', '-nan')) THEN NULL
   WHEN "alcohol" <= 12.85e0 AND "order" > 1200 THEN 2
   WHEN
     "alcohol" <= 12.85e0
     AND ("odd ""name"" `x` | <b>
--- */" IS NULL OR NOT (ISFINITE("odd ""name"" `x` | <b>
--- */") OR ISINF("odd ""name"" `x` | <b>
--- */")))
+-- */" IS NULL OR CAST("odd ""name"" `x` | <b>
+-- */" AS VARCHAR) IN ('nan', '-nan'))
     THEN NULL
   WHEN
     "alcohol" <= 12.85e0 AND "odd ""name"" `x` | <b>
 -- */" <= -0.25e0
     THEN 0
   WHEN "alcohol" <= 12.85e0 THEN 1
-  WHEN "colour intensity (%)" IS NULL OR NOT (ISFINITE("colour intensity (%)") OR ISINF("colour intensity (%)")) THEN NULL
+  WHEN "colour intensity (%)" IS NULL OR CAST("colour intensity (%)" AS VARCHAR) IN ('nan', '-nan') THEN NULL
   WHEN "colour intensity (%)" > 3.5e0 THEN 4
   WHEN "colour intensity (%)" <= 1e-07 THEN 1
   ELSE 4
