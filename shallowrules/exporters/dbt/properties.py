@@ -7,6 +7,7 @@ from shallowrules.exporters.dbt.jinja import YAML
 from shallowrules.exporters.dbt.options import DbtOptions
 from shallowrules.exporters.dbt.unit_tests import rows_of_unit_test
 from shallowrules.exporters.rendering import render
+from shallowrules.exporters.sql.declared import without_collation
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.rules import RuleColumn, RuleSet
@@ -29,7 +30,7 @@ def properties_of(rules: RuleSet, settings: DbtOptions, dialect: Dialect) -> str
         "sha256": rules.sha256,
         "contract": settings.has_contract,
         "columns": [
-            {"name": name, "type": bare_type(types[name]) if settings.has_contract else ""}
+            {"name": name, "type": without_collation(types[name]) if settings.has_contract else ""}
             for name in [*names, settings.cluster_column]
         ],
         "cluster_column": settings.cluster_column,
@@ -41,11 +42,6 @@ def properties_of(rules: RuleSet, settings: DbtOptions, dialect: Dialect) -> str
     return render(YAML, "dbt_model.yml.j2", context)
 
 
-def bare_type(declaration: str) -> str:
-    """Return a type without its collation."""
-    return declaration.partition(" COLLATE ")[0]
-
-
 def source_of(rules: RuleSet, settings: DbtOptions) -> str:
     """Return the source and its table with the tested columns, as YAML."""
     source, table = split_table(settings.table)
@@ -53,7 +49,7 @@ def source_of(rules: RuleSet, settings: DbtOptions) -> str:
     tested = [
         {
             "name": names[feature],
-            "type": bare_type(settings.table_types.get(names[feature], "")),
+            "type": without_collation(settings.table_types.get(names[feature], "")),
             "description": f"{_range(rules.columns[feature])} in training.",
         }
         for feature in rules.tested_columns

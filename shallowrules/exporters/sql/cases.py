@@ -8,56 +8,25 @@ from itertools import groupby
 from typing import Any
 
 from shallowrules.exporters.decision_list import Branch, ordered_branches
+from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.rules import Condition, Leaf, RuleSet
 
-__all__ = ["describe_cases", "nested_case", "ordered_predicates"]
+__all__ = ["flat_cases", "nested_case", "ordered_cases", "ordered_predicates"]
 
 
-def describe_cases(
-    rules: RuleSet,
-    style: str,
-    flat: Sequence[Mapping[str, Any]],
-    labels: Mapping[int, str],
-    predicates: Predicates,
-    otherwise: str | None,
-    unused: str | None,
-) -> dict[str, Any]:
-    """Return what CASE is laid out from.
+def flat_cases(branches: Sequence[Mapping[str, Any]], otherwise: str | None, dialect: Dialect) -> dict[str, Any]:
+    """Return what CASE is laid out from, of branches in any order.
 
     Parameters
     ----------
-    rules : RuleSet
-    style : str
-        In "ordered" a branch relies on those before it.
-    flat : sequence of mappings
-        Branches that rely on no other, with ``predicate`` and ``label``.
-    labels : mapping from int to str
-        SQL for each cluster.
-    predicates : Predicates
+    branches : sequence of mappings
+        With ``predicate`` and ``label``.
     otherwise : str or None
-        SQL for rows without a cluster, where they get any.
-    unused : str or None
-        SQL for what is no cluster, where such rows get NULL.
+        SQL for the rows of no branch; None for NULL.
+    dialect : Dialect
     """
-    most = predicates.dialect.limits.branches or sys.maxsize
-    if style != "ordered":
-        return _parts(flat, otherwise, most)
-    found = list(ordered_predicates(rules, predicates))
-    marker = unused if len(found) > most else None  # COALESCE goes on to the next CASE at NULL
-    without = otherwise or marker or "NULL"
-    ordered = [
-        {"predicate": predicate, "label": without if cluster is None else labels[cluster]}
-        for predicate, cluster in found
-    ]
-    if len(ordered) == 1:
-        return _parts(ordered, None, most)
-    *branches, last = ordered
-    return {**_parts(branches, last["label"], most), "marker": marker}
-
-
-def _parts(branches: Sequence[Mapping[str, Any]], otherwise: str | None, most: int) -> dict[str, Any]:
-    """Return CASE expressions of so many branches at most, counting what a row of none gets."""
+    most = dialect.limits.branches or sys.maxsize
     parts: list[dict[str, Any]] = [
         {"branches": branches[start : start + most], "otherwise": None} for start in range(0, len(branches), most)
     ]
@@ -66,6 +35,34 @@ def _parts(branches: Sequence[Mapping[str, Any]], otherwise: str | None, most: i
             parts.append({"branches": []})
         parts[-1]["otherwise"] = otherwise
     return {"parts": parts, "marker": None}
+
+
+def ordered_cases(
+    rules: RuleSet, labels: Mapping[int, str], predicates: Predicates, otherwise: str | None, unused: str
+) -> dict[str, Any]:
+    """Return what CASE is laid out from, of branches that rely on those before them.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    labels : mapping from int to str
+        SQL for each cluster.
+    predicates : Predicates
+    otherwise : str or None
+        SQL for rows without a cluster; None for NULL.
+    unused : str
+        SQL for a label that no cluster has.
+    """
+    dialect, found = predicates.dialect, list(ordered_predicates(rules, predicates))
+    is_long = len(found) > (dialect.limits.branches or sys.maxsize)
+    marker = unused if is_long and otherwise is None else None  # COALESCE goes on to the next CASE at NULL
+    without = otherwise or marker or "NULL"
+    branches = [
+        {"predicate": predicate, "label": without if cluster is None else labels[cluster]}
+        for predicate, cluster in found
+    ]
+    last = branches.pop()["label"] if len(branches) > 1 else None
+    return {**flat_cases(branches, last, dialect), "marker": marker}
 
 
 def ordered_predicates(rules: RuleSet, predicates: Predicates) -> Iterator[tuple[str, int | None]]:

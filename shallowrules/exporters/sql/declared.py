@@ -15,7 +15,7 @@ from typing import Literal
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.rules import RuleColumn
 
-__all__ = ["TYPES", "Guards", "Held", "Types", "held_by", "usually_held"]
+__all__ = ["TYPES", "Guards", "Held", "Types", "held_by", "usually_held", "without_collation"]
 
 Guards = Literal["usual", "full"]
 
@@ -96,6 +96,11 @@ def held_by(dialect: Dialect, declaration: str) -> Held | None:
         if (found := re.fullmatch(pattern, shown)) is not None:
             return replace(held, scale=int(found["scale"] or 0)) if "scale" in found.groupdict() else held
     return None
+
+
+def without_collation(declaration: str) -> str:
+    """Return a declared type without the collation behind it."""
+    return re.sub(r"(?i) COLLATE .*", "", declaration)
 
 
 def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:

@@ -22,7 +22,7 @@ what is put into a statement), ``cluster_type`` (the type of the cluster), ``cas
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import count
 from typing import Any
@@ -31,8 +31,8 @@ from shallowrules.errors import ExportError, OptionError, OptionName, nearest
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.rendering import render
-from shallowrules.exporters.sql.cases import describe_cases, nested_case
-from shallowrules.exporters.sql.declared import Held, held_by, usually_held
+from shallowrules.exporters.sql.cases import flat_cases, nested_case, ordered_cases
+from shallowrules.exporters.sql.declared import Held, held_by, usually_held, without_collation
 from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.functions import FUNCTIONS, argument_types
@@ -61,10 +61,10 @@ __all__ = [
     "cluster_predicates",
     "cluster_type",
     "fastest_case",
-    "function_arguments",
     "lacks_value",
     "neither_predicate",
     "plain_sql",
+    "signature",
     "target_of",
 ]
 
@@ -171,21 +171,29 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         cluster["label"] = labels[cluster["index"]]
         cluster["named"] = names.get(cluster["index"])
     table = settings.table_parts
-    marker = _unused(rules.clusters, cluster_as, dialect) if otherwise is None else None
-    cases = describe_cases(rules, settings.style, context["rules"], labels, predicates, otherwise, marker)
-    if settings.name_column and not settings.knows_columns:
-        flat = [{**rule, "label": names[rule["cluster"]]} for rule in context["rules"]]
-        unused = _unused(rules.clusters, "name", dialect)
-        named_cases = describe_cases(rules, settings.style, flat, names, predicates, None, unused)
+    if settings.style == "ordered":
+        unused = _unused(rules.clusters, cluster_as, dialect)
+        cases = ordered_cases(rules, labels, predicates, otherwise, unused)
     else:
-        named_cases = None
+        cases = flat_cases(context["rules"], otherwise, dialect)
+    named_cases = None
+    if settings.name_column and not settings.knows_columns:
+        named_cases = flat_cases(
+            [{**rule, "label": names[rule["cluster"]]} for rule in context["rules"]], None, dialect
+        )
     if settings.style == "check":
         context["check"] = _describe_check(rules, predicates, table)
     if settings.style == "drift":
         context["names"] = _names_of_parts(
             ("labelled", "counts", "total", "training", "found", "shares"), table, "drift"
         )
+    arguments = ""
+    if settings.style == "function":
+        told = (f"{name} {kind}".rstrip() for name, kind in _arguments(rules, settings, predicates))
+        arguments = f"({', '.join(told)})"
     header = header_lines(rules, predicates, settings, _without_cluster(settings))
+    if settings.style == "ordered":
+        header.append("A branch relies on those before it: keep their order.")
     context.update(
         dialect=settings.dialect,
         table=table,
@@ -196,7 +204,7 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         named_cases=named_cases,
         statement=statement,
         margin=_margin(statement),
-        arguments=function_arguments(rules, settings),
+        arguments=arguments,
         changed=writing.changed,
         cluster_type=cluster_type(rules, settings, writing),
         cast=_cast(settings, writing),
@@ -205,19 +213,17 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         qualify_star=dialect.names.qualify_star,
         alias=dialect.names.alias,
         no_table=dialect.names.no_table,
-        header=[
-            *header,
-            *(["A branch relies on those before it: keep their order."] if settings.style == "ordered" else []),
-        ],
+        header=header,
         options=_plain_options(settings),
     )
-    text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+    template = f"sql_{'case' if settings.style == 'ordered' else settings.style}.sql.j2"
+    text = render(dialect, template, context, settings.template)
     if "$$" in statement and text.count("$$") > statement.count("$$"):
         raise ExportError(f"a name or text of the rules has $$, which ends a function of {dialect.name}: write a view")
     caveat = dialect.limits.caveat(text)
     if caveat:
-        context["header"].append(caveat)
-        text = render(dialect, f"sql_{settings.style}.sql.j2", context, settings.template)
+        header.append(caveat)
+        text = render(dialect, template, context, settings.template)
     return text
 
 
@@ -377,18 +383,21 @@ def _statement(settings: SqlOptions, dialect: Dialect, writing: Writing) -> str:
     return statement
 
 
-def function_arguments(rules: RuleSet, settings: SqlOptions, *, names: bool = True) -> str:
-    """Return the arguments of a function in brackets, as SQL; or, to drop it, their types, where these are needed."""
-    dialect, predicates = _prepare(rules, settings)
-    if settings.style != "function" or not (names or dialect.name == "snowflake"):
+def signature(rules: RuleSet, settings: SqlOptions) -> str:
+    """Return the types of a function's arguments in brackets, where the dialect needs them to drop it; else nothing."""
+    if find_dialect(settings.dialect).name != "snowflake":
         return ""
-    types = argument_types(rules, dialect)
-    told = []
+    _, predicates = _prepare(rules, settings)
+    return f"({', '.join(kind for _, kind in _arguments(rules, settings, predicates))})"
+
+
+def _arguments(rules: RuleSet, settings: SqlOptions, predicates: Predicates) -> Iterator[tuple[str, str]]:
+    """Yield the argument of a function for each tested column, and its type, empty where it has none."""
+    types = argument_types(rules, predicates.dialect)
     for feature in rules.tested_columns:
         name = predicates.names[feature]
         kind = _of_argument(settings.table_types.get(name) or types[feature]) if types else ""
-        told.append(f"{dialect.column(name)} {kind}".rstrip() if names else kind)
-    return f"({', '.join(told)})"
+        yield predicates.dialect.column(name), kind
 
 
 def target_of(settings: SqlOptions, dialect: Dialect) -> list[str]:
@@ -402,8 +411,7 @@ def target_of(settings: SqlOptions, dialect: Dialect) -> list[str]:
 
 def _of_argument(declared: str) -> str:
     """Return what an argument is declared as, of what a column is: without a collation, and not counted up."""
-    plain = re.sub(r"(?i) COLLATE .*", "", declared)
-    return re.sub(r"(?i)^(SMALL|BIG)?SERIAL$", lambda found: f"{found[1] or ''}INT", plain)
+    return re.sub(r"(?i)^(SMALL|BIG)?SERIAL$", lambda found: f"{found[1] or ''}INT", without_collation(declared))
 
 
 def _margin(statement: str) -> str:

@@ -54,9 +54,8 @@ def _unsuited(rules: RuleSet, predicates: Predicates, settings: SqlOptions) -> l
     others = [types.others[kind] for kind in ("numbers", "texts") if kind in kinds and kind in types.others]
     if not others:
         return []
-    said, these = (
-        link.join(filter(None, parts)) for link, parts in zip((" or ", " OR "), zip(*others, strict=True), strict=True)
-    )
+    said = " or ".join(text for text, _ in others)
+    these = " OR ".join(condition for _, condition in others if condition)
     query = types.query.format(name=dialect.string(settings.table_parts[-1]), these=these)
     return [f"May differ from the tree on {said}; this finds such columns:", query]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from shallowrules.errors import OptionError
 from shallowrules.exporters.sql.dialects import find_dialect
-from shallowrules.exporters.sql.exporter import cluster_type, function_arguments, plain_sql, target_of
+from shallowrules.exporters.sql.exporter import cluster_type, plain_sql, signature, target_of
 from shallowrules.exporters.sql.options import IN_STATEMENTS, QUOTES, SqlOptions
 from shallowrules.exporters.sql.writing import WRITING, dropping
 from shallowrules.rules import RuleSet
@@ -43,13 +43,14 @@ def write_migration(rules: RuleSet, **options: Any) -> dict[str, str]:
     column = dialect.identifier(settings.cluster_column)
     up = [plain_sql(rules, **options).rstrip()]
     if settings.style in ("update", "column"):
-        name, kind = f"{settings.table_parts[-1]}_{settings.cluster_column}", "column"
-        down = dropping(kind, table, column)
+        name = f"{settings.table_parts[-1]}_{settings.cluster_column}"
+        down = dropping("column", table, column)
         if settings.style == "update":
             up.insert(0, writing.added.format(table=table, column=column, type=cluster_type(rules, settings, writing)))
     else:
         name = target[-1]
-        down = dropping(_kind(settings, dialect.name), made + function_arguments(rules, settings, names=False))
+        arguments = signature(rules, settings) if settings.style == "function" else ""
+        down = dropping(_kind(settings, dialect.name), f"{made}{arguments}")
     stem = re.sub(r"[^\w-]+", "_", name)
     between = ";\n\nGO\n\n" if dialect.name == "tsql" else ";\n\n"  # T-SQL looks for a column before it is there
     return {f"{stem}.up.sql": f"{between.join(up)};\n", f"{stem}.down.sql": f"{down};\n"}

@@ -146,7 +146,7 @@ class SqlOptions:
         if self.identifiers == "as-in-table" and not self.knows_table:
             raise OptionError(IDENTIFIERS, " 'as-in-table' needs the table's names and types: give them by ", DDL)
         check_text("cluster_column", self.cluster_column)
-        check_choice("cluster_as", self.cluster_as, ("number", "name", "both"), option="cluster_as")
+        check_choice("cluster_as", self.cluster_as, get_args(SqlClusterAs), option="cluster_as")
         if self.cluster_as == "both" and self.style not in QUERIES:
             raise OptionError(CLUSTER_AS, f" 'both' goes with a query ({', '.join(QUERIES)}), not with {self.style!r}")
         if isinstance(self.output_columns, str) or not all(isinstance(name, str) for name in self.output_columns):

@@ -30,7 +30,7 @@ MAX_CHAIN = 100
 
 
 Parts = tuple[list[str], list[str]]
-"""The comparisons of a condition, and the guards that keep out what is no value of the column."""
+"""The comparisons of a condition, and the guards that keep out what is not a value of the column."""
 
 
 class Predicates(ConditionVisitor[Parts]):
@@ -77,7 +77,8 @@ class Predicates(ConditionVisitor[Parts]):
     def of_all(self, conditions: Iterable[Condition], also: str = "") -> str:
         """Return what is true of the rows that meet some conditions, and a predicate besides."""
         told = [self(condition) for condition in conditions]
-        parts = [part for place in range(2) for both in told for part in both[place]]
+        parts = [comparison for comparisons, _ in told for comparison in comparisons]
+        parts += [guard for _, guards in told for guard in guards]
         if also:
             parts = [*parts, f"({also})" if parts and " OR " in also else also]
         line = _chain(parts, " AND ")

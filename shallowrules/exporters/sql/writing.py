@@ -31,9 +31,9 @@ class Writing:
     materialized : str or None
         The statement that makes a materialized view; None where there are none.
     update : str
-        The statement that gives ``{column}`` of ``{table}`` a ``{value}`` where ``{changed}`` is true. It has the value
-        twice: of a row that another transaction changes meanwhile, a database asks it anew, and not what a join with
-        the table has found. Where a query can be updated, its column ``{new}`` has the value.
+        The statement that gives ``{column}`` of ``{table}`` a ``{value}`` where ``{changed}`` is true. Both have the
+        CASE: if another transaction changes a row meanwhile, the database evaluates both again, but not a subquery that
+        is joined with the table. Where a query can be updated, its column ``{new}`` has the value, once.
     changed : str
         What is true where ``{column}`` is not ``{value}``; NULL is like no other value, and like itself.
     added : str

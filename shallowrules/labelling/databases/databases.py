@@ -44,8 +44,8 @@ class DatabaseFacts:
         A query for what the database knows of an object of such a kind, by which it is known to be the same.
     registry : str
         The statement that makes the registry.
-    add_column : str
-        The statement that adds an empty column.
+    marked_column : str or None
+        The statement that adds an empty column and the comment on it at once, where two would not be one transaction.
     marked_table : str or None
         The statement that makes a table of a ``{query}`` and the comment on it at once, where two would not be one
         transaction.
@@ -72,10 +72,11 @@ class DatabaseFacts:
     stamp : tuple of str
         The type of a column of points in time, and the present one.
     merge : str
-        What an INSERT ends with, so that a row of the same ``{key}`` is ``{assigned}`` what is inserted where it has
-        ``{changed}``. Where all others are assigned anyway, the ``{stamp}`` takes its ``{inserted_stamp}`` there alone.
+        The end of an INSERT that updates the row of the same ``{key}``, by the assignments ``{assigned}``, where
+        ``{changed}`` is true. If it assigns the others in any case, only ``{stamp}``, which becomes
+        ``{inserted_stamp}``, depends on that.
     inserted : str
-        What is inserted into a ``{column}``, there.
+        The inserted value of a ``{column}``, in that end.
     holders : str or None
         A query for who has locks on a table: a number, a name and since when.
     strict : tuple of str
@@ -104,7 +105,7 @@ class DatabaseFacts:
     comments: Mapping[str, str]
     definitions: Mapping[str, str] = field(default_factory=dict)
     registry: str = ""
-    add_column: str = "ALTER TABLE {quoted}\nADD COLUMN {quoted_column} {type}"
+    marked_column: str | None = None
     marked_table: str | None = None
     replaced_view: str | None = None
     compares_rows: bool = False
@@ -227,7 +228,7 @@ _MARIADB = DatabaseFacts(
         "CREATE TABLE IF NOT EXISTS {quoted} (kind VARCHAR(16), name VARCHAR(64), part VARCHAR(64), "
         "mark VARCHAR(2048), definition LONGTEXT) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
     ),
-    add_column="ALTER TABLE {quoted}\nADD COLUMN {quoted_column} {type} COMMENT {mark}",
+    marked_column="ALTER TABLE {quoted}\nADD COLUMN {quoted_column} {type} COMMENT {mark}",
     marked_table="CREATE TABLE {quoted} COMMENT = {mark} AS\n{query}",
     replaced_view="CREATE OR REPLACE VIEW {quoted} AS\n{query}",
     many_rows=1_000_000,

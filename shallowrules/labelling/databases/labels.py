@@ -69,10 +69,11 @@ class Labels:
 
     def completing(self, number: str) -> list[str]:
         """Return what makes of a table of keys one of labels, whose clusters are of some type."""
-        database, text = self.database, WRITING[self.database.dialect.name].text
-        kinds = [number, text, text, database.facts.stamp[0]]
+        database, writing = self.database, WRITING[self.database.dialect.name]
+        kinds = [number, writing.text, writing.text, database.facts.stamp[0]]
+        table = database.quoted(self.into.name)
         added = [
-            f"ALTER TABLE {database.quoted(self.into.name)}\nADD COLUMN {name} {kind}"
+            writing.added.format(table=table, column=name, type=kind)
             for name, kind in zip(self._quoted(self.columns[len(self.key) :]), kinds, strict=True)
         ]
         index, key = database.dialect.identifier(self.index), ", ".join(self._quoted(self.key))

@@ -154,7 +154,7 @@ class Plan:
     changes : int or None
         Rows that an update writes; None where that is not known.
     replaces : bool
-        Whether a column is taken away before an update makes it anew.
+        Whether an update drops its column first and adds a new one.
     """
 
     rules: RuleSet
@@ -493,7 +493,7 @@ class _Planner:
         return self._finish(steps, ending=tuple(ending), beside=(new,), made=made)
 
     def _labels(self) -> Plan:
-        """Plan a table of keys and clusters, and what is merged into it."""
+        """Plan a table of keys and clusters, and the merge of the labels into it."""
         if not self.application.key:
             raise OptionError("labels need columns that tell the rows of the table apart: name them by ", KEY)
         key = find_key(self.database, self.table, self.application.key)
@@ -501,7 +501,7 @@ class _Planner:
         labels.check_names()
         found = self._existing(again=True)
         is_kept = found is not None and not self.application.replace
-        if found is not None and found.mark is not None and is_kept:
+        if is_kept and found is not None and found.mark is not None:
             self._refuse_other_columns(labels, found.mark)
             self.type = found.mark.type or self.type
         in_one, mark = self.facts.transactional, replace(self.mark, type=self.type)
@@ -520,7 +520,7 @@ class _Planner:
             self._note_no_transaction()
         return self._finish(
             steps,
-            update=labels.merge(self._export_query(), self.rules.sha256),
+            update=labels.merge(_without_comments(self._export("select")), self.rules.sha256),
             ending=tuple(ending),
             made=() if is_kept else ((self.thing, started),),
         )
@@ -535,15 +535,11 @@ class _Planner:
                 f"has the columns {', '.join(map(repr, there))}, and labels have {', '.join(map(repr, labels.columns))}"
             )
         elif self._kept_type(mark) is None:
-            why = f"has numbers of type {mark.type}, and these labels need {self.type}"
+            why = self._too_small(mark)
         elif self.facts.needs_key and self.database.key_of(self.into) != list(labels.key):
             why = "has lost its primary key"
         if why:
             raise DataError(f"table {shown} {why}: ", REPLACE, " makes it anew")
-
-    def _export_query(self) -> str:
-        """Return the query for labels without its comments."""
-        return _without_comments(self._export("select"))
 
     def _update(self) -> Plan:
         """Plan a column of the table, written where the cluster changes.
@@ -554,11 +550,7 @@ class _Planner:
         is_new = found is None
         kept = None if found is None or found.mark is None else self._kept_type(found.mark)
         if found is not None and found.mark is not None and kept is None and not self.application.replace:
-            raise DataError(
-                f"{self._shown(self.thing)} has numbers of type {found.mark.type}, and these labels need {self.type}: ",
-                REPLACE,
-                " makes it anew",
-            )
+            raise DataError(f"{self._shown(self.thing)} {self._too_small(found.mark)}: ", REPLACE, " makes it anew")
         self.type = kept or self.type
         is_number = self.application.cluster_as == "number"
         mark = replace(self.mark, type=self.type if is_number else "")
@@ -569,9 +561,10 @@ class _Planner:
         steps = self._registering("column")
         if kept is None:
             steps += [] if is_new else [self._drop(self.thing)]
-            steps += [self._fill(self.facts.add_column, self.thing, started)]
-            if "{mark}" not in self.facts.add_column:
-                steps += self._marking(self.thing, started)
+            if self.facts.marked_column is not None:
+                steps += [self._fill(self.facts.marked_column, self.thing, started)]
+            else:
+                steps += [self._added(self.thing), *self._marking(self.thing, started)]
         elif found is not None and found.mark not in (mark, started):
             steps += self._marking(self.thing, started)
         made = ((self.thing, started),) if kept is None and batches is None else ()
@@ -609,6 +602,10 @@ class _Planner:
         sizes = [name for name, _ in self.writing.numbers]
         there = mark.type or sizes[-1]
         return there if there in sizes and sizes.index(self.type) <= sizes.index(there) else None
+
+    def _too_small(self, mark: Mark) -> str:
+        """Return what is said of numbers that a column cannot hold."""
+        return f"has numbers of type {mark.type}, and these labels need {self.type}"
 
     def _batches(self) -> Batches | None:
         """Return how an update is run in several transactions: as asked for, or where the table is long."""
@@ -663,6 +660,11 @@ class _Planner:
 
     def _fill(self, template: str, thing: Thing, mark: Mark, **values: str) -> str:
         return self.database.fill(template, thing, mark=mark.literal, type=self.type, **values)
+
+    def _added(self, thing: Thing) -> str:
+        """Return the statement that adds an empty column."""
+        table, column = self.database.quoted(thing.name), self.database.dialect.identifier(thing.column)
+        return self.writing.added.format(table=table, column=column, type=self.type)
 
     def _drop(self, thing: Thing) -> str:
         return _drop(self.database, thing)

@@ -43,7 +43,11 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
 }
 """What a statement was refused for, by the codes of each database; DuckDB has words."""
 
+_OF_A_FILE = dict.fromkeys(("view", "table", "update", "column", "labels"), "to write the file and its folder")
+
 RIGHTS: Mapping[str, Mapping[str, str]] = {
+    "sqlite": _OF_A_FILE,
+    "duckdb": _OF_A_FILE,
     "postgres": {
         "view": "CREATE on the schema and SELECT on the table",
         "table": "CREATE on the schema and SELECT on the table",
@@ -58,8 +62,6 @@ RIGHTS: Mapping[str, Mapping[str, str]] = {
         "column": "ALTER on the table",
         "labels": "CREATE, DROP, ALTER, INSERT, UPDATE, DELETE and SELECT in the database",
     },
-    "sqlite": dict.fromkeys(("view", "table", "update", "column", "labels"), "to write the file and its folder"),
-    "duckdb": dict.fromkeys(("view", "table", "update", "column", "labels"), "to write the file and its folder"),
 }
 """What a user needs, by dialect and style."""
 

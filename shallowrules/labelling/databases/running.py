@@ -60,9 +60,8 @@ def run_plan(
                 things = [Thing("table", tuple(plan.rows.name_parts)), plan.thing]
                 style, state = plan.application.style, plan.state_of_failure
                 if getattr(error, "connection_invalidated", False) and not database.has_made:
-                    state = ("The connection is lost: all of it is done, or nothing",)
-                    if not plan.is_whole:
-                        state = ("The connection is lost: the same command does the rest",)
+                    rest = "all of it is done, or nothing" if plan.is_whole else "the same command does the rest"
+                    state = (f"The connection is lost: {rest}",)
                 raise explain(error, database, style, things, plan.target, state) from None
             except BaseException:
                 database.roll_back()
