@@ -26,6 +26,14 @@ DUCKDB = (
 """Whether a column of text may have a collation: DuckDB does not say of which."""
 
 
+OWN_TABLE = (
+    "SELECT bool_and(coalesce(type = 'duckdb', false)) FROM "
+    "(SELECT database_name, table_name FROM duckdb_tables() UNION ALL SELECT NULL, view_name FROM duckdb_views()) "
+    "LEFT JOIN duckdb_databases() USING (database_name) WHERE lower(table_name) = lower({table})"
+)
+"""Whether DuckDB keeps a table itself; a view may be of files, whose statistics leave NaN out."""
+
+
 def dialect_of(source: DatabaseSource) -> str:
     """Return the SQL of a database: MariaDB's where a URL of MySQL leads there; "ansi" where it is not known."""
     if getattr(source.connection.dialect, "is_mariadb", False):
@@ -54,8 +62,12 @@ def _of_mysql(source: DatabaseSource) -> Mapping[str, str]:
 
 def _of_duckdb(source: DatabaseSource) -> Mapping[str, str]:
     collated = source.connection.exec_driver_sql(DUCKDB).scalar_one()
+    asked = OWN_TABLE.format(table=DIALECTS["duckdb"].string(source.rows.name_parts[-1]))
+    unknown = {"VARCHAR"} if collated else set()
+    if not source.connection.exec_driver_sql(asked).scalar_one():
+        unknown |= {"DOUBLE", "FLOAT"}
     types = {str(name): str(kind) for name, kind, *_ in source.described}
-    return {name: "" if collated and kind == "VARCHAR" else kind for name, kind in types.items()}
+    return {name: "" if kind in unknown else kind for name, kind in types.items()}
 
 
 def _of_sqlite(source: DatabaseSource) -> Mapping[str, str]:

@@ -11,6 +11,9 @@ from rulesets import make_rules, route
 
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import cluster_predicates
+from shallowrules.labelling.column_types import column_types
+from shallowrules.sources import DatabaseRows
+from shallowrules.sources.database import open_rows
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -58,3 +61,28 @@ def test_duckdb_over_a_parquet_file_with_nan(tmp_path, values, kind, imputed):
         assert [-1 if label is None else label for label in selected] == expected
         assert [-1 if label is None else label for label in cased] == expected
         assert matched == expected
+
+
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
+@pytest.mark.parametrize("values", PARQUET_COLUMNS.values(), ids=PARQUET_COLUMNS)
+def test_duckdb_has_no_test_for_files_in_a_table_of_its_own(tmp_path, values, kind):
+    rules = make_rules([("x", "float")], (0, 1.0, (0, 0.5, 0, 1), (0, 2.0, 2, 3)))
+    values = [*values, math.nan, None, math.nan, *values]
+    expected = [route(rules, (value,)) for value in values]
+    file = tmp_path / "rows.db"
+    with duckdb.connect(file) as connection:
+        connection.execute(f"CREATE TABLE own (i INTEGER, x {kind})")
+        connection.executemany("INSERT INTO own VALUES (?, ?)", list(enumerate(values)))
+        connection.execute("CREATE VIEW seen AS SELECT * FROM own")
+        connection.execute("CREATE SCHEMA other; CREATE TABLE other.seen (x DOUBLE)")
+    known = {}
+    for table in ("own", "main.own", "seen", "other.seen"):
+        with open_rows(DatabaseRows(f"duckdb:///{file}", table)) as source:
+            known[table] = column_types(source)["x"]
+    assert known == {"own": kind, "main.own": kind, "seen": "", "other.seen": ""}  # which of them is not asked
+    case = export(rules, "sql", dialect="duckdb", style="case", types={"x": kind})
+    assert "FINITE" not in case
+    assert "not for a view of files" in case
+    with duckdb.connect(file) as connection:  # statistics as they come from a file
+        labels = [label for (label,) in connection.execute(f"SELECT {case} FROM own ORDER BY i").fetchall()]
+    assert [-1 if label is None else label for label in labels] == expected

@@ -228,8 +228,8 @@ def test_a_collation_is_part_of_a_declaration():
 GUARDS = {
     "sqlite": [("REAL", "x <= 9e999", "'abc'"), ("INTEGER", "x <= 9e999", "'abc'")],
     "duckdb": [
-        ("DOUBLE", "(ISFINITE(x) OR ISINF(x))", "'nan'::DOUBLE"),
-        ("FLOAT", "(ISFINITE(x) OR ISINF(x))", "'nan'::FLOAT"),
+        ("DOUBLE", "x <= CAST('Infinity' AS DOUBLE PRECISION)", "'nan'::DOUBLE"),
+        ("FLOAT", "x <= CAST('Infinity' AS DOUBLE PRECISION)", "'nan'::FLOAT"),
     ],
     "postgres": [
         ("DOUBLE PRECISION", "x <= 'Infinity'::FLOAT8", "'NaN'"),
@@ -245,6 +245,9 @@ GUARDS = {
 }
 """By engine each guard beside a number that is left where types are known, with a value that needs it."""
 
+USUAL_GUARDS = {"duckdb": "(ISFINITE(x) OR ISINF(x))"}
+"""Those that differ where types are not known: the column may be in a file."""
+
 
 @pytest.mark.parametrize("engine", marked(*GUARDS), indirect=True)
 def test_each_guard_that_is_left_is_needed(engine):
@@ -254,9 +257,10 @@ def test_each_guard_that_is_left_is_needed(engine):
         engine.create("guarded", [("i", engine.types["integer"]), ("x", declared)], [])
         try:
             engine.query(f"INSERT INTO guarded VALUES (1, {value})")
-            for options in ({"types": {"x": declared}}, {"guards": "usual"}):
+            usual = USUAL_GUARDS.get(engine.dialect, guard)
+            for options, left in (({"types": {"x": declared}}, guard), ({"guards": "usual"}, usual)):
                 text = cluster_predicates(rules, dialect=engine.dialect, **options)[1]
-                spelt = re.sub(r"\bx\b", lambda _: name, guard)
+                spelt = re.sub(r"\bx\b", lambda _: name, left)
                 assert f" AND {spelt}" in text, (declared, text)
                 assert engine.query(f"SELECT i FROM guarded WHERE {text}") == []
                 without = text.replace(f" AND {spelt}", "")

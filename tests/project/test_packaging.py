@@ -47,6 +47,7 @@ shallowrules.tradeoff_path(model, load_iris().data).rule_sets().to_json("path.js
 chosen = {
     "sql": [{"style": style, "dialect": "postgres"} for style in STYLES],
     "python": [{"vectorized": True}],
+    "dbt": [{"table": "raw.customers"}],
     "html": [{"path": "path.json"}],
 }
 for name in shallowrules.exporter_names():

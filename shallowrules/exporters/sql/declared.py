@@ -33,6 +33,8 @@ class Held:
         Numbers: floating ones alone.
     nan : bool
         Numbers: perhaps NaN, or what else an engine sorts among numbers and is none.
+    filed : bool
+        Numbers: perhaps in a file, whose statistics leave NaN out, and not in a table of the engine's own.
     singles : bool
         Numbers: perhaps floating ones of 32 bits.
     loose : bool
@@ -47,6 +49,7 @@ class Held:
     scale: int | None = None
     floating: bool = False
     nan: bool = False
+    filed: bool = False
     singles: bool = False
     loose: bool = False
     bytewise: bool = False
@@ -108,7 +111,7 @@ def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:
     if column.type == "text":
         return Held(kind="texts", bytewise=TYPES[dialect.name].bytewise, padded=True)
     if column.type in ("integer", "float") and not column.from_text:
-        return Held(kind="numbers", nan=True, singles=True)
+        return Held(kind="numbers", nan=True, filed=True, singles=True)
     return None
 
 

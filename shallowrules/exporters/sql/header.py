@@ -46,7 +46,10 @@ def _unsuited(rules: RuleSet, predicates: Predicates, settings: SqlOptions) -> l
     """Return what the text is not right for, and how to find it."""
     dialect, tested = predicates.dialect, rules.tested_columns
     if settings.is_typed:
-        return ["Written for the types that the table's columns have: export again if one of them changes."]
+        doubles = any((held := predicates.held[feature]) is not None and held.nan for feature in tested)
+        own = doubles and dialect.nan.finite is not None
+        kept = ", and for a table, not for a view of files" if own else ""
+        return [f"Written for the types that the table's columns have{kept}: export again if one of them changes."]
     types = TYPES[dialect.name]
     kinds = {held.kind for feature in tested if (held := predicates.held[feature]) is not None}
     if settings.style == "function" and FUNCTIONS[dialect.name][1]:

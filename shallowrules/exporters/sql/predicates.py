@@ -132,7 +132,7 @@ class Predicates(ConditionVisitor[Parts]):
         value, _ = column.beside(0 if lower is None else lower)
         # Integer columns too: the database may hold them as doubles.
         if column.may_be_nan:
-            guards += _not_nan(value, lower, upper, self.dialect, decided=not column.from_text)
+            guards += _not_nan(value, lower, upper, self.dialect, decided=column.may_be_filed)
         imputed = rule_column.imputed
         if isinstance(imputed, int | float) and _within(imputed, lower, upper):
             return [f"({column.missing()} OR {' AND '.join([*parts, *guards])})"], []
@@ -177,7 +177,7 @@ def _within(number: Number, lower: Number | None, upper: Number | None) -> bool:
 def _not_nan(value: str, lower: Number | None, upper: Number | None, dialect: Dialect, *, decided: bool) -> list[str]:
     """Return what holds of a value between bounds unless it is NaN; nothing where the bounds see to that.
 
-    `decided` tells whether the engine may know bounds of the value.
+    `decided` tells whether the engine may know bounds of the value that leave NaN out.
     """
     nan = dialect.nan
     if decided and nan.finite is not None and nan.infinite is not None:

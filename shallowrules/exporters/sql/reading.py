@@ -54,6 +54,7 @@ class NumberColumn:
         self.from_text = column.from_text and not is_number
         self.is_text = None if held is not None and held.kind == "texts" else dialect.numbers.is_text
         self.may_be_nan = self.held is None or self.held.nan
+        self.may_be_filed = not self.from_text and (self.held is None or self.held.filed)
         self.is_exact = self.held is not None and self.held.scale is not None
 
     def missing(self) -> str:
