@@ -26,7 +26,24 @@ MAX_WHOLE = 2**28
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file of rows is read: the options of `shallowrules.sources.read_table`, which documents them."""
+    """How a file of rows is read.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        One character between the fields of a CSV file. By default a tab for ``.tsv``, else the one
+        of ``, ; tab |`` by which the header and the rows have the same number of fields.
+    decimal : {".", ","}
+        What separates the fraction of a number in a CSV file.
+    null : sequence of str
+        Texts that mean "no value", compared without the blanks around them: ``""`` is a field
+        of nothing but spaces. An empty field has no value in any case.
+    encoding : str
+        Of a text file; a byte order mark is skipped.
+    keep_text : sequence of str
+        Words such as NA, NULL and None that are values of a CSV file's columns of text. Others read them as missing, so
+        that they are refused unless they are here or in `null`.
+    """
 
     delimiter: str | None = None
     decimal: str = "."

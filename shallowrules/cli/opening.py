@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from shallowrules.cli.advice import Refusal, RefusedTable, remedy_of, way_out, worded
 from shallowrules.cli.options.fitting import FitOptions
@@ -49,7 +49,7 @@ def open_rows(
     try:
         with worded():
             if memory is None:
-                with open_source(where, **asdict(reading)) as source:
+                with open_source(where, reading) as source:
                     rows, padded = _whole(source, columns, fit, named, reading, findings)
             else:
                 rows = sources.enter_context(

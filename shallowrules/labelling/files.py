@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, cast
@@ -143,7 +143,7 @@ def label_file(
         If the result cannot be written.
     """
     _, kind, _ = check_format(target)
-    with open_source(where, **asdict(reading)) as source:
+    with open_source(where, reading) as source:
         parts = _parts(source)
         database = parts[0].database
         _bound_memory(database)

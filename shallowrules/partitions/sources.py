@@ -6,7 +6,7 @@ import os
 import pickle
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from shallowrules.errors import DataError, Finding
@@ -170,7 +170,7 @@ def open_files(
     DataError
         If a file is not a table, or columns are missing in one, or of another type; the message names the file.
     """
-    with open_source(where, **asdict(reading)) as source:
+    with open_source(where, reading) as source:
         sources = source.parts if isinstance(source, CombinedSource) else (source,)
         opened = cast("tuple[DuckDBSource, ...]", sources)
         if memory is not None:

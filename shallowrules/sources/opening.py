@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shallowrules.errors import OptionError, check_choice
-from shallowrules.files import scratch_folder
+from shallowrules.files import Reading, scratch_folder
 from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
 from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 __all__ = ["Files", "Where", "file_relation", "files_of", "input_files", "open_source", "read_table"]
+
+PLAINLY = Reading()
 
 Files = str | Path | Sequence[str | Path]
 """A file, several files, a folder or a pattern."""
@@ -45,12 +47,8 @@ def read_table(
     *,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
-    delimiter: str | None = None,
-    decimal: str = ".",
-    null: Sequence[str] = (),
-    keep_text: Sequence[str] = (),
-    encoding: str = "utf-8",
     as_text: Sequence[str] = (),
+    **reading: Any,
 ) -> Table:
     """Read a CSV, Parquet or JSON file, or several that are one table; or rows of a database.
 
@@ -61,27 +59,16 @@ def read_table(
     ----------
     where : str, Path or sequence of these, or DatabaseRows
         Files, folders (all tables in them, without the package's own results) or patterns such as
-        ``"sales/*.parquet"``. The options of text files mean nothing to a database, whose columns have types.
+        ``"sales/*.parquet"``.
     columns : sequence of str, optional
         Read these columns only, in this order.
     exclude : sequence of str
         Leave these columns out, by name or by a pattern such as ``"flag_*"``; what is wrong with their values does not
         matter then.
-    delimiter : str, optional
-        One character between the fields of a CSV file. By default a tab for ``.tsv``, else the one
-        of ``, ; tab |`` by which the header and the rows have the same number of fields.
-    decimal : {".", ","}
-        What separates the fraction of a number in a CSV file.
-    null : sequence of str
-        Texts that mean "no value", compared without the blanks around them: ``""`` is a field
-        of nothing but spaces. An empty field has no value in any case.
-    keep_text : sequence of str
-        Words such as NA, NULL and None that are values of a CSV file's columns of text. Others read them as missing, so
-        that they are refused unless they are here or in `null`.
-    encoding : str
-        Of a text file; a byte order mark is skipped.
     as_text : sequence of str
         Columns of a CSV or JSON file to leave as the text that they are, for rules that know how to convert it.
+    **reading
+        The options of `shallowrules.files.Reading`. They mean nothing to a database, whose columns have types.
 
     Returns
     -------
@@ -106,35 +93,23 @@ def read_table(
     ShallowRulesWarning
         If the column names may be a first row, or the delimiter looks wrong.
     """
-    with open_source(
-        where, delimiter=delimiter, decimal=decimal, null=null, keep_text=keep_text, encoding=encoding
-    ) as source:
+    with open_source(where, Reading(**reading)) as source:
         return source.table(columns, exclude, as_text)
 
 
 @contextmanager
-def open_source(
-    where: Where,
-    *,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    null: Sequence[str] = (),
-    keep_text: Sequence[str] = (),
-    encoding: str = "utf-8",
-) -> Iterator[Source]:
+def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
     """Open what `read_table` reads, until the end of the context.
 
-    The parameters and what is raised are those of `read_table`.
+    What is raised is what `read_table` raises.
 
     Yields
     ------
     Source
     """
-    check_choice("decimal separator", decimal, (".", ","))
-    check_delimiter(delimiter)
-    check_encoding(encoding)
-    told = Conversion(decimal, tuple(dict.fromkeys(token.strip(" ") for token in null)))
-    kept = tuple(word.strip(" ") for word in keep_text)
+    check_choice("decimal separator", reading.decimal, (".", ","))
+    check_delimiter(reading.delimiter)
+    check_encoding(reading.encoding)
     if isinstance(where, DatabaseRows):
         with open_rows(where) as rows:
             yield rows
@@ -143,7 +118,7 @@ def open_source(
     with scratch_folder() as scratch:
         if len(files) == 1:
             with named(files[0]), open_database(scratch) as database:
-                yield _opened(database, files[0], delimiter, told, kept, encoding, scratch)
+                yield _opened(database, files[0], reading, scratch)
             return
         with open_database(scratch) as database:
             parts = []
@@ -151,17 +126,14 @@ def open_source(
                 folder = os.path.join(scratch, str(number))
                 os.mkdir(folder)
                 with named(file):
-                    parts.append(_opened(database, file, delimiter, told, kept, encoding, folder, f"fields{number}"))
+                    parts.append(_opened(database, file, reading, folder, f"fields{number}"))
             yield CombinedSource(parts)
 
 
 def _opened(
     database: DuckDBPyConnection,
     name: str,
-    delimiter: str | None,
-    told: Conversion,
-    keep_text: Sequence[str],
-    encoding: str,
+    reading: Reading,
     scratch: str,
     table: str = "fields",
 ) -> DuckDBSource:
@@ -170,9 +142,11 @@ def _opened(
     kind = kind_of(name, file)
     if kind == "parquet":
         return ParquetSource(database, name, file)
-    text = plain_text(file, encoding, os.path.join(scratch, "text"))
+    told = Conversion(reading.decimal, tuple(dict.fromkeys(token.strip(" ") for token in reading.null)))
+    text = plain_text(file, reading.encoding, os.path.join(scratch, "text"))
     if kind == "json":
         return JsonSource(database, name, text, told, table)
+    delimiter = reading.delimiter
     told_by_file = told_delimiter(text)
     if told_by_file is not None:
         text = _without_first_line(text, told_by_file[1], scratch)
@@ -182,7 +156,8 @@ def _opened(
     elif delimiter == told.decimal:
         raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
     header_line = 1 if told_by_file is None else 2
-    return CsvSource(database, name, text, delimiter, told, table, scratch, keep_text, header_line)
+    kept = [word.strip(" ") for word in reading.keep_text]
+    return CsvSource(database, name, text, delimiter, told, table, scratch, kept, header_line)
 
 
 def _without_first_line(text: str, size: int, scratch: str) -> str:

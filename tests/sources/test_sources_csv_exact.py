@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shallowrules.errors import DataError, ShallowRulesWarning
+from shallowrules.files import Reading
 from shallowrules.sources import csv as csv_source
 from shallowrules.sources import number_rows, open_source, read_table
 from shallowrules.sources import text as text_source
@@ -160,7 +161,7 @@ def test_the_quick_way_gives_what_the_slow_one_gives(tmp_path_factory, fields, s
             patch.setattr(CsvSource, "_sample", lambda source: [[sampled] + [beside] * (len(source.names) - 1)])
             if types is not None:
                 patch.setattr(CsvSource, "_sampled_types", lambda source: types)
-            with open_source(path, delimiter=",") as source:
+            with open_source(path, Reading(delimiter=",")) as source:
                 found = []
                 return source.table(findings=found)["x"], [finding.message for finding in found]
 
