@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.escaping import printable
-from shallowrules.cli.options.shared import NumberRange, together
+from shallowrules.cli.options.shared import NumberRange, listed_names, together
 from shallowrules.cli.output import progress, show_message
 from shallowrules.errors import ShallowRulesError, counted
 
@@ -59,7 +59,11 @@ apply_options = together(
         help="Name of the view or table.  [default: that of --table with _clusters, or _labels]",
     ),
     click.option(
-        "--key", metavar="COLUMN", multiple=True, help="A column that tells rows apart, for labels; may be repeated."
+        "--key",
+        metavar="A,B,…",
+        multiple=True,
+        callback=listed_names,
+        help="The columns that tell rows apart, for labels. May be repeated.",
     ),
     click.option("--dry-run", is_flag=True, help="Show what --apply would run, and change nothing."),
     click.option("--yes", is_flag=True, help="Do not ask before --table is written on."),

@@ -49,10 +49,11 @@ class CommandLine:
     name: str | None = None
     unprefixed: bool = False
     default_from: Fact | None = None
+    listed: bool = False
 
 
 def on_command_line(
-    name: str | None = None, *, unprefixed: bool = False, default_from: Fact | None = None
+    name: str | None = None, *, unprefixed: bool = False, default_from: Fact | None = None, listed: bool = False
 ) -> dict[str, CommandLine]:
     """Return the metadata of a field that says how the command line offers it.
 
@@ -67,8 +68,10 @@ def on_command_line(
         What ``run`` gives where the user gives nothing: the name of the table that was read, as a list of its parts;
         the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
         default where a file has it; in words, that database, the seed, and the columns left out.
+    listed : bool
+        Whether a sequence of texts is given as ``A,B,…``, as ``--columns`` is.
     """
-    return {METADATA_KEY: CommandLine(name, unprefixed, default_from)}
+    return {METADATA_KEY: CommandLine(name, unprefixed, default_from, listed)}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import pytest
 from commandline import call, refused
 from rulesets import make_rules
 
-from shallowrules import cli
+from shallowrules import RuleSet, cli, export
 from shallowrules.cli.commands import run
 from shallowrules.errors import PluginError
 from shallowrules.exporters import check_exporter, exporter_names, get_exporter
@@ -394,3 +394,14 @@ def loaded(arguments):
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
+
+
+def test_names_of_columns_are_given_as_a_list():
+    wanted = ["id", "a,b", "c"]
+    typed = ["--output-columns", 'id,"a,b"', "--output-columns=c"]
+    text = call("export", "rules.json", "sql", "--style", "select", *typed).stdout
+    assert text == export(RuleSet.from_json("rules.json"), "sql", style="select", output_columns=wanted)
+    options = ["--write", "sql", "--style", "select", "--sql-output-columns", 'id,"a,b",c']
+    assert call("run", "t.csv", "-k", "2", "-o", "first", *options).exit_code == 0
+    assert call("run", "--settings", "first/settings.json", "-o", "again").exit_code == 0
+    assert Path("again/rules.sql").read_bytes() == Path("first/rules.sql").read_bytes()

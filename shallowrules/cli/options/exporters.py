@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from shallowrules.cli.options.shared import split_pair, write_options
+from shallowrules.cli.advice import listed
+from shallowrules.cli.options.shared import split_list, split_pair, write_options
 from shallowrules.errors import ExportError, OptionError, OptionName, PluginError
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ class ExporterChoice:
         source = spec.command_line.default_from
         mapping = "COLUMN=TYPE" if source == "types" else "OLD=NEW"
         metavar = mapping if spec.shape == "mapping" else METAVARS[spec.kind]
+        if spec.command_line.listed:
+            metavar = "A,B,…"
         default = _shown_default(spec, names[0])
         if source is not None and self.prefix:
             default = DEFAULTS_OF_FACTS[source].format(default)
@@ -364,6 +367,8 @@ def _as_given(spec: OptionSpec, value: Any, locate: Callable[[str], str]) -> Any
 
     if spec.shape == "mapping":
         return [f"{old}={item(new)}" for old, new in value.items()]
+    if spec.command_line.listed:
+        return [listed(value)]
     return [item(each) for each in value] if spec.shape == "sequence" else item(value)
 
 
@@ -375,6 +380,8 @@ def _collect(spec: OptionSpec, value: Any, context: click.Context, parameter: cl
             old, new = split_pair(pair, context, parameter)
             pairs[old] = _chosen(spec, kind.convert(new, parameter, context))
         return pairs
+    if spec.command_line.listed:
+        return tuple(split_list(value))
     if spec.shape == "sequence":
         return tuple(_chosen(spec, item) for item in value)
     return _chosen(spec, value)

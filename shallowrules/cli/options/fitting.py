@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from shallowrules.cli.options.shared import NumberRange, seed_option, split_list, together
+from shallowrules.cli.options.shared import NumberRange, listed_names, seed_option, together
 from shallowrules.errors import OptionError
 from shallowrules.fitting.options import FIT_OPTIONS, Choice, Number, refuse_idle_options
 
@@ -112,15 +112,10 @@ def _none(context: click.Context, parameter: click.Parameter, name: str) -> str 
     return None if name == "none" else name
 
 
-def _names(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Split lists of names at commas; a name with a comma in it goes in double quotes."""
-    return tuple(filter(None, split_list(values)))
-
-
 def _names_if_any(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...] | None:
-    return _names(context, parameter, values) or None
+    return listed_names(context, parameter, values) or None
 
 
 def _declared(
@@ -190,21 +185,21 @@ fit_options = together(
         "--exclude",
         multiple=True,
         metavar="A,B,…",
-        callback=_names,
+        callback=listed_names,
         help="Leave these columns out; 'flag_*' is all that begin so. May be repeated.",
     ),
     click.option(
         "--categories",
         multiple=True,
         metavar="A,B,…",
-        callback=_names,
+        callback=listed_names,
         help="Take the whole numbers of these columns as categories, for codes. May be repeated.",
     ),
     click.option(
         "--numbers",
         multiple=True,
         metavar="A,B,…",
-        callback=_names,
+        callback=listed_names,
         help="The whole numbers of these columns are quantities, though the name sounds like a code. May be repeated.",
     ),
     click.option("--weight", metavar="COLUMN", help="Column that says how many times each row counts."),

@@ -19,6 +19,7 @@ __all__ = [
     "columns_option",
     "force_option",
     "gather",
+    "listed_names",
     "output_option",
     "seed_option",
     "split_list",
@@ -101,6 +102,11 @@ def split_list(values: Iterable[str]) -> list[str]:
         raise click.UsageError(
             f"a list of names and values cannot be read: {error}; put it in double quotes"
         ) from error
+
+
+def listed_names(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of an option's lists, as a callback of the option."""
+    return tuple(filter(None, split_list(values)))
 
 
 def split_pair(pair: str, context: click.Context, parameter: click.Parameter) -> tuple[str, str]:

@@ -70,7 +70,7 @@ class DbtOptions:
     ddl: str | Path | None = field(default=None, metadata=on_command_line("types"))
     cluster_column: str = "cluster"
     materialized: Materialized = "view"
-    key: Sequence[str] = ()
+    key: Sequence[str] = field(default=(), metadata=on_command_line(listed=True))
     updated_at: str | None = None
     sources: bool = True
     max_shift: float = 0.05

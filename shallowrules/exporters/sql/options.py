@@ -125,7 +125,7 @@ class SqlOptions:
     ddl: str | Path | None = field(default=None, metadata=on_command_line("types"))
     guards: Guards = "usual"
     identifiers: Identifiers = "quoted"
-    output_columns: Sequence[str] = field(default=(), metadata=on_command_line("output-column"))
+    output_columns: Sequence[str] = field(default=(), metadata=on_command_line(listed=True))
     cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
     cluster_as: SqlClusterAs = "number"
     into: str | Sequence[str] | None = None
