@@ -107,7 +107,7 @@ def _whole(
     # So that the checks need no pass of their own.
     table.select([name for name in table.names if name not in named]).ranges(thread_count())
     rows = WholeTable(table, str(source.provenance))
-    rows.all_names, rows.format = list(source.names), source.provenance.kind
+    rows.all_names, rows.format, rows.notes = list(source.names), source.provenance.kind, source.notes
     return rows, padded
 
 

@@ -61,6 +61,9 @@ DOMINANT_SHARE = 0.9
 MAX_DROPPED_SHARE = 0.2
 """Share of incomplete rows up to which they are proposed to be left out; of more rows values are filled."""
 
+MAX_SHOWN = 5
+"""Columns with one value only that a note names."""
+
 MAX_TRIALS = 4
 """Times that a proposed command is tried and added to."""
 
@@ -190,7 +193,8 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Seq
     space = Space(roles, tuple(spaces), imputed)
     if fit.clusters is not None:
         _refuse_too_many_clusters(rows, space, facts.rows, fit.clusters)
-    notes += _truth_values(rows, columns) + _codes(rows.types, columns, fit.numbers, opened.padded)
+    notes = [*opened.rows.notes, *notes, *_truth_values(rows, columns)]
+    notes += _codes(rows.types, columns, fit.numbers, opened.padded)
     notes += _constant_columns(facts)
     types = [rows.types[name] for name in spaces]
     has_numbers = any(kind in ("integer", "float", *TIME_TYPES) for kind in types)
@@ -448,11 +452,15 @@ def _only(number: int, what: str) -> str:
 
 
 def _constant_columns(facts: Survey) -> list[str]:
-    return [
-        f"column {column.name!r} has one value only ({_shown(column)}) and plays no part"
-        for column in facts.columns
-        if column.only_value is not None
-    ]
+    """Return a note on the columns that have one value only."""
+    constant = [column for column in facts.columns if column.only_value is not None]
+    if not constant:
+        return []
+    shown = ", ".join(f"{column.name!r} ({_shown(column)})" for column in constant[:MAX_SHOWN])
+    if len(constant) == 1:
+        return [f"column {constant[0].name!r} has one value only ({_shown(constant[0])}) and plays no part"]
+    more = f" and {len(constant) - MAX_SHOWN:,} more" if len(constant) > MAX_SHOWN else ""
+    return [f"{len(constant):,} columns have one value only and play no part: {shown}{more}"]
 
 
 def _shown(column: ColumnFacts) -> str:

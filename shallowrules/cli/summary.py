@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
+from shallowrules.exporters.context import percent
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import describe_separation
 from shallowrules.rules.figures import show_figure
@@ -69,7 +71,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
             f"{statistics.wad:.2f} questions find its cluster"
         )
     )
-    if separation := describe_separation(rules).replace(" %", "%"):
+    if separation := describe_separation(rules, partial(percent, unit="%")):
         console.print(Text(f"made of        {separation} of what separates the clusters"))
     if statistics.left_out:
         console.print(Text(f"left out       {counted(statistics.left_out, 'row')} in no cluster (noise, or no label)"))

@@ -225,8 +225,11 @@ def _mark(deviation: float, column: RuleColumn) -> str:
     return f"much {direction}" if abs(deviation) >= STRONG_DEVIATION else direction
 
 
-def describe_separation(rules: RuleSet) -> str:
-    """Return which columns separate the clusters, and how much each; empty where that is not known."""
+def describe_separation(rules: RuleSet, percent: Callable[[float], str] = percent) -> str:
+    """Return which columns separate the clusters, and how much each; empty where that is not known.
+
+    `percent` writes a share.
+    """
     shares = list(rules.separation)
     shown = shares if len(shares) <= SEPARATING_SHOWN + 1 else shares[:SEPARATING_SHOWN]
     text = ", ".join(f"{one_line(column.name)} {percent(share)}" for column, share in shown)

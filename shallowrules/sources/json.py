@@ -29,6 +29,9 @@ __all__ = ["JsonSource"]
 NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE")
 """What DuckDB calls the types of numbers."""
 
+GEOJSON = ".geojson"
+"""The ending of files in which DuckDB takes each feature for a row; with named columns it finds no values in them."""
+
 
 class JsonSource(DuckDBSource):
     """A JSON file, loaded into the table `name`."""
@@ -57,10 +60,11 @@ class JsonSource(DuckDBSource):
         check_names(names)
         types = ", ".join(f"{quote_text(key)}: 'JSON'" for key in names)
         selected = ", ".join(f"{quote_name(key)} AS c{j}" for j, key in enumerate(names))
-        database.execute(
-            f"CREATE TABLE {name} AS SELECT {selected} FROM read_json({literal}, "
-            f"columns={{{types}}}, format='auto', compression='none', hive_partitioning=false)"
-        )
+        rows = f"read_json({literal}, columns={{{types}}}, format='auto', compression='none', hive_partitioning=false)"
+        if file.lower().endswith(GEOJSON):
+            rows = documents
+            selected = ", ".join(f"json -> {quote_text(_path(key))} AS c{j}" for j, key in enumerate(names))
+        database.execute(f"CREATE TABLE {name} AS SELECT {selected} FROM {rows}")
         super().__init__(database, names, Provenance("json", (shown,)), name)
         self.told = told
 
@@ -114,6 +118,11 @@ class JsonSource(DuckDBSource):
         numbers = sum(kinds.get(kind, 0) for kind in NUMBERS)
         findings += nearly_numeric(self, self.names[j], text, offending, numbers, given)
         return text_field(self, text, dates, given, conversion)
+
+
+def _path(key: str) -> str:
+    """Return where DuckDB finds a key in an object."""
+    return '$."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _counts(value: str) -> list[str]:

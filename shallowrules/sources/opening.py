@@ -19,7 +19,7 @@ from shallowrules.sources.engine import DuckDBSource, file_literal, open_databas
 from shallowrules.sources.files import files_of, kind_of, open_bytes, regular_file, told_delimiter
 from shallowrules.sources.json import JsonSource
 from shallowrules.sources.parquet import ParquetSource
-from shallowrules.sources.text import check_encoding, plain_text
+from shallowrules.sources.text import check_encoding, found_encoding, plain_text
 from shallowrules.tables.conversion import Conversion
 from shallowrules.tables.table import Table
 
@@ -143,9 +143,11 @@ def _opened(
     if kind == "parquet":
         return ParquetSource(database, name, file)
     told = Conversion(reading.decimal, tuple(dict.fromkeys(token.strip(" ") for token in reading.null)))
-    text = plain_text(file, reading.encoding, os.path.join(scratch, "text"))
+    encoding = found_encoding(file, reading.encoding)
+    notes = [] if encoding == reading.encoding else [f"{name} is read as {encoding.upper()}, as its first bytes say"]
+    text = plain_text(file, encoding, os.path.join(scratch, "text"))
     if kind == "json":
-        return JsonSource(database, name, text, told, table)
+        return _with_notes(JsonSource(database, name, text, told, table), notes)
     delimiter = reading.delimiter
     told_by_file = told_delimiter(text)
     if told_by_file is not None:
@@ -157,7 +159,14 @@ def _opened(
         raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
     header_line = 1 if told_by_file is None else 2
     kept = [word.strip(" ") for word in reading.keep_text]
-    return CsvSource(database, name, text, delimiter, told, table, scratch, kept, header_line)
+    source = CsvSource(database, name, text, delimiter, told, table, scratch, kept, header_line)
+    return _with_notes(source, notes)
+
+
+def _with_notes(source: DuckDBSource, notes: Sequence[str]) -> DuckDBSource:
+    """Return a source with more to say of what was found."""
+    source.notes += notes
+    return source
 
 
 def _without_first_line(text: str, size: int, scratch: str) -> str:

@@ -14,9 +14,12 @@ from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.sources.base import refuse
 from shallowrules.sources.files import CHUNK, open_bytes
 
-__all__ = ["Scan", "check_encoding", "plain_text", "scan"]
+__all__ = ["Scan", "check_encoding", "found_encoding", "plain_text", "scan"]
 
 CONTROL_BYTES = bytes({*range(32)} - set(b"\t\n\v\f\r"))
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""What a file in UTF-16 begins with; no text in UTF-8 does."""
+
 MAX_CONTROL_SHARE = 0.02
 """Share of control bytes above which a file is text in no encoding."""
 
@@ -38,6 +41,17 @@ def check_encoding(encoding: str) -> None:
         raise OptionError(
             f"unknown encoding {encoding!r}; known are for example: utf-8, utf-16, cp1252, latin-1"
         ) from None
+
+
+def found_encoding(file: str, encoding: str) -> str:
+    """Return the encoding of a text file: the one that was told, but UTF-16 in place of UTF-8 where the file says so.
+
+    A byte order mark is no guess: those of UTF-16 are not UTF-8.
+    """
+    if codecs.lookup(encoding).name != "utf-8":
+        return encoding
+    with open_bytes(file) as stream:
+        return "utf-16" if stream.read(2) in UTF16_MARKS else encoding
 
 
 def plain_text(file: str, encoding: str, target: str) -> str:
@@ -98,7 +112,7 @@ def _refuse_bytes(error: UnicodeDecodeError, encoding: str, line: int) -> None:
 
 def _other_encoding(content: bytes, tried: str) -> str:
     """Return the encoding that bytes may be in, as they are not in the one that was tried."""
-    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and tried != "utf-16":
+    if content[:2] in UTF16_MARKS and tried != "utf-16":
         return "utf-16"
     if tried != "utf-8":
         try:
@@ -112,7 +126,7 @@ def _other_encoding(content: bytes, tried: str) -> str:
 
 def _is_binary(content: bytes) -> bool:
     """Return whether bytes are text in no encoding, or in one that needs to be known: UTF-16 has a mark for that."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if content.startswith(UTF16_MARKS):
         return False
     control = len(content) - len(content.translate(None, CONTROL_BYTES))
     return b"\0" in content or control > MAX_CONTROL_SHARE * len(content)

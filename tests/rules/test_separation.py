@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from shallowrules import ExplainableKMeans
+from shallowrules.cli.summary import show_rules
 from shallowrules.exporters import export
 from shallowrules.rules import RuleSet
 from shallowrules.rules.words.doubts import doubts_about
@@ -80,6 +81,13 @@ def with_noise(**columns: np.ndarray) -> pd.DataFrame:
     n = len(next(iter(columns.values())))
     noise = {f"n{j}": np.random.default_rng(j).normal(size=n) for j in range(3)}
     return pd.DataFrame({**columns, **noise})
+
+
+def test_a_name_is_shown_as_it_is(capsys) -> None:
+    table = with_noise(**{"in %": np.arange(300.0)})
+    show_rules(ExplainableKMeans(3, random_state=0).fit(table).rules_)
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("made of")]
+    assert re.fullmatch(r"made of        in % \d+\.\d%, n\d under 0\.1%.*", line)
 
 
 def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path, words) -> None:

@@ -31,6 +31,18 @@ def test_json_forms(write, form):
     ]
 
 
+def test_features_of_geojson_have_the_values_that_they_have(write):
+    features = [{"type": "Feature", 'q"\\': i, "v": i / 2 if i else None, "properties": {"a": i}} for i in range(3)]
+    table = read_table(write(json.dumps({"type": "FeatureCollection", "features": features}), "t.geojson"))
+    assert [(name, kind) for name, kind, _ in typed(table)] == [
+        ("type", "text"),
+        ('q"\\', "integer"),
+        ("v", "float"),
+        ("properties", "other"),
+    ]
+    assert not any(column.absent.all() for column in table.columns)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "kind"),
