@@ -30,6 +30,7 @@ __all__ = [
     "show_comparisons",
     "show_exporters",
     "show_labels",
+    "show_lines",
     "show_path",
     "show_rules",
     "show_shifts",
@@ -178,6 +179,13 @@ def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun
     for comparison in comparisons:
         if comparison.first is not None:
             console.print(Text(f"{comparison.form}: {_describe(comparison.first)}"))
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines below what was compared."""
+    console = _console(False)
+    for line in lines:
+        console.print(Text(one_line(line)))
 
 
 def _describe(difference: Difference) -> str:

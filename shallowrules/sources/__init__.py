@@ -5,7 +5,16 @@
 
 from shallowrules.sources.base import Provenance, Source
 from shallowrules.sources.database import DatabaseRows
-from shallowrules.sources.opening import Files, Where, file_relation, files_of, input_files, open_source, read_table
+from shallowrules.sources.opening import (
+    Files,
+    Where,
+    delimiter_of,
+    file_relation,
+    files_of,
+    input_files,
+    open_source,
+    read_table,
+)
 
 __all__ = [
     "DatabaseRows",
@@ -13,6 +22,7 @@ __all__ = [
     "Provenance",
     "Source",
     "Where",
+    "delimiter_of",
     "file_relation",
     "files_of",
     "input_files",

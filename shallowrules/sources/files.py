@@ -195,12 +195,17 @@ def told_delimiter(file: str) -> tuple[str, int] | None:
     return None if found is None else (found["delimiter"].decode(), found.end())
 
 
+def is_compressed(file: str) -> bool:
+    """Return whether a file is one of gzip."""
+    with open(file, "rb") as raw:
+        return raw.read(2) == b"\x1f\x8b"
+
+
 @contextmanager
 def open_bytes(file: str) -> Iterator[BinaryIO]:
     """Open a file, or what is compressed in it."""
+    compressed = is_compressed(file)
     with open(file, "rb") as raw:
-        compressed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
         if not compressed:
             yield raw
             return

@@ -16,7 +16,7 @@ from shallowrules.sources.combined import CombinedSource
 from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter
 from shallowrules.sources.database import DatabaseRows, open_rows
 from shallowrules.sources.engine import DuckDBSource, file_literal, open_database, quote_text
-from shallowrules.sources.files import files_of, kind_of, open_bytes, regular_file, told_delimiter
+from shallowrules.sources.files import files_of, is_compressed, kind_of, open_bytes, regular_file, told_delimiter
 from shallowrules.sources.json import JsonSource
 from shallowrules.sources.parquet import ParquetSource
 from shallowrules.sources.text import check_encoding, found_encoding, plain_text
@@ -26,7 +26,7 @@ from shallowrules.tables.table import Table
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["Files", "Where", "file_relation", "files_of", "input_files", "open_source", "read_table"]
+__all__ = ["Files", "Where", "delimiter_of", "file_relation", "files_of", "input_files", "open_source", "read_table"]
 
 PLAINLY = Reading()
 
@@ -193,3 +193,17 @@ def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
         said = "" if delimiter is None else f", delim={quote_text(delimiter)}"
         return f"read_csv({file_literal(file)}, header=true, sample_size=-1{said})"
     return f"read_parquet({file_literal(file)})" if kind == "parquet" else None
+
+
+def delimiter_of(path: str | Path, told: str | None = None) -> str | None:
+    """Return the delimiter of a CSV file that every program reads as it stands; None for any other file.
+
+    It is not compressed, and its first line has the names of the columns. `told` is the delimiter, where a person said
+    it.
+    """
+    file = os.path.abspath(path)
+    if not os.path.isfile(file) or is_compressed(file) or kind_of(os.fspath(path), file) != "csv":
+        return None
+    if told_delimiter(file) is not None:
+        return None
+    return told or find_delimiter(os.fspath(path), file, ".")

@@ -3,12 +3,26 @@
 `walking` gives the cluster that the tree gives, `forms` runs every form on this machine by the `runners`, one for what
 an exporter writes; `parts` are the rows, `comparing` says how a form did;
 `answers` knows what cluster is meant by what SQL gives a row.
-`database` runs the SQL in a user's database, with boundary rows in a table of `temporary`, and makes a `certificate`.
+`loading` runs them on a CSV file as people load it. `database` runs the SQL in a user's database, with boundary rows in
+a table of `temporary`, and makes a `certificate`.
 """
 
 from shallowrules.labelling.answers import Answers
 from shallowrules.verification.comparing import Comparison, Difference, NotRun
 from shallowrules.verification.forms import DEFAULT_DIALECTS, DIALECTS, verify
+from shallowrules.verification.loading import CsvFile, LoadingReport, verify_loading
 from shallowrules.verification.walking import walk
 
-__all__ = ["DEFAULT_DIALECTS", "DIALECTS", "Answers", "Comparison", "Difference", "NotRun", "verify", "walk"]
+__all__ = [
+    "DEFAULT_DIALECTS",
+    "DIALECTS",
+    "Answers",
+    "Comparison",
+    "CsvFile",
+    "Difference",
+    "LoadingReport",
+    "NotRun",
+    "verify",
+    "verify_loading",
+    "walk",
+]

@@ -215,11 +215,13 @@ def test_where_is_one_predicate_under_one_comment_per_cluster():
 @pytest.mark.parametrize(
     ("value", "literals"),
     [
-        (12.8, {"ansi": "12.8e0", "duckdb": "12.8e0", "mysql": "12.8e0", "sqlite": "12.8", "postgres": "12.8::FLOAT8"}),
-        (-0.0, {"ansi": "0.0e0", "sqlite": "0.0", "postgres": "0.0::FLOAT8", "spark": "0.0D"}),
-        (1e22, {"ansi": "1e22", "sqlite": "1e22", "oracle": "1e22d", "snowflake": "CAST('1e22' AS DOUBLE)"}),
+        (12.8, {"ansi": "12.8e0", "duckdb": "12.8e0", "mysql": "12.8e0", "postgres": "12.8::FLOAT8"}),
+        (12.8, {"sqlite": "CAST(12.8 AS NUMERIC)"}),
+        (-0.0, {"ansi": "0.0e0", "sqlite": "CAST(0.0 AS NUMERIC)", "postgres": "0.0::FLOAT8", "spark": "0.0D"}),
+        (1e22, {"ansi": "1e22", "oracle": "1e22d", "snowflake": "CAST('1e22' AS DOUBLE)"}),
+        (1e22, {"sqlite": "CAST(1e22 AS NUMERIC)"}),
         (-5e-324, {"duckdb": "-5e-324", "postgres": "-5e-324::FLOAT8"}),
-        (3, {"duckdb": "3.0e0", "sqlite": "3.0"}),
+        (3, {"duckdb": "3.0e0", "sqlite": "CAST(3.0 AS NUMERIC)"}),
     ],
 )
 def test_double_literals(value, literals):

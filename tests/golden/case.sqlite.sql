@@ -7,30 +7,40 @@
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
-  WHEN `alcohol` > 12.85 AND `colour intensity (%)` <= 1e-07 AND `alcohol` <= 9e999 THEN 1
   WHEN
-    `alcohol` <= 12.85
-    AND `order` <= 1200
-    AND `odd "name" ``x`` | <b>
--- */` > -0.25
-    AND `odd "name" ``x`` | <b>
--- */` <= 9e999
+    `alcohol` > CAST(12.85 AS NUMERIC)
+    AND `colour intensity (%)` <= CAST(1e-07 AS NUMERIC)
+    AND `alcohol` <= CAST(9e999 AS NUMERIC)
     THEN 1
   WHEN
-    `alcohol` > 12.85
-    AND `colour intensity (%)` > 3.5
-    AND `alcohol` <= 9e999
-    AND `colour intensity (%)` <= 9e999
+    `alcohol` <= CAST(12.85 AS NUMERIC)
+    AND `order` <= CAST(1200 AS NUMERIC)
+    AND `odd "name" ``x`` | <b>
+-- */` > CAST(-0.25 AS NUMERIC)
+    AND `odd "name" ``x`` | <b>
+-- */` <= CAST(9e999 AS NUMERIC)
+    THEN 1
+  WHEN
+    `alcohol` > CAST(12.85 AS NUMERIC)
+    AND `colour intensity (%)` > CAST(3.5 AS NUMERIC)
+    AND `alcohol` <= CAST(9e999 AS NUMERIC)
+    AND `colour intensity (%)` <= CAST(9e999 AS NUMERIC)
     THEN 4
   WHEN
-    `alcohol` > 12.85
-    AND `colour intensity (%)` > 1e-07
-    AND `colour intensity (%)` <= 3.5
-    AND `alcohol` <= 9e999
+    `alcohol` > CAST(12.85 AS NUMERIC)
+    AND `colour intensity (%)` > CAST(1e-07 AS NUMERIC)
+    AND `colour intensity (%)` <= CAST(3.5 AS NUMERIC)
+    AND `alcohol` <= CAST(9e999 AS NUMERIC)
     THEN 4
-  WHEN `alcohol` <= 12.85 AND `order` > 1200 AND `order` <= 9e999 THEN 2
   WHEN
-    `alcohol` <= 12.85 AND `order` <= 1200 AND `odd "name" ``x`` | <b>
--- */` <= -0.25
+    `alcohol` <= CAST(12.85 AS NUMERIC)
+    AND `order` > CAST(1200 AS NUMERIC)
+    AND `order` <= CAST(9e999 AS NUMERIC)
+    THEN 2
+  WHEN
+    `alcohol` <= CAST(12.85 AS NUMERIC)
+    AND `order` <= CAST(1200 AS NUMERIC)
+    AND `odd "name" ``x`` | <b>
+-- */` <= CAST(-0.25 AS NUMERIC)
     THEN 0
 END

@@ -13,7 +13,7 @@ CASE
   WHEN
     `contract` NOT IN ('Two year', 'One year')
     AND `pay ment` NOT IN ('Mailed check', 'it''s "auto" | \')
-    AND `months` <= 12
+    AND `months` <= CAST(12 AS NUMERIC)
     THEN 2
   WHEN `contract` = 'One year' THEN 2
   WHEN
@@ -34,8 +34,8 @@ CASE
   WHEN
     `contract` NOT IN ('Two year', 'One year')
     AND `pay ment` NOT IN ('Mailed check', 'it''s "auto" | \')
-    AND `months` > 12
-    AND `months` <= 9e999
+    AND `months` > CAST(12 AS NUMERIC)
+    AND `months` <= CAST(9e999 AS NUMERIC)
     THEN 3
   WHEN `contract` NOT IN ('Two year', 'One year') AND `pay ment` = 'it''s "auto" | \' THEN 1
 END

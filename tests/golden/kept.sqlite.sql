@@ -13,11 +13,19 @@ CREATE VIEW `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
+    WHEN
+      `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND `paid` > CAST(0.5 AS NUMERIC)
+      AND `paid` <= CAST(9e999 AS NUMERIC)
+      THEN 4
     WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
-    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
+    WHEN `contract` = 'Two year' AND `months` <= CAST(12 AS NUMERIC) THEN 0
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= CAST(0.5 AS NUMERIC) THEN 3
+    WHEN
+      `contract` = 'Two year'
+      AND `months` > CAST(12 AS NUMERIC)
+      AND `months` <= CAST(9e999 AS NUMERIC)
+      THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -36,11 +44,19 @@ CREATE TABLE `shop`.`customers_clusters` AS
 SELECT
   *,
   CASE
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
+    WHEN
+      `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND `paid` > CAST(0.5 AS NUMERIC)
+      AND `paid` <= CAST(9e999 AS NUMERIC)
+      THEN 4
     WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
-    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
+    WHEN `contract` = 'Two year' AND `months` <= CAST(12 AS NUMERIC) THEN 0
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= CAST(0.5 AS NUMERIC) THEN 3
+    WHEN
+      `contract` = 'Two year'
+      AND `months` > CAST(12 AS NUMERIC)
+      AND `months` <= CAST(9e999 AS NUMERIC)
+      THEN 1
   END AS `cluster`
 FROM `shop`.`customers`
 
@@ -58,19 +74,35 @@ FROM `shop`.`customers`
 UPDATE `shop`.`customers`
 SET
   `cluster` = CASE
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
+    WHEN
+      `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND `paid` > CAST(0.5 AS NUMERIC)
+      AND `paid` <= CAST(9e999 AS NUMERIC)
+      THEN 4
     WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
-    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
+    WHEN `contract` = 'Two year' AND `months` <= CAST(12 AS NUMERIC) THEN 0
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= CAST(0.5 AS NUMERIC) THEN 3
+    WHEN
+      `contract` = 'Two year'
+      AND `months` > CAST(12 AS NUMERIC)
+      AND `months` <= CAST(9e999 AS NUMERIC)
+      THEN 1
   END
 WHERE
   `cluster` IS NOT CASE
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
+    WHEN
+      `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND `paid` > CAST(0.5 AS NUMERIC)
+      AND `paid` <= CAST(9e999 AS NUMERIC)
+      THEN 4
     WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
-    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
+    WHEN `contract` = 'Two year' AND `months` <= CAST(12 AS NUMERIC) THEN 0
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= CAST(0.5 AS NUMERIC) THEN 3
+    WHEN
+      `contract` = 'Two year'
+      AND `months` > CAST(12 AS NUMERIC)
+      AND `months` <= CAST(9e999 AS NUMERIC)
+      THEN 1
   END
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
@@ -87,11 +119,19 @@ WHERE
 ALTER TABLE `shop`.`customers`
 ADD COLUMN `cluster` INTEGER GENERATED ALWAYS AS (
   CASE
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
+    WHEN
+      `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+      AND `paid` > CAST(0.5 AS NUMERIC)
+      AND `paid` <= CAST(9e999 AS NUMERIC)
+      THEN 4
     WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-    WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
-    WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
+    WHEN `contract` = 'Two year' AND `months` <= CAST(12 AS NUMERIC) THEN 0
+    WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= CAST(0.5 AS NUMERIC) THEN 3
+    WHEN
+      `contract` = 'Two year'
+      AND `months` > CAST(12 AS NUMERIC)
+      AND `months` <= CAST(9e999 AS NUMERIC)
+      THEN 1
   END
 ) VIRTUAL
 
@@ -110,11 +150,19 @@ ADD COLUMN `cluster` INTEGER GENERATED ALWAYS AS (
 WITH `labelled` AS (
   SELECT
     COALESCE(CASE
-      WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` > 0.5 AND `paid` <= 9e999 THEN 4
+      WHEN
+        `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p')
+        AND `paid` > CAST(0.5 AS NUMERIC)
+        AND `paid` <= CAST(9e999 AS NUMERIC)
+        THEN 4
       WHEN `contract` = 'it''s "q" \ `b` %s :p' THEN 2
-      WHEN `contract` = 'Two year' AND `months` <= 12 THEN 0
-      WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= 0.5 THEN 3
-      WHEN `contract` = 'Two year' AND `months` > 12 AND `months` <= 9e999 THEN 1
+      WHEN `contract` = 'Two year' AND `months` <= CAST(12 AS NUMERIC) THEN 0
+      WHEN `contract` NOT IN ('Two year', 'it''s "q" \ `b` %s :p') AND `paid` <= CAST(0.5 AS NUMERIC) THEN 3
+      WHEN
+        `contract` = 'Two year'
+        AND `months` > CAST(12 AS NUMERIC)
+        AND `months` <= CAST(9e999 AS NUMERIC)
+        THEN 1
     END, -1) AS `label`
   FROM `shop`.`customers`
 ),

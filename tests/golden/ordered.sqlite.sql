@@ -8,22 +8,22 @@
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
 -- cluster 0 (small orders): 12 rows, 3.4 %
 CASE
-  WHEN `alcohol` IS NULL OR `alcohol` > 9e999 THEN NULL
-  WHEN `alcohol` <= 12.85 AND (`order` IS NULL OR `order` > 9e999) THEN NULL
-  WHEN `alcohol` <= 12.85 AND `order` > 1200 THEN 2
+  WHEN `alcohol` IS NULL OR `alcohol` > CAST(9e999 AS NUMERIC) THEN NULL
+  WHEN `alcohol` <= CAST(12.85 AS NUMERIC) AND (`order` IS NULL OR `order` > CAST(9e999 AS NUMERIC)) THEN NULL
+  WHEN `alcohol` <= CAST(12.85 AS NUMERIC) AND `order` > CAST(1200 AS NUMERIC) THEN 2
   WHEN
-    `alcohol` <= 12.85
+    `alcohol` <= CAST(12.85 AS NUMERIC)
     AND (`odd "name" ``x`` | <b>
 -- */` IS NULL OR `odd "name" ``x`` | <b>
--- */` > 9e999)
+-- */` > CAST(9e999 AS NUMERIC))
     THEN NULL
   WHEN
-    `alcohol` <= 12.85 AND `odd "name" ``x`` | <b>
--- */` <= -0.25
+    `alcohol` <= CAST(12.85 AS NUMERIC) AND `odd "name" ``x`` | <b>
+-- */` <= CAST(-0.25 AS NUMERIC)
     THEN 0
-  WHEN `alcohol` <= 12.85 THEN 1
-  WHEN `colour intensity (%)` IS NULL OR `colour intensity (%)` > 9e999 THEN NULL
-  WHEN `colour intensity (%)` > 3.5 THEN 4
-  WHEN `colour intensity (%)` <= 1e-07 THEN 1
+  WHEN `alcohol` <= CAST(12.85 AS NUMERIC) THEN 1
+  WHEN `colour intensity (%)` IS NULL OR `colour intensity (%)` > CAST(9e999 AS NUMERIC) THEN NULL
+  WHEN `colour intensity (%)` > CAST(3.5 AS NUMERIC) THEN 4
+  WHEN `colour intensity (%)` <= CAST(1e-07 AS NUMERIC) THEN 1
   ELSE 4
 END

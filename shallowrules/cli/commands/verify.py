@@ -70,12 +70,14 @@ def command(
 ) -> None:
     """Run every form of the rules over TABLE and compare it with the tree, row by row.
 
-    Rows on every threshold, next to it, and with missing values are compared too, and for a CSV or Parquet file
-    what DuckDB reads from it by itself. Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java
-    are installed, the page where playwright and chromium are, the workbook where LibreOffice is; at last it is said of
-    which installed exporters nothing was run, and why. The exit status is 1 if any row differs. RULES knows how the
-    text of a column becomes numbers, so the options for it need not be repeated. With --cluster-as and --else the SQL
-    is what `export` writes with these; a row that gets VALUE counts as one without a cluster.
+    Rows on every threshold, next to it, and with missing values are compared too, and a CSV file is loaded as people
+    load it: by pandas.read_csv, DuckDB's read_csv and SQLite's .import, each with its defaults. What these change so
+    that a row gets another label is said, with the way out; where a form ends in an error there, the exit status is 3.
+    Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java are installed, the page where playwright
+    and chromium are, the workbook where LibreOffice is; at last it is said of which installed exporters nothing was
+    run, and why. The exit status is 1 if any row differs. RULES knows how the text of a column becomes numbers, so the
+    options for it need not be repeated. With --cluster-as and --else the SQL is what `export` writes with these; a row
+    that gets VALUE counts as one without a cluster.
 
     With --database the SQL runs where the rows are, in the database's own dialect; the boundary rows go to a
     temporary table with the types of the table's columns. What was compared is shown as a certificate.
@@ -141,16 +143,22 @@ def _verify_files(
 ) -> Sequence[str]:
     """Show how every form did on the rows of files, and return those that disagree."""
     from shallowrules.cli.advice import worded
-    from shallowrules.cli.summary import show_comparisons
-    from shallowrules.sources import file_relation
+    from shallowrules.cli.summary import show_comparisons, show_lines
+    from shallowrules.errors import DataError
+    from shallowrules.exporters import exporter_names
+    from shallowrules.sources import delimiter_of, file_relation
+    from shallowrules.verification import DEFAULT_DIALECTS, CsvFile, LoadingReport, verify_loading
     from shallowrules.verification import verify as verify_forms
 
     with progress(f"reading {show_tables(tables)}"), worded():
         table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
     same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
-    relation = file_relation(tables, reading.delimiter) if same and isinstance(tables, str) else None
+    file = tables if isinstance(tables, str) and same else None
+    delimiter = None if file is None else delimiter_of(file, reading.delimiter)
+    relation = file_relation(file, reading.delimiter) if file is not None and delimiter is None else None
     comparisons: list[Comparison] = []
     not_run: list[NotRun] = []
+    loading = LoadingReport()
     try:
         with progress("comparing"):
             comparisons.extend(
@@ -164,7 +172,15 @@ def _verify_files(
                     on_not_run=not_run.append,
                 )
             )
+            if file is not None and delimiter is not None:
+                loaded = CsvFile(file, delimiter, told=reading.delimiter is not None)
+                asked = exporters or exporter_names(), dialects or DEFAULT_DIALECTS
+                loading = verify_loading(rules, table, loaded, answers, *asked)
     finally:  # what was compared is worth knowing, also if an engine fails after that
         if comparisons:
-            show_comparisons(comparisons, not_run)
-    return [comparison.form for comparison in comparisons if comparison.disagreements]
+            show_comparisons([*comparisons, *loading.comparisons], [*not_run, *loading.not_run])
+    wrong = [comparison.form for comparison in (*comparisons, *loading.comparisons) if comparison.disagreements]
+    show_lines([*loading.remarks, *(loading.refused if wrong else ())])
+    if loading.refused and not wrong:
+        raise DataError("; ".join(loading.refused))
+    return wrong

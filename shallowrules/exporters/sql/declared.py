@@ -39,6 +39,8 @@ class Held:
         Numbers: perhaps floating ones of 32 bits.
     loose : bool
         Numbers: perhaps a text beside them, whatever the declaration says.
+    undeclared : bool
+        Numbers: perhaps in a column that is declared as text.
     bytewise : bool
         Texts: ``=`` compares them character by character.
     padded : bool
@@ -52,6 +54,7 @@ class Held:
     filed: bool = False
     singles: bool = False
     loose: bool = False
+    undeclared: bool = False
     bytewise: bool = False
     padded: bool = False
 
@@ -111,7 +114,7 @@ def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:
     if column.type == "text":
         return Held(kind="texts", bytewise=TYPES[dialect.name].bytewise, padded=True)
     if column.type in ("integer", "float") and not column.from_text:
-        return Held(kind="numbers", nan=True, filed=True, singles=True)
+        return Held(kind="numbers", nan=True, filed=True, singles=True, undeclared=True)
     return None
 
 

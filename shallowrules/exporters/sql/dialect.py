@@ -273,6 +273,10 @@ class Numbers:
     beside_singles : {"digits", "scientific", "double"}
         What a number with a fraction is made of, so that a column of singles is compared with it as doubles, and one of
         any other number type as well: its digits, those with an exponent, or what `double` makes of it.
+    beside_texts : str or None
+        What makes a ``{number}`` one beside which a column that is declared as text compares by the numbers in it, and
+        what is no number as text in a column of numbers does; None where the engine compares these by itself, or
+        refuses to.
     """
 
     double: str
@@ -291,6 +295,7 @@ class Numbers:
     beside_integers: Literal["exactly", "exactly or not at all", "as doubles", "as singles"]
     beyond_int64: bool
     beside_singles: Literal["digits", "scientific", "double"]
+    beside_texts: str | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,6 +70,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_integers="as doubles",
             beyond_int64=False,
             beside_singles="scientific",
+            beside_texts=None,
         ),
         cautions=(
             Caution(
@@ -108,6 +109,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_integers="as doubles",
             beyond_int64=False,
             beside_singles="digits",
+            beside_texts=None,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -139,6 +141,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_integers="as doubles",
             beyond_int64=False,
             beside_singles="digits",
+            beside_texts=None,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -166,6 +169,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_integers="as doubles",
             beyond_int64=False,
             beside_singles="scientific",
+            beside_texts=None,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -213,6 +217,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_integers="as doubles",
             beyond_int64=False,
             beside_singles="double",
+            beside_texts=None,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -247,6 +252,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_integers="as doubles",
             beyond_int64=False,
             beside_singles="scientific",
+            beside_texts=None,
         ),
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
@@ -296,6 +302,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             beside_integers="as doubles",
             beyond_int64=False,
             beside_singles="digits",
+            beside_texts=None,
         ),
         cautions=(
             Caution(

@@ -97,6 +97,8 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_integers="exactly",
             beyond_int64=False,
             beside_singles="digits",
+            # A literal has no affinity, so that a column of TEXT would be compared with its digits.
+            beside_texts="CAST({number} AS NUMERIC)",
         ),
         cautions=(
             Caution(
@@ -152,6 +154,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_integers="as singles",
             beyond_int64=True,
             beside_singles="scientific",
+            beside_texts=None,
         ),
         limits=Limits(nested=0),  # it takes twice the time of the flat CASE for it, and five times for `ordered`
     ),
@@ -190,6 +193,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_integers="as doubles",
             beyond_int64=True,
             beside_singles="digits",
+            beside_texts=None,
         ),
         cautions=(
             Caution(
@@ -248,6 +252,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_integers="as doubles",
             beyond_int64=True,
             beside_singles="digits",
+            beside_texts=None,
         ),
         cautions=(
             Caution(
@@ -290,6 +295,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_integers="exactly or not at all",
             beyond_int64=True,
             beside_singles="digits",
+            beside_texts=None,
         ),
         # max_query_size is 262,144 bytes and max_ast_elements 50,000, of 3 bytes and more each: "`a` > 1 AND " has 4.
         # A SETTINGS clause comes too late: the query is cut before it is read.
@@ -346,6 +352,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_integers="as singles",
             beyond_int64=True,
             beside_singles="digits",
+            beside_texts=None,
         ),
         # A CASE of 1000 branches overflows the stack of Janino, the compiler of what Spark makes of a query.
         limits=Limits(branches=100),

@@ -132,7 +132,7 @@ class Predicates(ConditionVisitor[Parts]):
         value, _ = column.beside(0 if lower is None else lower)
         # Integer columns too: the database may hold them as doubles.
         if column.may_be_nan:
-            guards += _not_nan(value, lower, upper, self.dialect, decided=column.may_be_filed)
+            guards += _not_nan(column, value, lower, upper)
         imputed = rule_column.imputed
         if isinstance(imputed, int | float) and _within(imputed, lower, upper):
             return [f"({column.missing()} OR {' AND '.join([*parts, *guards])})"], []
@@ -174,21 +174,21 @@ def _within(number: Number, lower: Number | None, upper: Number | None) -> bool:
     return (lower is None or number > lower) and (upper is None or number <= upper)
 
 
-def _not_nan(value: str, lower: Number | None, upper: Number | None, dialect: Dialect, *, decided: bool) -> list[str]:
-    """Return what holds of a value between bounds unless it is NaN; nothing where the bounds see to that.
+def _not_nan(column: NumberColumn, value: str, lower: Number | None, upper: Number | None) -> list[str]:
+    """Return what holds of a value of a column between bounds unless it is NaN; nothing where the bounds see to that.
 
-    `decided` tells whether the engine may know bounds of the value that leave NaN out.
+    The engine may know bounds of the value that leave NaN out, where the column may be in a file.
     """
-    nan = dialect.nan
-    if decided and nan.finite is not None and nan.infinite is not None:
+    nan = column.dialect.nan
+    if column.may_be_filed and nan.finite is not None and nan.infinite is not None:
         finite, infinite = nan.finite.format(value=value), nan.infinite.format(value=value)
         if lower is not None and upper is not None:
             return [finite]
         return [f"({finite} OR {infinite})"]
     if nan.sorts in ("highest", "not between") and upper is None:
-        return [f"{value} <= {nan.infinity}"]
+        return [f"{value} <= {column.infinity}"]
     if nan.sorts == "not between" and lower is None:
-        return [f"{value} >= -{nan.infinity}"]
+        return [f"{value} >= -{column.infinity}"]
     return []
 
 

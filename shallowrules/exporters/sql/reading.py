@@ -56,6 +56,8 @@ class NumberColumn:
         self.may_be_nan = self.held is None or self.held.nan
         self.may_be_filed = not self.from_text and (self.held is None or self.held.filed)
         self.is_exact = self.held is not None and self.held.scale is not None
+        undeclared = self.held is None or self.held.undeclared
+        self._may_be_text = undeclared and dialect.numbers.beside_texts is not None
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value; a value that is no number is one."""
@@ -73,7 +75,7 @@ class NumberColumn:
         if not self.from_text:
             # What is no number, where nothing tells NaN: SQLite has text in columns of numbers, above every number.
             above = nan.is_nan is None and nan.sorts == "highest" and self.may_be_nan
-            return " OR ".join([*([] if imputed else [self.missing()]), *([f"{self.value} > {nan.infinity}"] * above)])
+            return " OR ".join([*([] if imputed else [self.missing()]), *([f"{self.value} > {self.infinity}"] * above)])
         if imputed:
             return self.neither()
         value, _ = self.beside(0)
@@ -90,6 +92,8 @@ class NumberColumn:
         if self.from_text:
             parts += self._words()
             parts.append(_among(f"LOWER({self.text})", NAN_WORDS, dialect))
+        elif self._may_be_text and self.column.imputed is not None:
+            parts.append(f"{self.value} = ''")  # an empty field, as a file is loaded into columns of text
         elif dialect.nan.is_nan is not None and self.may_be_nan:
             parts.append(dialect.nan.is_nan.format(value=self.value))
         return [part for part in parts if part]
@@ -102,6 +106,12 @@ class NumberColumn:
         if is_text is None or not guarded:
             return [plain]
         return [plain, f"{self._given(is_text)} AND {_among(self.text, guarded, self.dialect)}"]
+
+    @property
+    def infinity(self) -> str | None:
+        """Infinity as a double, to hold a value against; None where the dialect needs none."""
+        infinity = self.dialect.nan.infinity
+        return infinity if infinity is None or self.from_text else self._beside_texts(infinity)
 
     def is_not(self, number: Number) -> str:
         """Return what is true of the rows that have another number than this one."""
@@ -123,6 +133,17 @@ class NumberColumn:
         """Return what to compare where a number is asked for: the column, and the number.
 
         `equal` tells that it is compared by ``=`` or ``<>``.
+        """
+        value, literal = self._beside(number, equal)
+        return value, literal if self.from_text else self._beside_texts(literal)
+
+    def _beside_texts(self, literal: str) -> str:
+        """Return a number as a column is compared with it that may be declared as text."""
+        template = self.dialect.numbers.beside_texts
+        return template.format(number=literal) if template is not None and self._may_be_text else literal
+
+    def _beside(self, number: Number, equal: bool) -> tuple[str, str]:
+        """Return what to compare in a column that is declared for what it holds.
 
         A column of whole numbers that may be text is compared by the difference to the number, since no type holds all
         whole numbers of 64 bits and all fractions.

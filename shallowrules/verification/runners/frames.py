@@ -20,7 +20,7 @@ from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels
 from shallowrules.verification.runners.python import define
 
-__all__ = ["run_pandas", "run_polars"]
+__all__ = ["imported", "run_pandas", "run_polars"]
 
 CLUSTER = "cluster in shallowrules"
 
@@ -28,7 +28,7 @@ CLUSTER = "cluster in shallowrules"
 @contextmanager
 def run_pandas(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
     """Define the function of a dataframe of pandas."""
-    pandas = _imported("pandas")
+    pandas = imported("pandas")
     assign_cluster = define(export(rules, "pandas"))["assign_cluster"]
     yield {"pandas": Form(partial(_by_pandas, pandas, assign_cluster))}
 
@@ -36,12 +36,13 @@ def run_pandas(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
 @contextmanager
 def run_polars(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
     """Define the expression of Polars."""
-    polars = _imported("polars")
+    polars = imported("polars")
     assign_cluster = define(export(rules, "polars"))["assign_cluster"]
     yield {"Polars": Form(partial(_by_polars, polars, assign_cluster))}
 
 
-def _imported(package: str) -> Any:
+def imported(package: str) -> Any:
+    """Return a package; MissingExtraError says what needs it where it is not installed."""
     try:
         return import_module(package)
     except ImportError:
