@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from shallowrules.cli.advice import Refusal, RefusedTable, remedy_of, way_out, worded
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.errors import DataError, Finding, OptionError
@@ -15,7 +17,7 @@ from shallowrules.models.estimator import thread_count
 from shallowrules.partitions import Partitions, ThreadedPartitions, WholeTable, open_partitions
 from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, open_source
-from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.conversion import DOUBLE_EXACT, Conversion
 from shallowrules.tables.table import Column, Table
 
 __all__ = ["Opened", "open_rows"]
@@ -155,16 +157,34 @@ def _with_categories(table: Table, names: Sequence[str], named: Mapping[str, str
         _refuse_unread("--categories", name, named, table.names)
         if table[name].is_time:
             raise OptionError(f"--categories: column {name!r} holds {table[name].nature}, which are no codes")
-        if table[name].type == "float":
-            raise OptionError(f"--categories: column {name!r} holds numbers with fractions, which are no codes")
+        _refuse_no_codes(table[name])
     return replace(
         table, columns=tuple(_as_category(column) if column.name in names else column for column in table.columns)
     )
 
 
+def _refuse_no_codes(column: Column) -> None:
+    """Raise OptionError if a column of numbers has one that is not a whole number, or that a double does not hold."""
+    if not column.is_numeric:
+        return
+    values = np.where(column.absent, 0, column.values)
+    doubles = values.astype(np.float64)
+    for wrong, what, why in (
+        (doubles != np.floor(doubles), "numbers with fractions", "codes are whole numbers"),
+        (~(np.abs(doubles) < DOUBLE_EXACT), "large numbers", f"codes are below {DOUBLE_EXACT:,} (2**53)"),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise OptionError(
+                f"--categories: column {column.name!r} holds {what}, such as {values[row].item()!r} in row {row + 1}; "
+                f"{why}"
+            )
+
+
 def _as_category(column: Column) -> Column:
-    conversion = replace(column.conversion, decimal=".")
-    return replace(column.number_categories(), conversion=conversion)
+    if not column.is_numeric:
+        return replace(column, conversion=replace(column.conversion, decimal="."))
+    return replace(column.number_texts(), conversion=replace(column.conversion, decimal=".", codes=True))
 
 
 def _as_written(source: Source, table: Table, names: Set[str]) -> Table:

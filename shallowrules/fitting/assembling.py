@@ -256,7 +256,13 @@ def describe_columns(
         else:
             found.append(_describe_values(raw, categories(raw), cells[source], sums))
     columns = tuple(
-        replace(described, decimal=raw.conversion.decimal, nulls=raw.conversion.nulls, imputed=raw.imputed)
+        replace(
+            described,
+            codes=raw.conversion.codes,
+            decimal=raw.conversion.decimal,
+            nulls=raw.conversion.nulls,
+            imputed=raw.imputed,
+        )
         for (described, _), raw in zip(found, table.columns, strict=True)
     )
     mixed = any(not column.is_numeric for column in columns)

@@ -36,7 +36,7 @@ from shallowrules.sources.engine import (
     time_cast,
     time_type,
 )
-from shallowrules.tables.conversion import DOUBLE_EXACT, INT64
+from shallowrules.tables.conversion import DOUBLE_EXACT, GRAMMAR, INT64
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Column, Table
 
@@ -393,6 +393,8 @@ def _refuse_taken(cluster_column: str, names: Sequence[str]) -> None:
 
 def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> Field:
     """Return how to fetch a column as the rules compare it; DataError if it holds values of another type."""
+    if column.codes:
+        return _as_codes(column, source, field)
     if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
         return Field("text", source.original(j))  # categories that happen to be numbers or truth values here
     if column.holds_numbers and field.type in NUMERIC and _are_exact(source, field):
@@ -404,6 +406,24 @@ def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field)
     if _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
         raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
     return field
+
+
+def _as_codes(column: RuleColumn, source: DuckDBSource, field: Field) -> Field:
+    """Return how to fetch a column of codes as numbers; DataError for what is neither a code nor missing."""
+    if field.type in NUMERIC:
+        return field
+    if field.type != "text":
+        raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as codes")
+
+    def is_code(text: str) -> str:
+        return f"regexp_full_match({text}, {quote_text(GRAMMAR.code)}) AND length({text}) <= {GRAMMAR.longest}"
+
+    read, words = "trim(read, ' ')", text_literals(["", *column.conversion.words])
+    missing = f"{read} IN ({words}) OR regexp_full_match({read}, {quote_text(GRAMMAR.nan)})"
+    stray = f"read IS NOT NULL AND NOT ({missing} OR {is_code(read)})"
+    _refuse_stray(column, source, field, stray, "codes, which are whole numbers such as 3")
+    text = f"trim({field.expression}, ' ')"
+    return Field("float", f"CASE WHEN {is_code(text)} THEN CAST({text} AS DOUBLE) END")
 
 
 def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> Field:
@@ -431,15 +451,17 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
     )
 
 
-def _refuse_stray(column: RuleColumn, source: DuckDBSource, field: Field) -> None:
-    """Raise DataError for a text in a column of numbers that is neither a number nor means "no value"."""
+def _refuse_stray(
+    column: RuleColumn, source: DuckDBSource, field: Field, stray: str = "", kind: str = "numbers"
+) -> None:
+    """Raise DataError for a text, `read`, that is neither a value of its `kind` nor means "no value"."""
     values = f"(SELECT {PLACE}, {field.expression} AS read FROM {source.numbered})"
-    stray = neither_predicate(column, "read", "duckdb")
+    stray = stray or neither_predicate(column, "read", "duckdb")
     found = source.database.execute(f"SELECT {PLACE}, read FROM {values} WHERE {stray} ORDER BY 1 LIMIT 1")
     if row := found.fetchone():
-        place, text = row
+        place, value = row
         raise DataError(
-            f"column {column.name!r} holds numbers, but row {place} has {text!r}: correct it, or leave it empty"
+            f"column {column.name!r} holds {kind}, but row {place} has {value!r}: correct it, or leave it empty"
         )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
 from shallowrules.rules.reading import (
+    read_codes,
     read_numbers,
     read_texts,
     read_times,
@@ -39,6 +40,9 @@ class RuleColumn:
     describe the training rows, in the column's own units; of categories they are None, and
     `values` are those of the training rows, the most frequent first, with their `shares` of the weight.
 
+    `codes` tells that the values of a column of type "text" are whole numbers in their plain spelling, and are compared
+    as numbers: 3, 3.0, a decimal 3.00 and the text '3.0' are one.
+
     `decimal` and `nulls` say how the text of a file became the values, where it was needed
     (`shallowrules.tables.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
     missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
@@ -54,6 +58,7 @@ class RuleColumn:
     maximum: Number | None
     values: tuple[Value, ...] = field(default=(), metadata=OPTIONAL)
     shares: tuple[float, ...] = field(default=(), metadata=OPTIONAL)
+    codes: bool = field(default=False, metadata=OPTIONAL)
     decimal: str = field(default=".", metadata=OPTIONAL)
     nulls: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     imputed: Number | Value | None = field(default=None, metadata=OPTIONAL)
@@ -63,7 +68,7 @@ class RuleColumn:
     @property
     def conversion(self) -> Conversion:
         """What turns the text of a file into the values."""
-        return Conversion(self.decimal, self.nulls)
+        return Conversion(self.decimal, self.nulls, codes=self.codes)
 
     def read(self, given: Column) -> Column:
         """Return a column as the rules compare it: converted, and with its missing values imputed.
@@ -82,6 +87,8 @@ class RuleColumn:
             read = read_numbers(given, self.conversion, whole=self.is_whole)
         elif self.type == "boolean":
             read = read_truths(given)
+        elif self.codes:
+            read = read_codes(given, self.conversion)
         else:
             read = read_texts(given.number_categories() if self.holds_numbers else given, self.conversion)
         return read.filled(self.imputed)
@@ -96,7 +103,7 @@ class RuleColumn:
         DataError
             If it holds values of another type.
         """
-        if self.from_text and not given.is_numeric:
+        if (self.from_text or self.codes) and not given.is_numeric:
             strays = stray_numbers(given, self.conversion)
             given = replace(given, type="text")  # beside numbers, in a database whose columns can hold both
         elif self.type == "boolean":
@@ -112,8 +119,11 @@ class RuleColumn:
 
     @property
     def holds_numbers(self) -> bool:
-        """Whether every category is a number, as in a categorical column of numbers, which rows give as numbers."""
-        return self.type == "text" and bool(self.values) and all(map(is_number_text, self.values))
+        """Whether every category is a number, as in a categorical column of numbers, which rows give as numbers.
+
+        Of `codes` it is known; of a document of an earlier version, the values tell.
+        """
+        return self.codes or (self.type == "text" and bool(self.values) and all(map(is_number_text, self.values)))
 
     @property
     def is_numeric(self) -> bool:
@@ -155,7 +165,7 @@ class RuleColumn:
     @property
     def converts_text(self) -> bool:
         """Whether the rules convert the text of a file themselves, so that a reader can leave it as it is."""
-        return self.from_text or ((self.is_time or not self.is_numeric) and bool(self.nulls))
+        return self.from_text or self.codes or ((self.is_time or not self.is_numeric) and bool(self.nulls))
 
 
 def format_value(value: Value) -> str:

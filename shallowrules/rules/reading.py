@@ -18,7 +18,16 @@ from shallowrules.tables.conversion import FALSE_TEXTS, INT64, PLAIN, TRUE_TEXTS
 from shallowrules.tables.table import Column, times_among_text, times_of_text
 from shallowrules.tables.times import DAY, NATURES, TimeType, time_of_text
 
-__all__ = ["read_numbers", "read_texts", "read_times", "read_truths", "stray_numbers", "stray_times", "stray_truths"]
+__all__ = [
+    "read_codes",
+    "read_numbers",
+    "read_texts",
+    "read_times",
+    "read_truths",
+    "stray_numbers",
+    "stray_times",
+    "stray_truths",
+]
 
 
 def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Column:
@@ -52,6 +61,16 @@ def read_texts(column: Column, conversion: Conversion) -> Column:
         return column
     values = [None if isinstance(value, str) and conversion.is_null(value) else value for value in column.values]
     return replace(column, values=np.array(values, dtype=object))
+
+
+def read_codes(column: Column, conversion: Conversion) -> Column:
+    """Return the codes of a column, which may hold them as numbers or as text, in their plain spelling."""
+    if column.absent.all():
+        return replace(column, type="text", values=np.full(len(column.values), None, dtype=object), missing=None)
+    numbers = _parsed(column, conversion) if column.type == "text" else column
+    if not numbers.is_numeric:
+        raise DataError(f"column {column.name!r} must hold codes, but holds {column.nature}: convert it first")
+    return read_texts(read_numbers(numbers, conversion, whole=False).number_texts(), conversion)
 
 
 def read_truths(column: Column) -> Column:
@@ -132,8 +151,9 @@ def _parsed(column: Column, conversion: Conversion) -> Column:
             absent[row] = True
             number = 0
         elif number is None or isinstance(number, bool | np.bool_ | bytes):
+            kind = "codes, which are whole numbers such as 3" if conversion.codes else "numbers"
             raise DataError(
-                f"column {column.name!r} holds numbers, but row {row + 1} has {value!r}: correct it, or leave it empty"
+                f"column {column.name!r} holds {kind}, but row {row + 1} has {value!r}: correct it, or leave it empty"
             )
         numbers.append(number)
     parsed = Column.of(column.name, numbers)

@@ -20,7 +20,7 @@ from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, One
 from shallowrules.rules.figures import Cluster, Statistics, normalized_cost
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule, rules_length
 from shallowrules.tables.labels import NO_CLUSTER, is_label
-from shallowrules.tables.table import Value
+from shallowrules.tables.table import Value, is_code_text
 from shallowrules.tables.times import time_range
 
 __all__ = ["TOLERANCE", "check_figures", "check_structure"]
@@ -179,6 +179,9 @@ def _reading_fault(column: RuleColumn) -> str | None:
     """Return what is wrong with how a column is read, to follow its name."""
     if column.decimal not in (".", ",") or (column.decimal == "," and not column.is_numeric):
         return f"is of type {column.type} and has the decimal separator {column.decimal!r}"
+    codes = [*column.values, *([] if column.imputed is None else [column.imputed])]
+    if column.codes and not (column.type == "text" and all(isinstance(c, str) and is_code_text(c) for c in codes)):
+        return f"is of codes, which are whole numbers below 2**53 as texts, and is of type {column.type} with {codes!r}"
     if column.nulls and column.type == "boolean":
         return "is of type boolean, and no text means a missing value in it"
     if any(token != token.strip(" ") for token in column.nulls):

@@ -12,7 +12,18 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["DOUBLE_EXACT", "FALSE_TEXTS", "GRAMMAR", "INT64", "PLAIN", "TRUE_TEXTS", "Conversion", "Grammar", "Number"]
+__all__ = [
+    "CODES",
+    "DOUBLE_EXACT",
+    "FALSE_TEXTS",
+    "GRAMMAR",
+    "INT64",
+    "PLAIN",
+    "TRUE_TEXTS",
+    "Conversion",
+    "Grammar",
+    "Number",
+]
 
 Number = int | float
 
@@ -37,6 +48,11 @@ class Grammar:
         A finite number; ``{point}`` stands for the decimal separator.
     infinity, nan : str
         The names of infinity, and of NaN, which is a missing value.
+    code : str
+        A whole number in a text that is the code of a category: without a sign or zeros in front, and perhaps with
+        a fraction of zeros, which is what pandas writes once a value is missing.
+    plain_code : str
+        The one spelling of it that SQL takes.
     longest : int
         Characters of the longest text that is a number.
     """
@@ -45,6 +61,8 @@ class Grammar:
     number: str = "[+-]?([0-9]+[{point}]?[0-9]*|[{point}][0-9]+)([eE][+-]?[0-9]{{1,3}})?"
     infinity: str = "[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?"
     nan: str = "[+-]?[nN][aA][nN]"
+    code: str = "-?(0|[1-9][0-9]*)([.]0*)?"
+    plain_code: str = "0|-?[1-9][0-9]*"
     longest: int = 300
 
 
@@ -67,10 +85,13 @@ class Conversion:
         Texts that mean "no value", compared without the spaces around them: ``""`` is a text of nothing but
         spaces, which is missing in a column of numbers in any case. A token that is a number stands for every number of
         its value, however that is written.
+    codes : bool
+        Whether the values are codes: whole numbers that are categories.
     """
 
     decimal: str = "."
     nulls: tuple[str, ...] = ()
+    codes: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -85,12 +106,12 @@ class Conversion:
     @property
     def from_text(self) -> bool:
         """Whether numbers are text to a reader that does not know of the conversion."""
-        return self.decimal != "." or bool(self.words)
+        return self.decimal != "." or bool(self.words) or self.codes
 
     @property
     def pattern(self) -> str:
-        """What `GRAMMAR` says of a finite number, with this decimal separator."""
-        return GRAMMAR.number.format(point=self.decimal)
+        """What `GRAMMAR` says of a finite number, with this decimal separator; of codes, of those that SQL takes."""
+        return GRAMMAR.plain_code if self.codes else GRAMMAR.number.format(point=self.decimal)
 
     @cached_property
     def _number(self) -> re.Pattern[str]:
@@ -117,6 +138,8 @@ class Conversion:
         text = text.strip(" ")
         if len(text) > GRAMMAR.longest:
             return None
+        if self.codes and not re.fullmatch(GRAMMAR.nan, text):
+            return int(text.partition(".")[0]) if re.fullmatch(GRAMMAR.code, text) else None
         found = self._number.fullmatch(text)
         if found is None:
             return None
@@ -127,3 +150,6 @@ class Conversion:
 
 PLAIN = Conversion()
 """The values are compared as they are."""
+
+CODES = Conversion(codes=True)
+"""The values are whole numbers that are categories."""

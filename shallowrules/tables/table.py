@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges, numbers_of
 from shallowrules.errors import DataError, counted
-from shallowrules.tables.conversion import DOUBLE_EXACT, PLAIN, Conversion, Number
+from shallowrules.tables.conversion import CODES, DOUBLE_EXACT, PLAIN, Conversion, Number
 from shallowrules.tables.times import (
     DAY,
     NATURE,
@@ -43,6 +43,7 @@ __all__ = [
     "ColumnType",
     "Table",
     "Value",
+    "is_code_text",
     "is_number_text",
     "nearest_double",
     "time_column",
@@ -249,9 +250,13 @@ class Column:
             or not (np.abs(self.values[present].astype(np.float64)) <= DOUBLE_EXACT).all()
         ):
             return self
+        return self.number_texts()
+
+    def number_texts(self) -> Column:
+        """Return a column of numbers as the texts of their values."""
         texts = np.full(len(self.values), None, dtype=object)
-        texts[present] = [number_text(value) for value in self.values[present].tolist()]
-        return replace(self, type="text", values=texts, missing=None)
+        texts[~self.absent] = [number_text(value) for value in self.values[~self.absent].tolist()]
+        return replace(self, type="text", values=texts, missing=None, exact=None)
 
     def positions(self, values: Sequence[Value]) -> NDArray[np.intp]:
         """Return the position in `values` of each row's value, -1 for any other and where it is missing.
@@ -744,7 +749,8 @@ def _from_categories(name: str, values: NDArray[Any]) -> Column:
         return Column(name, "boolean", values)
     if all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in types):
         texts = [None if is_missing(value) else number_text(value) for value in values]
-        return Column(name, "text", np.array(texts, dtype=object))
+        codes = any(texts) and all(text is None or is_code_text(text) for text in texts)
+        return Column(name, "text", np.array(texts, dtype=object), conversion=CODES if codes else PLAIN)
     return Column(name, "other", values)
 
 
@@ -757,6 +763,12 @@ def is_number_text(category: Value) -> bool:
     """Return whether a category is the text of a number that a double tells from its neighbours."""
     number = PLAIN.number(str(category))
     return number is not None and abs(number) <= DOUBLE_EXACT and number_text(number) == category
+
+
+def is_code_text(category: Value) -> bool:
+    """Return whether a category is the plain spelling of a whole number that a double tells from its neighbors."""
+    number = CODES.number(str(category))
+    return number is not None and abs(number) < DOUBLE_EXACT and str(number) == category
 
 
 def _nearest_doubles(numbers: NDArray[Any]) -> NDArray[np.float64]:

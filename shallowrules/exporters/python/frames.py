@@ -174,6 +174,8 @@ def _plain_nulls(column: RuleColumn) -> list[Any]:
     if column.is_whole:
         found = column.conversion.null_numbers
         return [int(number) for number in found if number == int(number) and int(number) in INT64]
+    if column.codes:  # which whole numbers become as texts
+        return [str(number) for number in column.conversion.null_numbers]
     return list(column.conversion.nulls) if column.type == "text" else []
 
 

@@ -19,21 +19,22 @@ CLASSES: Mapping[str, str] = {"float": "float", "integer": "int", "text": "str",
 def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
     """Return what a template sees of a column that is tested: see `shallowrules.exporters.python.exporter`."""
     conversion = column.conversion
-    is_number = column.is_numeric and not column.is_time
+    is_number = column.codes or (column.is_numeric and not column.is_time)
     numbers = tuple(_as_compared(number, column) for number in conversion.null_numbers) if is_number else ()
     nulls: tuple[Any, ...] = (*conversion.words, *numbers) if is_number else conversion.nulls
     arguments = [
         ("nulls", repr(nulls) if nulls or column.from_text else ""),
         ("decimal", repr(conversion.decimal) if conversion.decimal != "." else ""),
-        ("numbers", "True" if column.holds_numbers else ""),
+        ("numbers", "True" if column.holds_numbers and not column.codes else ""),
         ("kind", repr(column.type) if column.is_time else ""),
     ]
     given = "".join(f", {name}={value}" for name, value in arguments if value)
-    of_class = f"type({variable}) is not {CLASSES[column.type]}" if column.type in CLASSES else ""
+    by_class = column.type in CLASSES and not column.codes
+    of_class = f"type({variable}) is not {CLASSES[column.type]}" if by_class else ""
     return {
         "column": column.name,
         "type": column.type,
-        "reader": "time" if column.is_time else column.type,
+        "reader": "time" if column.is_time else "code" if column.codes else column.type,
         "variable": variable,
         **dict(arguments[:2]),
         "holds_numbers": column.holds_numbers,

@@ -41,7 +41,7 @@ MODULE_NAMES = frozenset(
     {
         *("CLUSTERS", "Any", "Decimal", "NamedValues", "Protocol", "Real", "annotations", "error", "np", "operator"),
         *("re", "row", VECTORIZED, "columns"),
-        *("_boolean", "_float", "_integer", "_is_missing", "_number", "_parse", "_text", "_to_float"),
+        *("_boolean", "_code", "_float", "_integer", "_is_missing", "_number", "_parse", "_text", "_to_float"),
         *("_NODES", "_LEAVES", "_CHUNK", "_assign", "_categories", "_elements", "_flags", "_numbers", "_of_name"),
         *("_rows",),
         *("date", "datetime", "timedelta", "timezone", "_time", "_times", "_time_of_text"),
@@ -136,6 +136,7 @@ def describe_module(
             "text": f"{PLAIN.pattern}|{GRAMMAR.infinity}",
             "whole": GRAMMAR.whole,
             "nan": GRAMMAR.nan,
+            "code": GRAMMAR.code,
             "moment": MOMENT,
             "duration": DURATION,
             "longest": GRAMMAR.longest,

@@ -15,7 +15,7 @@ from typing import Literal
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.rules import RuleColumn
 
-__all__ = ["TYPES", "Guards", "Held", "Types", "held_by", "usually_held", "without_collation"]
+__all__ = ["TYPES", "Guards", "Held", "Types", "assumed_numbers", "held_by", "usually_held", "without_collation"]
 
 Guards = Literal["usual", "full"]
 
@@ -86,6 +86,9 @@ class Types:
     query: str
 
 
+ANY_NUMBERS = Held(kind="numbers", nan=True, filed=True, singles=True, undeclared=True)
+
+
 def held_by(dialect: Dialect, declaration: str) -> Held | None:
     """Return what a column of a declared type holds; None where that is not known.
 
@@ -111,11 +114,18 @@ def without_collation(declaration: str) -> str:
 
 def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:
     """Return what a column of the rules holds, whatever its usual type; None where that may be text or numbers."""
+    if column.codes:
+        return assumed_numbers(dialect)
     if column.type == "text":
         return Held(kind="texts", bytewise=TYPES[dialect.name].bytewise, padded=True)
     if column.type in ("integer", "float") and not column.from_text:
-        return Held(kind="numbers", nan=True, filed=True, singles=True, undeclared=True)
+        return ANY_NUMBERS
     return None
+
+
+def assumed_numbers(dialect: Dialect) -> Held | None:
+    """Return that a column of codes holds numbers where nothing tells it from text, in which 3.00 is NUMERIC's 3."""
+    return ANY_NUMBERS if dialect.numbers.is_text is None else None
 
 
 WHOLE, NUMBER, DOUBLE, SINGLE, TEXT, TRUTH = (

@@ -241,6 +241,9 @@ class Numbers:
         What is true of a ``{text}`` that is a number by ``{pattern}``, a regular expression for the whole of it, and of
         at most ``{longest}`` characters; where there are no such expressions, by ``{point}``, the decimal separator.
         None where the cast alone judges.
+    is_code : str or None
+        What is true of a ``{text}`` that is spelt as `Grammar.plain_code` says, of codes alone; None where `is_number`
+        has a regular expression for it.
     to_double : str
         The double nearest to a ``{text}`` that is a number with a point, without an error for any.
     infinities : str or None
@@ -283,6 +286,7 @@ class Numbers:
     negative: str
     is_text: str | None
     is_number: str | None
+    is_code: str | None
     to_double: str
     infinities: str | None
     from_number: str
@@ -355,7 +359,8 @@ class Caution:
 
     def concerns(self, column: RuleColumn, numbers: Sequence[Number]) -> bool:
         """Return whether it is about a column that is compared with some numbers."""
-        if column.type not in self.types or self.converted not in (None, column.from_text):
+        kind = "float" if column.codes else column.type
+        if kind not in self.types or self.converted not in (None, column.from_text):
             return False
         return not column.is_numeric or any(self.above < abs(number) < self.below for number in numbers)
 

@@ -85,6 +85,7 @@ EXECUTED: Mapping[str, Dialect] = {
             is_text="TYPEOF({value}) = 'text'",
             # A pattern sees nothing behind the character 0.
             is_number="LENGTH({text}) <= {longest} AND INSTR({text}, CHAR(0)) = 0 AND " + by_wildcards("GLOB", "*"),
+            is_code="CAST(CAST({text} AS INTEGER) AS TEXT) = {text}",
             to_double=_SQLITE_DOUBLE,
             infinities=_SQLITE_INFINITIES,
             from_number=_SQLITE_REAL,
@@ -142,6 +143,7 @@ EXECUTED: Mapping[str, Dialect] = {
             negative="CAST({number} AS HUGEINT)",  # a UHUGEINT from 2^63 on is an error beside an INTEGER below 0
             is_text="TYPEOF({value}) NOT SIMILAR TO 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*'",
             is_number="LENGTH({text}) <= {longest} AND REGEXP_FULL_MATCH({text}, '{pattern}')",
+            is_code=None,
             to_double=TRY_DOUBLE,
             infinities=None,
             from_number=_DUCKDB_DOUBLE,
@@ -181,6 +183,7 @@ EXECUTED: Mapping[str, Dialect] = {
             is_text="PG_TYPEOF({value})::TEXT NOT IN "
             "('smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision')",
             is_number="LENGTH({text}) <= {longest} AND {text} ~ '^({pattern})$'",
+            is_code=None,
             to_double=_POSTGRES_DOUBLE,
             infinities=_POSTGRES_INFINITIES,
             from_number="CASE WHEN PG_TYPEOF({value}) = 'real'::REGTYPE THEN {text}::FLOAT4 ELSE {text}::FLOAT8 END",
@@ -240,6 +243,7 @@ EXECUTED: Mapping[str, Dialect] = {
             negative="{number}",
             is_text="COERCIBILITY(COALESCE({value}, 0)) < 5",
             is_number=f"CHAR_LENGTH({{text}}) <= {{longest}} AND {{text}} REGEXP '{to_the_end('{pattern}')}'",
+            is_code=None,
             to_double="JSON_EXTRACT(CONCAT('[\"', {text}, '\"]'), '$[0]') + 0e0",
             infinities=_MYSQL_INFINITIES,
             from_number="{value} + 0e0",
@@ -282,6 +286,7 @@ EXECUTED: Mapping[str, Dialect] = {
             negative="{number}",
             is_text="NOT match(toTypeName({value}), '^([A-Za-z]+[(])?(U?Int|Float|Decimal|BFloat)')",
             is_number="LENGTH({text}) <= {longest} AND match({text}, '^({pattern})$')",
+            is_code=None,
             to_double="toFloat64OrNull({text})",
             infinities=None,
             from_number="if(toTypeName({value}) LIKE '%Float32%', toFloat64(toFloat32OrNull({text})), "
@@ -339,6 +344,7 @@ EXECUTED: Mapping[str, Dialect] = {
             negative="{number}",
             is_text="TYPEOF({value}) LIKE 'string%'",
             is_number=f"LENGTH({{text}}) <= {{longest}} AND {{text}} RLIKE '{to_the_end('{pattern}')}'",
+            is_code=None,
             to_double=TRY_DOUBLE,
             infinities=None,
             from_number="TRY_CAST({value} AS DOUBLE)",

@@ -13,7 +13,7 @@ from typing import Self
 from shallowrules.exporters.context import bounds
 from shallowrules.exporters.sql.declared import Held
 from shallowrules.exporters.sql.dialect import Dialect
-from shallowrules.exporters.sql.reading import NumberColumn, TextColumn, TruthColumn
+from shallowrules.exporters.sql.reading import CodeColumn, NumberColumn, TextColumn, TruthColumn
 from shallowrules.exporters.sql.times import TimeColumn
 from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn
 
@@ -97,7 +97,11 @@ class Predicates(ConditionVisitor[Parts]):
     def unknown(self, feature: int, column: RuleColumn) -> str:
         """Return what is true of the rows whose text in a column no training row had."""
         texts = [value for value in column.values if isinstance(value, str) and (value or self.dialect.texts.empty)]
-        return TextColumn(column, self.names[feature], self.dialect, self.held[feature]).none_of(texts)
+        return self._categorical(feature, column).none_of(texts)
+
+    def _categorical(self, feature: int, column: RuleColumn) -> CodeColumn | TextColumn:
+        kind = CodeColumn if column.codes else TextColumn
+        return kind(column, self.names[feature], self.dialect, self.held[feature])
 
     def _column(self, feature: int, column: RuleColumn) -> NumberColumn | TextColumn | TimeColumn | TruthColumn:
         name, dialect, held = self.names[feature], self.dialect, self.held[feature]
@@ -105,8 +109,9 @@ class Predicates(ConditionVisitor[Parts]):
             return TimeColumn(column, name, dialect)
         if column.is_numeric:
             return NumberColumn(column, name, dialect, held)
-        kind = TruthColumn if column.type == "boolean" else TextColumn
-        return kind(column, name, dialect, held)
+        if column.type == "boolean":
+            return TruthColumn(column, name, dialect, held)
+        return self._categorical(feature, column)
 
     def of_any(self, predicates: Sequence[str]) -> str:
         """Return what is true of the rows that meet one of several predicates."""
@@ -132,7 +137,7 @@ class Predicates(ConditionVisitor[Parts]):
         value, _ = column.beside(0 if lower is None else lower)
         # Integer columns too: the database may hold them as doubles.
         if column.may_be_nan:
-            guards += _not_nan(column, value, lower, upper)
+            guards += column.not_nan(value, lower, upper)
         imputed = rule_column.imputed
         if isinstance(imputed, int | float) and _within(imputed, lower, upper):
             return [f"({column.missing()} OR {' AND '.join([*parts, *guards])})"], []
@@ -156,13 +161,13 @@ class Predicates(ConditionVisitor[Parts]):
 
     def _categories(self, condition: OneOf | NoneOf, imputed_meets: bool) -> Parts:
         name, column, values = self.names[condition.feature], condition.column, condition.values
-        asked: TextColumn | TruthColumn
+        asked: CodeColumn | TextColumn | TruthColumn
         if column.type == "boolean":
             asked = TruthColumn(column, name, self.dialect, self.held[condition.feature])
             wanted = isinstance(condition, OneOf)
             comparison = asked.one_of([value for value in (True, False) if (value in values) is wanted])
         else:
-            asked = TextColumn(column, name, self.dialect, self.held[condition.feature])
+            asked = self._categorical(condition.feature, column)
             texts = [value for value in values if isinstance(value, str)]
             comparison = asked.one_of(texts) if isinstance(condition, OneOf) else asked.none_of(texts)
         if column.imputed is None or not imputed_meets:
@@ -172,24 +177,6 @@ class Predicates(ConditionVisitor[Parts]):
 
 def _within(number: Number, lower: Number | None, upper: Number | None) -> bool:
     return (lower is None or number > lower) and (upper is None or number <= upper)
-
-
-def _not_nan(column: NumberColumn, value: str, lower: Number | None, upper: Number | None) -> list[str]:
-    """Return what holds of a value of a column between bounds unless it is NaN; nothing where the bounds see to that.
-
-    The engine may know bounds of the value that leave NaN out, where the column may be in a file.
-    """
-    nan = column.dialect.nan
-    if column.may_be_filed and nan.finite is not None and nan.infinite is not None:
-        finite, infinite = nan.finite.format(value=value), nan.infinite.format(value=value)
-        if lower is not None and upper is not None:
-            return [finite]
-        return [f"({finite} OR {infinite})"]
-    if nan.sorts in ("highest", "not between") and upper is None:
-        return [f"{value} <= {column.infinity}"]
-    if nan.sorts == "not between" and lower is None:
-        return [f"{value} >= -{column.infinity}"]
-    return []
 
 
 def _chain(parts: Sequence[str], link: str) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from shallowrules.exporters.sql.declared import TYPES, Held
+from shallowrules.exporters.sql.declared import TYPES, Held, assumed_numbers
 from shallowrules.exporters.sql.dialect import Dialect, spelt
 from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS, Number, RuleColumn
 
-__all__ = ["NumberColumn", "TextColumn", "TruthColumn"]
+__all__ = ["CodeColumn", "NumberColumn", "TextColumn", "TruthColumn"]
 
 SINGLE_EXACT = 2**24
 """Up to it, a single tells each whole number from its neighbours."""
@@ -49,7 +50,8 @@ class NumberColumn:
         self.dialect = dialect
         self.value = dialect.column(name)
         self.text = dialect.texts.trimmed.format(value=self.value)
-        is_number = held is not None and held.kind == "numbers" and not (held.loose and column.from_text)
+        beside_text = held is not None and held.loose and column.from_text and not column.codes
+        is_number = held is not None and held.kind == "numbers" and not beside_text
         self.held = held if is_number else None
         self.from_text = column.from_text and not is_number
         self.is_text = None if held is not None and held.kind == "texts" else dialect.numbers.is_text
@@ -112,6 +114,21 @@ class NumberColumn:
         """Infinity as a double, to hold a value against; None where the dialect needs none."""
         infinity = self.dialect.nan.infinity
         return infinity if infinity is None or self.from_text else self._beside_texts(infinity)
+
+    def not_nan(self, value: str, lower: Number | None, upper: Number | None) -> list[str]:
+        """Return what holds of a value between bounds unless it is NaN; nothing where the bounds see to that.
+
+        The engine may know bounds of the value that leave NaN out, where the column may be in a file.
+        """
+        nan = self.dialect.nan
+        if self.may_be_filed and nan.finite is not None and nan.infinite is not None:
+            finite, infinite = nan.finite.format(value=value), nan.infinite.format(value=value)
+            return [finite if lower is not None and upper is not None else f"({finite} OR {infinite})"]
+        if nan.sorts in ("highest", "not between") and upper is None:
+            return [f"{value} <= {self.infinity}"]
+        if nan.sorts == "not between" and lower is None:
+            return [f"{value} >= -{self.infinity}"]
+        return []
 
     def is_not(self, number: Number) -> str:
         """Return what is true of the rows that have another number than this one."""
@@ -246,13 +263,15 @@ class NumberColumn:
         facts, dialect = self.dialect.numbers, self.dialect
         conversion = self.column.conversion
         words = ["", *conversion.words] if facts.is_number is None else self._infinite_words()
-        excluded = _among(self.text, words, dialect)
+        excluded = "" if conversion.codes else _among(self.text, words, dialect)
         branches = [f"WHEN {excluded} THEN NULL"] if excluded else []
         text = self.text
         if conversion.decimal != ".":
             text = f"REPLACE({text}, {dialect.string(conversion.decimal)}, {dialect.string('.')})"
         number = template.format(text=text)
-        if facts.is_number is None:
+        if conversion.codes:
+            branches.append(f"WHEN {self._matches(conversion.pattern)} THEN {number}")
+        elif facts.is_number is None:
             branches.append(f"ELSE {number}")
         elif facts.infinities is None:
             branches.append(f"WHEN {self._matches(f'{conversion.pattern}|{GRAMMAR.infinity}')} THEN {number}")
@@ -262,7 +281,8 @@ class NumberColumn:
         return " ".join(branches)
 
     def _matches(self, pattern: str) -> str:
-        is_number = self.dialect.numbers.is_number
+        facts, codes = self.dialect.numbers, self.column.conversion.codes
+        is_number = facts.is_code if codes and facts.is_code is not None else facts.is_number
         assert is_number is not None
         point = self.column.conversion.decimal
         return is_number.format(text=self.text, pattern=pattern, point=point, longest=GRAMMAR.longest)
@@ -301,6 +321,42 @@ class NumberColumn:
         return template.format(
             value=self.value, text=self.text, bound=_in_brackets(str(bound)), steps=steps, scale=scale
         )
+
+
+class CodeColumn(NumberColumn):
+    """A column of codes, compared as doubles; the parameters are those of `NumberColumn`."""
+
+    def __init__(self, column: RuleColumn, name: str, dialect: Dialect, held: Held | None = None) -> None:
+        super().__init__(replace(column, type="float"), name, dialect, held or assumed_numbers(dialect))
+
+    def one_of(self, values: Sequence[str]) -> str:
+        """Return what is true of the rows that have one of some codes; empty where none can be."""
+        nulls = set(self.column.conversion.null_numbers)
+        found = self._compare([int(value) for value in values if int(value) not in nulls], "=", "IN")
+        return f"({' OR '.join(found)})" if len(found) > 1 else "".join(found)
+
+    def none_of(self, values: Sequence[str]) -> str:
+        """Return what is true of the rows that have another number than these codes."""
+        codes = dict.fromkeys([*map(int, values), *self.column.conversion.null_numbers])
+        value, _ = self.beside(0, equal=True)
+        nan = self.dialect.nan
+        guards = [f"NOT {nan.is_nan.format(value=value)}"] if nan.sorts == "compares false" and nan.is_nan else []
+        guards = guards or self.not_nan(value, None, None)
+        parts = [*self._compare(list(codes), "<>", "NOT IN"), *(guards if self.may_be_nan else [])]
+        return " AND ".join(parts or [f"{value} IS NOT NULL"])
+
+    def _compare(self, codes: Sequence[Number], with_one: str, with_several: str) -> list[str]:
+        """Return a comparison for each way in which the column stands beside codes."""
+        beside: dict[str, list[str]] = {}
+        for code in codes:
+            value, literal = self.beside(code, equal=True)
+            beside.setdefault(value, []).append(literal)
+        return [
+            f"{value} {with_several} ({', '.join(literals)})"
+            if len(literals) > 1
+            else f"{value} {with_one} {literals[0]}"
+            for value, literals in beside.items()
+        ]
 
 
 class TextColumn:

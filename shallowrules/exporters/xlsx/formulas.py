@@ -135,13 +135,16 @@ def _read_words(column: RuleColumn, cell: str, imputed: str, constants: Constant
     if words:
         missing = _one_of_texts(f"TRIM({cell})", constants.texts(words, "no value"))
         otherwise = f"IF({missing},{imputed},{otherwise})"
-    if "" in column.nulls or column.from_text:
+    if "" in column.nulls or column.from_text or column.codes:
         otherwise = f"IF(LEN(TRIM({cell}))=0,{imputed},{otherwise})"
     return otherwise
 
 
 def _read_text(column: RuleColumn, cell: str, imputed: str, constants: Constants) -> str:
-    text = _read_words(column, cell, imputed, constants, f"IF(LEN({cell})=0,{UNREADABLE},{cell})")
+    text = f"IF(LEN({cell})=0,{UNREADABLE},{cell})"
+    if column.codes:  # in its plain spelling
+        text = f'IF(IFERROR(TEXT(VALUE({cell}),"0")=TRIM({cell}),FALSE),TRIM({cell}),{UNREADABLE})'
+    text = _read_words(column, cell, imputed, constants, text)
     other = UNREADABLE
     if column.holds_numbers:
         whole = f"IF(ABS({cell})<{WHOLE_DIGITS:.0f},{_same_number(cell, f'INT({cell})')},FALSE)"
