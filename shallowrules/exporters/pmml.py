@@ -132,7 +132,7 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
 def _data_field(rules: RuleSet, feature: int) -> Iterator[str]:
     """Yield the field of a column, with the values that mean that there is none."""
     column = rules.columns[feature]
-    optype, data_type = ("categorical", "double") if column.codes else KINDS[column.type]
+    optype, data_type = ("continuous", "double") if column.codes else KINDS[column.type]
     if column.is_whole and is_exact_in_doubles(rules, feature):
         data_type = "double"
     opening = f'    <DataField name={_attribute(column.name)} optype="{optype}" dataType="{data_type}"'

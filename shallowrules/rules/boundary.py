@@ -35,6 +35,9 @@ INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
 
 UINT64 = range(2**64)
 
+NO_PLAIN_CODES = ("03", "3.0", "3.", "+3", "-0", "3.5", "3e0", "3\n", "abc", "\u0663")
+"""Texts that SQL does not take for codes."""
+
 NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5", "4x", "abc", "1e1000", "\u0663")
 """Texts that an engine's own cast may take for a number, and the rules do not."""
 
@@ -107,7 +110,10 @@ def texts_without_number(rules: RuleSet) -> Table:
     for rule in rules:
         inside = _inside(rules, rule, neighbors)
         for condition in rule.conditions:
-            if condition.column.from_text:
+            if condition.column.codes:
+                texts = [text for text in NO_PLAIN_CODES if text not in condition.column.nulls]
+                rows += [{**inside, condition.feature: text} for text in texts]
+            elif condition.column.from_text:
                 other = "1.5" if condition.column.decimal == "," else "1,5"
                 texts = [text for text in (*NO_NUMBERS, other) if text.strip(" ") not in condition.column.nulls]
                 rows += [{**inside, condition.feature: _Written(text)} for text in texts]
@@ -212,6 +218,8 @@ class _Within(ConditionVisitor[Cell]):
 
 def _no_category(column: RuleColumn) -> Cell:
     """Return a value that is no category of a column; missing for truth values, of which there are two."""
+    if column.codes:
+        return str(max(map(int, column.values)) + 1)
     return None if column.type == "boolean" else "no such category"
 
 
@@ -243,6 +251,9 @@ class _Hard(ConditionVisitor[list[Cell]]):
     def _around(self, condition: OneOf | NoneOf) -> list[Cell]:
         if condition.column.type == "boolean":
             return [None, True, False]
+        if condition.column.codes:
+            near = (int(value) + step for value in condition.values for step in (-1, 0, 1))
+            return [None, "", *map(str, near), *map(str, condition.column.conversion.null_numbers)]
         return [None, "", *condition.column.nulls, *_similar(cast(tuple[str, ...], condition.values))]
 
 

@@ -15,6 +15,7 @@ from shallowrules.rules.reading import (
     read_texts,
     read_times,
     read_truths,
+    stray_codes,
     stray_numbers,
     stray_times,
     stray_truths,
@@ -104,7 +105,7 @@ class RuleColumn:
             If it holds values of another type.
         """
         if (self.from_text or self.codes) and not given.is_numeric:
-            strays = stray_numbers(given, self.conversion)
+            strays = (stray_codes if self.codes else stray_numbers)(given, self.conversion)
             given = replace(given, type="text")  # beside numbers, in a database whose columns can hold both
         elif self.type == "boolean":
             strays = stray_truths(given)

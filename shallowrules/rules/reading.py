@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from types import NoneType
@@ -14,16 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
-from shallowrules.tables.conversion import FALSE_TEXTS, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
+from shallowrules.tables.conversion import FALSE_TEXTS, GRAMMAR, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
 from shallowrules.tables.table import Column, times_among_text, times_of_text
 from shallowrules.tables.times import DAY, NATURES, TimeType, time_of_text
 
 __all__ = [
+    "code_numbers",
     "read_codes",
     "read_numbers",
     "read_texts",
     "read_times",
     "read_truths",
+    "stray_codes",
     "stray_numbers",
     "stray_times",
     "stray_truths",
@@ -65,12 +68,17 @@ def read_texts(column: Column, conversion: Conversion) -> Column:
 
 def read_codes(column: Column, conversion: Conversion) -> Column:
     """Return the codes of a column, which may hold them as numbers or as text, in their plain spelling."""
+    return code_numbers(column, conversion).number_texts()
+
+
+def code_numbers(column: Column, conversion: Conversion) -> Column:
+    """Return a column of codes as doubles, as which they are compared."""
     if column.absent.all():
-        return replace(column, type="text", values=np.full(len(column.values), None, dtype=object), missing=None)
+        return replace(column, type="float", values=np.full(len(column.values), np.nan), missing=None)
     numbers = _parsed(column, conversion) if column.type == "text" else column
     if not numbers.is_numeric:
         raise DataError(f"column {column.name!r} must hold codes, but holds {column.nature}: convert it first")
-    return read_texts(read_numbers(numbers, conversion, whole=False).number_texts(), conversion)
+    return read_numbers(numbers, conversion, whole=False)
 
 
 def read_truths(column: Column) -> Column:
@@ -114,6 +122,18 @@ def stray_numbers(column: Column, conversion: Conversion) -> NDArray[np.bool_]:
     """Return where a text is neither a number nor means "no value"."""
     texts = (isinstance(value, str) and conversion.read(value) is None for value in column.values.tolist())
     return np.fromiter(texts, bool, len(column.values))
+
+
+def stray_codes(column: Column, conversion: Conversion) -> NDArray[np.bool_]:
+    """Return where a text is neither a code as SQL takes it, in its plain spelling, nor means "no value"."""
+
+    def is_stray(value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        number = conversion.read(value)
+        return number is None or (number == number and re.fullmatch(GRAMMAR.plain_code, value.strip(" ")) is None)
+
+    return np.fromiter(map(is_stray, column.values.tolist()), bool, len(column.values))
 
 
 def stray_times(column: Column, kind: TimeType, conversion: Conversion) -> NDArray[np.bool_]:

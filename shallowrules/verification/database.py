@@ -28,7 +28,7 @@ from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.tables.labels import NO_CLUSTER, cluster_of
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Column, Table, is_code_text
 from shallowrules.tables.times import NATURE
 from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
 from shallowrules.verification.comparing import (
@@ -216,7 +216,7 @@ class _Verification:
         """Return boundary rows as the declared types take their values."""
         kinds = [self.source.declared[j].kind for j in self.positions]
         tables = [boundary_table(self.rules)]
-        if any(c.from_text and kind in ("text", None) for c, kind in zip(self.tested, kinds, strict=True)):
+        if any((c.from_text or c.codes) and kind in ("text", None) for c, kind in zip(self.tested, kinds, strict=True)):
             tables += [boundary_texts(self.rules), texts_without_number(self.rules)]
         rows = (
             tuple(_as_declared(value, kind) for value, kind in zip(row, kinds, strict=True))
@@ -339,6 +339,8 @@ def _decoded(column: Column) -> Column:
 def _as_declared(value: Any, kind: str | None) -> Any:
     """Return a value as a column of a kind takes it: truth values may be numbers or text there."""
     if isinstance(value, bool) and kind == "number":
+        return int(value)
+    if kind == "number" and isinstance(value, str) and is_code_text(value):
         return int(value)
     return str(value).lower() if isinstance(value, bool) and kind == "text" else value
 

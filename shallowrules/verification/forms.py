@@ -20,7 +20,7 @@ from shallowrules.exporters.sql import ALIASES
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
 from shallowrules.rules.boundary import boundary_table, boundary_texts, in_single_precision, texts_without_number
-from shallowrules.rules.reading import read_times
+from shallowrules.rules.reading import code_numbers, read_times, stray_codes
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES, TimeType
@@ -116,7 +116,7 @@ def verify(
     left_out = None if exporters is not None else not_run
     yield from run_by_themselves(rules, parts, chosen, left_out)
     no_numbers = texts_without_number(rules)
-    with_strays = [replace(part, table=_in_columns_of_times(rules, part.table)) for part in parts]
+    with_strays = [replace(part, table=_in_their_types(rules, part.table)) for part in parts]
     if no_numbers.n_rows:  # the other forms raise an error
         unmatched = np.full(no_numbers.n_rows, NO_CLUSTER, dtype=np.int64)
         with_strays.append(Part("row with a text that is no number", no_numbers, unmatched))
@@ -135,13 +135,19 @@ def verify(
             on_not_run(each)
 
 
-def _in_columns_of_times(rules: RuleSet, table: Table) -> Table:
-    """Return a table whose columns of times are not of text: databases have types of their own for them."""
+def _in_their_types(rules: RuleSet, table: Table) -> Table:
+    """Return a table with times in place of their texts, and numbers in place of codes such as '3.0'.
+
+    Databases have types of their own for the former, and SQL takes no text but '3' for the latter.
+    """
     columns = []
     for column, feature in zip(table.columns, rules.tested_columns, strict=True):
-        wanted = rules.columns[feature]
-        is_text = column.type == "text" and wanted.type in TIME_TYPES
-        columns.append(read_times(column, cast(TimeType, wanted.type), wanted.conversion) if is_text else column)
+        wanted, given = rules.columns[feature], column
+        if column.type == "text" and wanted.type in TIME_TYPES:
+            given = read_times(column, cast(TimeType, wanted.type), wanted.conversion)
+        elif column.type == "text" and wanted.codes:
+            given = code_numbers(column, wanted.conversion) if stray_codes(column, wanted.conversion).any() else column
+        columns.append(given)
     return Table(tuple(columns), table.n_rows)
 
 

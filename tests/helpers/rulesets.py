@@ -110,6 +110,18 @@ def make_rules(
     return RuleSet(tuple(made), tuple(nodes), tuple(clusters), Statistics(**figures))
 
 
+CODES = ("3", "-7", "40000")
+"""The codes that `code_rules` asks for."""
+
+
+def code_rules(imputed: str | None = None, nulls: tuple[str, ...] = ()) -> RuleSet:
+    """Return rules of a column of codes, `region`: `CODES` are in cluster 0, all others in cluster 1."""
+    rules = make_rules([("region", "text")], (0, CODES, 0, 1))
+    *asked, _ = rules.columns[0].values
+    column = replace(rules.columns[0], codes=True, values=(*asked, "11"), imputed=imputed, nulls=nulls)
+    return replace(rules, columns=(column,))
+
+
 @dataclass(frozen=True)
 class Path:
     """A path from the root: its length, the distinct questions with their answers, and what it leaves of columns.

@@ -15,35 +15,25 @@ from databases import marked
 from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from rulesets import make_rules
+from rulesets import CODES, code_rules, make_rules
 
 from shallowrules.errors import RulesFormatError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.rules import RuleSet
 from shallowrules.tables.table import Column
+from shallowrules.verification import verify
 from shallowrules.verification.engines import ENGINES
 from shallowrules.verification.runners.python import define
 
-ASKED, OTHER = ("3", "-7", "40000"), ("11", "0")
 LEFT, RIGHT = 0, 1
-NONE = None
-
-
-def code_rules(imputed=None, nulls=()):
-    """Return rules that ask for some codes, and have all others in another cluster."""
-    rules = make_rules([("region", "text")], (0, ASKED, LEFT, RIGHT))
-    asked, rest = rules.columns[0].values[:-1], rules.columns[0].values[-1:]
-    assert set(asked) == set(ASKED)
-    assert len(rest) == 1
-    column = replace(rules.columns[0], codes=True, values=(*asked, OTHER[0]), imputed=imputed, nulls=nulls)
-    return replace(rules, columns=(column,))
+"""The clusters of `CODES`, and of all others."""
 
 
 def label_of(number):
     """Return the label of a number, None of a missing one."""
     if number is None or number != number:
-        return NONE
-    return LEFT if any(float(number) == int(code) for code in ASKED) else RIGHT
+        return None
+    return LEFT if any(float(number) == int(code) for code in CODES) else RIGHT
 
 
 NUMBERS = (3, -7, 40000, 11, 0, 12, 4, 300, None)
@@ -112,7 +102,7 @@ def test_a_code_is_one_in_every_column_of_numbers(engine, known):
 @pytest.mark.parametrize("known", ["usual", "full", "typed"])
 def test_a_code_in_a_column_of_text_is_in_its_plain_spelling_or_has_no_cluster(engine, known):
     cells = [*PLAIN_TEXTS, *PADDED_TEXTS, *MISSING_TEXTS, *STRAYS, None]
-    wanted = [*map(label_of, PLAIN_TEXTS.values()), *[NONE] * (len(cells) - len(PLAIN_TEXTS))]
+    wanted = [*map(label_of, PLAIN_TEXTS.values()), *[None] * (len(cells) - len(PLAIN_TEXTS))]
     for declared in TEXT_TYPES[engine.dialect]:
         options = {"usual": {}, "full": {"guards": "full"}, "typed": {"types": {"region": declared}}}[known]
         if known == "typed" and not declared:
@@ -149,7 +139,7 @@ CELLS = st.one_of(
 def meaning(cell):
     """Return the label of a cell, given as Python has it."""
     if cell is None or cell is pd.NA:
-        return NONE
+        return None
     if isinstance(cell, str):
         return label_of({**PLAIN_TEXTS, **PADDED_TEXTS}.get(cell))
     return label_of(cell)
@@ -323,7 +313,7 @@ def test_leading_zeros_stay_text(tmp_path, monkeypatch):
 
 
 def test_verify_runs_every_form(sales):
-    exporters = [each for name in ("sql", "python", "pandas") for each in ("--exporter", name)]
+    exporters = [each for name in ("sql", "python", "pandas", "polars") for each in ("--exporter", name)]
     done = call("verify", "rules.json", "sales.csv", *exporters)
     assert done.exit_code == 0, done.output
 
@@ -343,6 +333,50 @@ def test_rules_without_the_entry_mean_what_they_did():
 @pytest.mark.parametrize("value", ["03", "3.0", "x", str(2**53)])
 def test_a_document_of_codes_has_no_other_category(value):
     with pytest.raises(RulesFormatError, match="region"):
-        replace(code_rules(), columns=(replace(code_rules().columns[0], values=(*ASKED, value)),))
+        replace(code_rules(), columns=(replace(code_rules().columns[0], values=(*CODES, value)),))
     with pytest.raises(RulesFormatError, match="region"):
         replace(code_rules(), columns=(replace(code_rules().columns[0], imputed=value),))
+
+
+# --- verify, and databases
+
+
+@pytest.mark.parametrize("region", [[3, -7, 11.0, None], ["3.0", "-7", "11.00", ""]])
+@pytest.mark.parametrize("rules", [code_rules(), code_rules("3"), code_rules(nulls=("NA", "-9"))])
+def test_forms_agree_on_boundary_rows(rules, region):
+    exporters = ["sql", "python", "pandas", "polars"]
+    found = list(verify(rules, pd.DataFrame({"region": region}), dialects=["sqlite", "duckdb"], exporters=exporters))
+    assert [(each.form, each.first) for each in found if each.disagreements] == []
+
+
+DECLARED = {
+    "sqlite": ("INTEGER", "REAL", "TEXT"),
+    "duckdb": ("INTEGER", "DECIMAL(10,2)", "DOUBLE", "VARCHAR"),
+    "postgres": ("INTEGER", "NUMERIC(10,2)", "REAL", "TEXT"),
+    "mysql": ("INTEGER", "DECIMAL(10,2)", "DOUBLE", "VARCHAR(20)"),
+}
+
+
+def test_labels_in_a_database(database, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code_rules().to_json("rules.json")
+    for place, declared in enumerate(DECLARED[database.dialect]):
+        table = f"codes{place}"
+        database.create(table, [("i", "INTEGER"), ("region", declared)], list(enumerate([3, -7, 11, 12, None])))
+        try:
+            for style in ("view", "table"):
+                where = ("--database", database.url, "--table", table)
+                done = call("label", "rules.json", *where, "--apply", style, "--into", f"{table}_{style}", "--yes")
+                assert done.exit_code == 0, (declared, done.output)
+                found = database.query(f"SELECT cluster FROM {table}_{style} ORDER BY i")
+                labels = [None if label is None else int(label) for (label,) in found]
+                assert labels == [LEFT, LEFT, RIGHT, RIGHT, None], (declared, style)
+            done = call("label", "rules.json", *where, "-o", "labelled.csv", "--force")
+            assert done.exit_code == 0, (declared, done.output)
+            assert labels_of("labelled.csv")[:4] == [LEFT, LEFT, RIGHT, RIGHT], declared
+            done = call("verify", "rules.json", *where)
+            assert done.exit_code == 0, (declared, done.output)
+        finally:
+            database.query(f"DROP VIEW IF EXISTS {table}_view")
+            database.query(f"DROP TABLE IF EXISTS {table}_table")
+            database.drop(table)

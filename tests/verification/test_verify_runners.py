@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from commandline import call
-from rulesets import example_of_categories, example_rules, make_rules, small_rules, text_rules
+from rulesets import code_rules, example_of_categories, example_rules, make_rules, small_rules, text_rules
 
 from shallowrules.errors import MissingExtraError, OptionError
 from shallowrules.exporters import exporter_names
@@ -228,3 +228,15 @@ def test_the_command_says_it(tmp_path, monkeypatch, install):
     result = call("verify", "rules.json", "t.csv", "--exporter", "svg")
     assert result.exit_code == 2
     assert "nothing of exporter 'svg'" in result.stderr
+
+
+@pytest.mark.renders
+@pytest.mark.parametrize("exporter", ["xlsx", "pmml"])
+def test_codes_are_numbers_in_programs(exporter):
+    [form] = [
+        each
+        for each in verify(code_rules("3"), {"region": ["3.0", "-7", "11", ""]}, dialects=[], exporters=[exporter])
+        if each.form != "RuleSet.assign"
+    ]
+    assert form.rows > 10
+    assert form.first is None

@@ -17,6 +17,7 @@ from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.pmml import EXACT, is_exact_in_doubles
 from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.rules.reading import code_numbers
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Column, Table
 from shallowrules.verification.comparing import python_rows
@@ -125,6 +126,8 @@ def _cluster(prediction: Mapping[str, Any]) -> int:
 
 def _as_given(column: RuleColumn, given: Column) -> Column:
     """Return a column as an engine gets it: text is converted already, all else is the model's to do."""
+    if column.codes:
+        return code_numbers(given, column.conversion)
     if given.type == column.type or (given.is_numeric and column.is_numeric):
         return given
     return column.read(given)

@@ -209,7 +209,7 @@ def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Value | None]]:
 
 def _as_pasted(column: RuleColumn, given: Column) -> Column:
     """Return a column as it is pasted: text where the rules have something else is converted before."""
-    if given.type == column.type or (given.is_numeric and column.is_numeric):
+    if (given.type == column.type and not column.codes) or (given.is_numeric and column.is_numeric):
         return given
     return replace(column, imputed=None).read(given)
 
