@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from shallowrules.rules.boundary import boundary_table, boundary_texts, in_singl
 from shallowrules.rules.reading import code_numbers, read_times, stray_codes
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
-from shallowrules.tables.times import TIME_TYPES, TimeType
+from shallowrules.tables.times import TIME_TYPES
 from shallowrules.verification.comparing import NO_ANSWER, SEVERAL, Comparison, NotRun
 from shallowrules.verification.engines import ENGINES, Engine
 from shallowrules.verification.parts import Part, compare_parts
@@ -144,7 +144,7 @@ def _in_their_types(rules: RuleSet, table: Table) -> Table:
     for column, feature in zip(table.columns, rules.tested_columns, strict=True):
         wanted, given = rules.columns[feature], column
         if column.type == "text" and wanted.type in TIME_TYPES:
-            given = read_times(column, cast(TimeType, wanted.type), wanted.conversion)
+            given = read_times(column, wanted.type, wanted.conversion)
         elif column.type == "text" and wanted.codes:
             given = code_numbers(column, wanted.conversion) if stray_codes(column, wanted.conversion).any() else column
         columns.append(given)
