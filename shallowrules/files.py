@@ -35,6 +35,12 @@ class Reading:
         of ``, ; tab |`` by which the header and the rows have the same number of fields.
     decimal : {".", ","}
         What separates the fraction of a number in a CSV file.
+    thousands : str, optional
+        What groups the digits of numbers in a CSV file: a comma, a point, an apostrophe or a blank. Where it is a
+        point, the decimal separator is a comma. By default it is found, column by column.
+    format : sequence of str
+        How columns of a CSV file are written, where that is not found: ``"revenue=$1,234.50"``, the name and an example
+        of a number; with no example, as any program reads it.
     null : sequence of str
         Texts that mean "no value", compared without the blanks around them: ``""`` is a field
         of nothing but spaces. An empty field has no value in any case.
@@ -47,6 +53,8 @@ class Reading:
 
     delimiter: str | None = None
     decimal: str = "."
+    thousands: str | None = None
+    format: Sequence[str] = ()
     null: Sequence[str] = ()
     encoding: str = "utf-8"
     keep_text: Sequence[str] = ()

@@ -149,10 +149,20 @@
   // What a column's type makes of a text: whole numbers stay exact in a column of integers, a double is one.
   function parse(written, column) {
     if (isTime(column)) return parseTime(written, column);
-    const plain = column.decimal === "," ? written.replace(",", ".") : written;
+    const plain = column.written ? unwritten(written, column) : unpointed(written, column.decimal);
     if (INFINITE.test(plain)) return plain.startsWith("-") ? -Infinity : Infinity;
     if (!DECIMAL.test(plain)) return null;
     return column.type === "integer" ? number(plain) : Number(plain);
+  }
+
+  const unpointed = (written, decimal) => (decimal !== "." && written.includes(".") ? "" : written.replace(decimal, "."));
+
+  // A number in the format of its column, as digits with a point; any other text is not a number.
+  function unwritten(written, column) {
+    const [number, removed] = column.written;
+    if (!new RegExp(`^(${number})$`).test(written)) return "";
+    const digits = written.replace(new RegExp(removed, "g"), "").replace(column.decimal, ".");
+    return (/[(\u2212-]/.test(written) ? "-" : "") + digits;
   }
 
   // --- dates, points in time and durations: days since 1970-01-01, or microseconds
@@ -236,7 +246,7 @@
   const imputed = (column, value) => {
     if (value !== MISSING || column.imputed === null) return value;
     if (column.choices !== null) return column.imputed;
-    return isTime(column) ? number(column.imputed) : parse(column.imputed.replace(".", column.decimal), column);
+    return isTime(column) ? number(column.imputed) : parse(column.imputed, { ...column, decimal: ".", written: null });
   };
 
   function walk(row) {

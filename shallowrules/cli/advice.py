@@ -24,12 +24,18 @@ __all__ = [
     "amended",
     "column_list",
     "exclude",
+    "format_notes",
     "listed",
     "remedy_of",
     "show_doubts",
+    "unit_remedy",
+    "unit_words",
     "way_out",
     "worded",
 ]
+
+MAX_NAMED = 5
+"""Columns that a note names at most."""
 
 MAX_SPELLINGS = 3
 """Distinct texts that are worth a --null each; more are hardly ways to write "no value"."""
@@ -41,7 +47,7 @@ class Remedy:
 
     exclude: tuple[str, ...] = ()
     null: tuple[str, ...] = ()
-    decimal: str | None = None
+    format: tuple[str, ...] = ()
     encoding: str | None = None
     drop_missing: bool = False
     impute: str | None = None
@@ -51,7 +57,7 @@ class Remedy:
         return Remedy(
             tuple(dict.fromkeys((*self.exclude, *other.exclude))),
             tuple(dict.fromkeys((*self.null, *other.null))),
-            self.decimal or other.decimal,
+            tuple(dict.fromkeys((*self.format, *other.format))),
             self.encoding or other.encoding,
             self.drop_missing or other.drop_missing,
             self.impute or other.impute,
@@ -61,7 +67,8 @@ class Remedy:
         """Return the options as the command line takes them."""
         found = ["--exclude", listed(self.exclude)] if self.exclude else []
         found += [word for token in self.null for word in ("--null", token)]
-        for name, value in (("--decimal", self.decimal), ("--encoding", self.encoding), ("--impute", self.impute)):
+        found += [word for each in self.format for word in ("--format", each)]
+        for name, value in (("--encoding", self.encoding), ("--impute", self.impute)):
             found += [] if value is None else [name, value]
         return [*found, "--drop-missing"] if self.drop_missing else found
 
@@ -88,7 +95,7 @@ def amended(
     if remedy.exclude:
         remedy = replace(remedy, exclude=tuple(dict.fromkeys((*excluded, *remedy.exclude))))
     added += remedy.arguments()
-    replaced = {word for word in added if word in ("--columns", "--exclude", "--decimal", "--encoding", "--impute")}
+    replaced = {word for word in added if word in ("--columns", "--exclude", "--encoding", "--impute")}
     return [*_without(typed[:end], replaced), *added, *typed[end:]]
 
 
@@ -163,8 +170,8 @@ def remedy_of(finding: Finding, *, needed: bool = False) -> Remedy:
     """Return options that do away with what a source finds, without leaving out a column that is `needed`."""
     if finding.kind == "encoding":
         return Remedy(encoding=finding.values[0])
-    if finding.kind == "comma numbers" and "," not in finding.values:
-        return Remedy(decimal=",")
+    if finding.kind == "two readings":
+        return Remedy(format=(f"{finding.column}={_grouped(finding)}",))
     if finding.kind == "nearly numeric" and len(finding.values) <= MAX_SPELLINGS:
         return Remedy(null=finding.values)
     if finding.kind == "missing words":
@@ -184,9 +191,23 @@ def _ragged(finding: Finding, needed: bool) -> str:
     return ": correct the line, or say --delimiter if it is another"
 
 
-def _comma_numbers(finding: Finding, needed: bool) -> str:
+def _two_readings(finding: Finding, needed: bool) -> str:
+    [mark] = finding.values
+    decimal = shell_word(f"{finding.column}=12{mark}5")
+    return (
+        f": use --thousands {mark} (or --format {shell_word(f'{finding.column}={_grouped(finding)}')} for this column "
+        f"alone) if it groups digits, --format {decimal} if it is the decimal separator"
+    )
+
+
+def _grouped(finding: Finding) -> str:
+    """Return an example of a number in which the mark that may do either groups digits."""
+    return "1.234,5" if finding.values == (".",) else "1,234.5"
+
+
+def _format(finding: Finding, needed: bool) -> str:
     leave_out = "" if needed else f", or leave the column out ({exclude([str(finding.column)])})"
-    return f": say --decimal , if it is the decimal separator; if it groups digits, take it out of the file{leave_out}"
+    return f": correct the file, give another example (--format){leave_out}"
 
 
 def _nearly_numeric(finding: Finding, needed: bool) -> str:
@@ -214,11 +235,59 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "encoding": _encoding,
     "delimiter": _delimiter,
     "ragged": _ragged,
-    "comma numbers": _comma_numbers,
+    "two readings": _two_readings,
+    "format": _format,
     "nearly numeric": _nearly_numeric,
     "missing words": _missing_words,
 }
 """By the kind of a finding that sources make."""
+
+
+def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
+    """Return what to say of the numbers of columns, by name, that are written in a format or with a unit."""
+    found = [note for each in notes.values() for note in each]
+    written = [note for note in found if note.kind == "written"]
+    said = []
+    for values in dict.fromkeys(note.values for note in written):
+        names = [str(note.column) for note in written if note.values == values]
+        shown = ", ".join(map(repr, names[:MAX_NAMED]))
+        if len(names) > MAX_NAMED:
+            shown += f" and {len(names) - MAX_NAMED} more"
+        what = f"column {shown} is" if len(names) == 1 else f"columns {shown} are"
+        option = shell_word(f"{names[0] if len(names) == 1 else 'COLUMN'}={values[0]}")
+        said.append(f"{what} written as {values[0]}: read as numbers (--format {option})")
+    words = {"three digits": _three_digits, "unit": unit_words}
+    return [*said, *(words[note.kind](note) for note in found if note.kind in words)]
+
+
+def _three_digits(note: Finding) -> str:
+    grouped = shell_word(f"{note.column}=1.234,5")
+    return (
+        f"every value of column {note.column!r} has three digits behind the point, as in {note.example!r}: it is read "
+        f"as a decimal point; if it groups digits, use --thousands . or, for this column alone, --format {grouped}"
+    )
+
+
+def unit_words(note: Finding) -> str:
+    """Return what is to be said of a column whose numbers have a unit, or letters for thousands and millions."""
+    remedy = unit_remedy(note)
+    if not remedy.format:
+        letters = ", ".join(map(repr, note.values))
+        return (
+            f"the values of column {note.column!r} are numbers scaled by letters ({letters}), as in {note.example!r}, "
+            "and are taken as text: write them out in the file to use them as numbers"
+        )
+    return (
+        f"the values of column {note.column!r} have the unit {note.values[0]!r}, as in {note.example!r}, and are taken "
+        f"as text: use --format {shell_word(remedy.format[0])} to read them as numbers"
+    )
+
+
+def unit_remedy(note: Finding) -> Remedy:
+    """Return the option that reads a column with a unit as numbers; where there are several, it is left out."""
+    if len(note.values) == 2 and note.values[1].startswith("12.5"):
+        return Remedy(format=(f"{note.column}={note.values[1]}",))
+    return Remedy(exclude=(str(note.column),))
 
 
 def show_doubts(rules: RuleSet, category_weight: float) -> None:

@@ -110,6 +110,7 @@ def _whole(
     table.select([name for name in table.names if name not in named]).ranges(thread_count())
     rows = WholeTable(table, str(source.provenance))
     rows.all_names, rows.format, rows.notes = list(source.names), source.provenance.kind, source.notes
+    rows.column_notes = source.column_notes
     return rows, padded
 
 
@@ -157,6 +158,10 @@ def _with_categories(table: Table, names: Sequence[str], named: Mapping[str, str
         _refuse_unread("--categories", name, named, table.names)
         if table[name].is_time:
             raise OptionError(f"--categories: column {name!r} holds {table[name].nature}, which are no codes")
+        if table[name].conversion.format:
+            raise OptionError(
+                f"--categories: column {name!r} is written as {table[name].conversion.format}: these are not codes"
+            )
         _refuse_no_codes(table[name])
     return replace(
         table, columns=tuple(_as_category(column) if column.name in names else column for column in table.columns)

@@ -14,7 +14,16 @@ from typing import Any, NoReturn
 
 from numpy.typing import NDArray
 
-from shallowrules.cli.advice import Refusal, RefusedTable, Remedy, column_list, exclude
+from shallowrules.cli.advice import (
+    Refusal,
+    RefusedTable,
+    Remedy,
+    column_list,
+    exclude,
+    format_notes,
+    unit_remedy,
+    unit_words,
+)
 from shallowrules.cli.opening import Opened, open_rows
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.encoding import ColumnFacts
@@ -173,6 +182,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Seq
         weight = None
     roles = Roles(columns, fit.labels, weight, imputes=fit.impute is not None)
     facts = find_facts(rows, roles)
+    refusals += _columns_with_units(rows, facts, opened.rows.column_notes, _columns_of(refusals))
     refusals += _unusable_columns(rows, facts, (*(fit.columns or ()), *(fit.explain or ())), refusals)
     rows, notes, missing = _complete_rows(rows, facts, roles, fit, _columns_of(refusals))
     refusals += missing
@@ -193,7 +203,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Seq
     space = Space(roles, tuple(spaces), imputed)
     if fit.clusters is not None:
         _refuse_too_many_clusters(rows, space, facts.rows, fit.clusters)
-    notes = [*opened.rows.notes, *notes, *_truth_values(rows, columns)]
+    notes = [*opened.rows.notes, *format_notes(opened.rows.column_notes), *notes, *_truth_values(rows, columns)]
     notes += _codes(rows.types, columns, fit.numbers, opened.padded)
     notes += _constant_columns(facts)
     types = [rows.types[name] for name in spaces]
@@ -252,7 +262,7 @@ def _remedied(fit: FitOptions, reading: Reading, remedy: Remedy) -> tuple[FitOpt
     reading = replace(
         reading,
         null=(*reading.null, *remedy.null),
-        decimal=remedy.decimal or reading.decimal,
+        format=(*reading.format, *remedy.format),
         encoding=remedy.encoding or reading.encoding,
     )
     return fit, reading
@@ -325,6 +335,18 @@ def _unusable_columns(rows: Rows, facts: Survey, insisted: Sequence[str], refusa
         if findings:
             found.append(Refusal(tuple(findings), word(findings), Remedy(exclude=_names(findings))))
     return found
+
+
+def _columns_with_units(
+    rows: Rows, facts: Survey, notes: Mapping[str, Sequence[Finding]], refused: Collection[str]
+) -> list[Refusal]:
+    """Return the columns of too many different texts that are numbers with a unit."""
+    units = {name: note for name, each in notes.items() for note in each if note.kind == "unit"}
+    asked = [column for column in facts.columns if column.name in units and column.name not in refused]
+    return [
+        Refusal((finding,), unit_words(units[str(finding.column)]), unit_remedy(units[str(finding.column)]))
+        for finding in _find_too_many_values(rows, asked)
+    ]
 
 
 def _other_types(findings: Sequence[Finding]) -> str:

@@ -261,6 +261,7 @@ def describe_columns(
             codes=raw.conversion.codes,
             decimal=raw.conversion.decimal,
             nulls=raw.conversion.nulls,
+            format=raw.conversion.format,
             imputed=raw.imputed,
         )
         for (described, _), raw in zip(found, table.columns, strict=True)

@@ -16,7 +16,7 @@ from shallowrules.exporters import export
 from shallowrules.exporters.sql import neither_predicate
 from shallowrules.files import Reading, atomic_path, scratch_folder
 from shallowrules.labelling.row_parts import RowParts
-from shallowrules.labelling.tested_columns import FoundColumns, find_tested_columns
+from shallowrules.labelling.tested_columns import FoundColumns, find_tested_columns, reading_for
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import DatabaseRows, Source, Where, open_source
 from shallowrules.sources.base import named
@@ -36,6 +36,7 @@ from shallowrules.sources.engine import (
     time_cast,
     time_type,
 )
+from shallowrules.sources.number_formats import plain_number
 from shallowrules.tables.conversion import DOUBLE_EXACT, GRAMMAR, INT64
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Column, Table
@@ -74,6 +75,9 @@ FORMATS: Mapping[str, tuple[str, str]] = {
 """By the ending of a file: its kind, and what DuckDB is told to write it."""
 
 NUMERIC = ("integer", "float")
+
+NOT_A_NUMBER = "not a number"
+"""A text that stands for any that is neither a number nor means "no value"."""
 
 FORMULA = "^[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
 """How texts begin that a spreadsheet may run as a formula: OWASP's list for CSV injection."""
@@ -143,7 +147,7 @@ def label_file(
         If the result cannot be written.
     """
     _, kind, _ = check_format(target)
-    with open_source(where, reading) as source:
+    with open_source(where, reading_for(rules, reading)) as source:
         parts = _parts(source)
         database = parts[0].database
         _bound_memory(database)
@@ -355,11 +359,14 @@ def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: s
         nothing = Field(column.type, f"CAST(NULL AS {_declared(column)})")
         field = nothing if empty else _as_compared(column, source, j, found)
         if column.from_text and field.type == "text":
-            _refuse_stray(column, source, field)
+            if not column.conversion.is_for_sql:
+                field = _without_format(column, field)
+            _refuse_stray(column, source, field, given=found)
         # Beside the columns of the file, whose names may be anything.
         inner[column.name] = absent_name(f"tested column {len(inner)}", source.names)
         read.append(f"{field.expression} AS {quote_name(inner[column.name])}")
-    case = export(rules, "sql", dialect="duckdb", style="case", columns=inner)
+    plain = replace(rules, columns=tuple(map(_plain, rules.columns)))
+    case = export(plain, "sql", dialect="duckdb", style="case", columns=inner)
     everything = list(range(len(source.names)))
     if _as_they_stand(source, kind):
         values = [source.original(j) for j in everything]
@@ -451,13 +458,38 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
     )
 
 
+def _plain(column: RuleColumn) -> RuleColumn:
+    """Return a column whose text SQL can convert: without a format that it cannot, which `_without_format` removes."""
+    conversion = column.conversion
+    if conversion.is_for_sql or not column.from_text:
+        return column
+    nulls = (*conversion.words, *map(str, conversion.null_numbers), "")  # text may be a number, in any case
+    return replace(column, decimal=".", format="", nulls=tuple(dict.fromkeys(nulls)))
+
+
+def _without_format(column: RuleColumn, field: Field) -> Field:
+    """Return how to fetch the text of a column with its numbers as digits; what is neither becomes `NOT_A_NUMBER`."""
+    conversion, text = column.conversion, f"trim({field.expression})"
+    number = plain_number(field.expression, conversion.number_format)
+    is_nan = f"regexp_full_match({text}, {quote_text(GRAMMAR.nan)})"
+    kept = f"{text} IN ({text_literals(['', *conversion.words])}) OR {is_nan}"
+    read = f"CASE WHEN {text} IS NULL OR {kept} THEN {text} ELSE coalesce({number}, {quote_text(NOT_A_NUMBER)}) END"
+    return replace(field, expression=read)
+
+
 def _refuse_stray(
-    column: RuleColumn, source: DuckDBSource, field: Field, stray: str = "", kind: str = "numbers"
+    column: RuleColumn,
+    source: DuckDBSource,
+    field: Field,
+    stray: str = "",
+    kind: str = "numbers",
+    given: Field | None = None,
 ) -> None:
-    """Raise DataError for a text, `read`, that is neither a value of its `kind` nor means "no value"."""
-    values = f"(SELECT {PLACE}, {field.expression} AS read FROM {source.numbered})"
-    stray = stray or neither_predicate(column, "read", "duckdb")
-    found = source.database.execute(f"SELECT {PLACE}, read FROM {values} WHERE {stray} ORDER BY 1 LIMIT 1")
+    """Raise DataError for a text, `read`, that is neither a value of its `kind` nor means "no value"; `given` is shown."""
+    shown = (given or field).expression
+    values = f"(SELECT {PLACE}, {shown} AS given, {field.expression} AS read FROM {source.numbered})"
+    stray = stray or neither_predicate(_plain(column), "read", "duckdb")
+    found = source.database.execute(f"SELECT {PLACE}, given FROM {values} WHERE {stray} ORDER BY 1 LIMIT 1")
     if row := found.fetchone():
         place, value = row
         raise DataError(

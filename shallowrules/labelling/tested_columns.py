@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shallowrules.errors import DataError, nearest
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
+from shallowrules.files import Reading
 from shallowrules.labelling.column_types import column_types, dialect_of
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources.database import DatabaseSource
 from shallowrules.tables.times import NATURES
 
-__all__ = ["FoundColumns", "find_tested_columns"]
+__all__ = ["FoundColumns", "find_tested_columns", "reading_for"]
 
 _KINDS = {"number": "numbers", "boolean": "truth values", "other": "dates or the like", **NATURES}
 
@@ -46,6 +47,13 @@ class FoundColumns:
         """The options of the exporter of SQL that say what is known of the database and its columns."""
         guards = "usual" if self.types else "full"
         return {"dialect": self.dialect, "columns": self.names, "types": self.types, "guards": guards}
+
+
+def reading_for(rules: RuleSet, reading: Reading) -> Reading:
+    """Return how a file is read for rules: they say how their columns are written, so that no format is looked for."""
+    told = {each.rpartition("=")[0] for each in reading.format}
+    tested = [rules.columns[feature].name for feature in rules.tested_columns]
+    return replace(reading, format=(*reading.format, *(f"{name}=" for name in tested if name not in told)))
 
 
 def find_tested_columns(rules: RuleSet, source: DatabaseSource, given: Mapping[str, str]) -> FoundColumns:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, Finding
 from shallowrules.sources.base import check_names
 from shallowrules.tables.conversion import PLAIN, Conversion
 from shallowrules.tables.table import Column, ColumnType, Table
@@ -134,8 +134,8 @@ def _both(one: Conversion, other: Conversion) -> Conversion:
     """Return what text needed that needed this and that."""
     if one == other:
         return one
-    decimal = one.decimal if one.decimal != "." else other.decimal
-    return Conversion(decimal, tuple(sorted({*one.nulls, *other.nulls})))
+    told = one if one.decimal != "." or one.format else other
+    return Conversion(told.decimal, tuple(sorted({*one.nulls, *other.nulls})), told.format)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +251,8 @@ class Partitions(ABC):
         "csv", "json", "parquet"; empty where the rows are in no file.
     notes : list of str
         What was found of the rows and is taken so, for whoever should know.
+    column_notes : dict from str to tuple of Finding
+        The same of single columns, by name.
     kept : dict
         What was found in the parts and will be asked for again, by what it depends on.
     """
@@ -261,6 +263,7 @@ class Partitions(ABC):
         self.all_names = list(kinds)
         self.format = ""
         self.notes: list[str] = []
+        self.column_notes: dict[str, tuple[Finding, ...]] = {}
         self.kept: dict[Any, Any] = {}
 
     @property

@@ -14,10 +14,11 @@ from shallowrules.files import Reading, scratch_folder
 from shallowrules.partitions.base import ColumnKind, KindsFound, Part, ThreadedPartitions, as_part, merge_all
 from shallowrules.sources import DatabaseRows, Files, open_source
 from shallowrules.sources.base import in_file, named
-from shallowrules.sources.combined import FOUND_TYPES, CombinedSource
+from shallowrules.sources.combined import FOUND_TYPES, CombinedSource, check_one_format
 from shallowrules.sources.database import open_rows
 from shallowrules.sources.engine import DuckDBSource, Field
-from shallowrules.tables.table import Table
+from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.table import ColumnType, Table
 from shallowrules.tables.times import TIME_TYPES
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class FileParts(ThreadedPartitions):
                 sources[0].count_rows()  # which says so
         found: list[KindsFound] = []
         self._read: list[tuple[list[int], list[Field]]] = []
+        written: dict[str, list[tuple[str, ColumnType, Conversion]]] = {}
         for number, source in enumerate(self.sources):
             where = str(source.provenance)
             with named(where):
@@ -74,13 +76,18 @@ class FileParts(ThreadedPartitions):
                 if findings is not None:
                     findings += wrong if len(sources) == 1 else [in_file(finding, where) for finding in wrong]
                 self._read.append((positions, fields))
+                for j, field in zip(positions, fields, strict=True):
+                    written.setdefault(source.names[j], []).append((where, field.type, field.conversion))
                 found.append(KindsFound(*self._kinds(source, positions, fields), origin=f"{number:09}"))
+        for name, each in written.items():
+            check_one_format(name, each)
         kinds = cast(KindsFound, merge_all(None, found)).checked()
         where = str(self.sources[0].provenance) if len(sources) == 1 else f"{len(sources)} files"
         super().__init__(kinds, where, n_threads)
         self.all_names = list(self.sources[0].names)
         self.format = self.sources[0].provenance.kind
         self.notes = [note for source in self.sources for note in source.notes]
+        self.column_notes = {name: notes for source in self.sources for name, notes in source.column_notes.items()}
 
     def _kinds(
         self, source: DuckDBSource, positions: Sequence[int], fields: Sequence[Field]

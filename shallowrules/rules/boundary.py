@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from shallowrules.rules import Between, ConditionVisitor, Cut, NoneOf, Number, OneOf, Rule, RuleColumn, RuleSet
-from shallowrules.tables.conversion import INT64
+from shallowrules.tables.conversion import GRAMMAR, INT64
 from shallowrules.tables.table import Column, Table
 from shallowrules.tables.times import time_range
 
@@ -40,6 +40,13 @@ NO_PLAIN_CODES = ("03", "3.0", "3.", "+3", "-0", "3.5", "3e0", "3\n", "abc", "\u
 
 NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5", "4x", "abc", "1e1000", "\u0663")
 """Texts that an engine's own cast may take for a number, and the rules do not."""
+
+
+MISPLACED = (
+    *("1.5", "1,5", "12,34,567", "12.34.567", "1 23", "1'23", "0,123", "0.123", "1,234.5", "1.234,5", "$1", "1%"),
+    *("(1)", "1-", "\u22121"),
+)
+"""Texts that are numbers in some format, and not in another."""
 
 
 def boundary_table(rules: RuleSet) -> Table:
@@ -98,7 +105,7 @@ def boundary_texts(rules: RuleSet) -> Table:
     hard = _HardTexts(rules)
     rows = [row for rule in rules for row in _around(rules, rule, hard, neighbors)]
     converted = [feature for feature in rules.tested_columns if rules.columns[feature].from_text]
-    return _text_table(rules, [row for row in rows if all(_is_finite(row[feature]) for feature in converted)])
+    return _text_table(rules, [row for row in rows if all(_has_text(rules.columns[j], row[j]) for j in converted)])
 
 
 def texts_without_number(rules: RuleSet) -> Table:
@@ -114,8 +121,8 @@ def texts_without_number(rules: RuleSet) -> Table:
                 texts = [text for text in NO_PLAIN_CODES if text not in condition.column.nulls]
                 rows += [{**inside, condition.feature: text} for text in texts]
             elif condition.column.from_text:
-                other = "1.5" if condition.column.decimal == "," else "1,5"
-                texts = [text for text in (*NO_NUMBERS, other) if text.strip(" ") not in condition.column.nulls]
+                conversion = condition.column.conversion
+                texts = [text for text in (*NO_NUMBERS, *MISPLACED) if conversion.read(text) is None]
                 rows += [{**inside, condition.feature: _Written(text)} for text in texts]
     return _text_table(rules, rows)
 
@@ -148,8 +155,13 @@ def _column(column: RuleColumn, values: Sequence[Cell]) -> Column:
     return Column(column.name, column.type, filled, missing if missing.any() else None)
 
 
-def _is_finite(value: Cell) -> bool:
-    return not isinstance(value, float) or math.isfinite(value)
+def _has_text(column: RuleColumn, value: Cell) -> bool:
+    """Return whether a number can stand in the text of a column: a format has neither infinity nor exponents."""
+    if not column.format or value is None:
+        return not isinstance(value, float) or math.isfinite(value)
+    if isinstance(value, str) or not math.isfinite(value):
+        return False
+    return len(column.conversion.written(value)) <= GRAMMAR.longest
 
 
 def _spell(column: RuleColumn, value: Cell) -> str | None:
@@ -157,8 +169,11 @@ def _spell(column: RuleColumn, value: Cell) -> str | None:
     if value is None:
         words = column.conversion.words
         return f" {words[0]} " if words else None
-    text = f" {value}"
-    return text if isinstance(value, _Written) else text.replace(".", column.conversion.decimal)
+    if isinstance(value, _Written):
+        return f" {value}"
+    if isinstance(value, str):
+        return f" {value}".replace(".", column.decimal)
+    return f" {column.conversion.written(value)}"
 
 
 def _inside(rules: RuleSet, rule: Rule, beside: Neighbors) -> dict[int, Cell]:

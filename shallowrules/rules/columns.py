@@ -44,7 +44,7 @@ class RuleColumn:
     `codes` tells that the values of a column of type "text" are whole numbers in their plain spelling, and are compared
     as numbers: 3, 3.0, a decimal 3.00 and the text '3.0' are one.
 
-    `decimal` and `nulls` say how the text of a file became the values, where it was needed
+    `decimal`, `nulls` and `format` say how the text of a file became the values, where it was needed
     (`shallowrules.tables.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
     missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
     lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of what separates the
@@ -62,6 +62,7 @@ class RuleColumn:
     codes: bool = field(default=False, metadata=OPTIONAL)
     decimal: str = field(default=".", metadata=OPTIONAL)
     nulls: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    format: str = field(default="", metadata=OPTIONAL)
     imputed: Number | Value | None = field(default=None, metadata=OPTIONAL)
     edges: tuple[Number, ...] = field(default=(), metadata=OPTIONAL)
     separation: float | None = field(default=None, metadata=OPTIONAL)
@@ -69,7 +70,7 @@ class RuleColumn:
     @property
     def conversion(self) -> Conversion:
         """What turns the text of a file into the values."""
-        return Conversion(self.decimal, self.nulls, codes=self.codes)
+        return Conversion(self.decimal, self.nulls, self.format, self.codes)
 
     def read(self, given: Column) -> Column:
         """Return a column as the rules compare it: converted, and with its missing values imputed.

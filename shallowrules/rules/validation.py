@@ -14,12 +14,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
-from shallowrules.errors import RulesFormatError, counted
+from shallowrules.errors import OptionError, RulesFormatError, counted
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.figures import Cluster, Statistics, normalized_cost
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule, rules_length
 from shallowrules.tables.labels import NO_CLUSTER, is_label
+from shallowrules.tables.number_format import NumberFormat
 from shallowrules.tables.table import Value, is_code_text
 from shallowrules.tables.times import time_range
 
@@ -182,6 +183,8 @@ def _reading_fault(column: RuleColumn) -> str | None:
     codes = [*column.values, *([] if column.imputed is None else [column.imputed])]
     if column.codes and not (column.type == "text" and all(isinstance(c, str) and is_code_text(c) for c in codes)):
         return f"is of codes, which are whole numbers below 2**53 as texts, and is of type {column.type} with {codes!r}"
+    if column.format and not (column.is_numeric and not column.is_time and _is_format(column)):
+        return f"is of type {column.type} and has the format {column.format!r}"
     if column.nulls and column.type == "boolean":
         return "is of type boolean, and no text means a missing value in it"
     if any(token != token.strip(" ") for token in column.nulls):
@@ -194,6 +197,15 @@ def _reading_fault(column: RuleColumn) -> str | None:
     if type(column.imputed) is not (bool if column.type == "boolean" else str):
         return f"is of type {column.type} and takes missing values as {column.imputed!r}"
     return None
+
+
+def _is_format(column: RuleColumn) -> bool:
+    """Return whether a column has a format as `NumberFormat.example` shows it, with the column's decimal separator."""
+    try:
+        found = NumberFormat.of(column.format)
+    except OptionError:
+        return False
+    return not found.is_plain and (found.example, found.decimal) == (column.format, column.decimal)
 
 
 def _shares_fault(shares: Sequence[float], column: RuleColumn, total: int) -> str | None:

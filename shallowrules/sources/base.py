@@ -59,6 +59,8 @@ class Source(ABC):
     ----------
     notes : list of str
         What was found of the rows and is taken so, for whoever should know.
+    column_notes : dict from str to tuple of Finding
+        By the name of a column that was read: what was found out about it, and is to be said.
     """
 
     def __init__(self, names: list[str], provenance: Provenance) -> None:
@@ -66,6 +68,7 @@ class Source(ABC):
         self.names = names
         self.provenance = provenance
         self.notes: list[str] = []
+        self.column_notes: dict[str, tuple[Finding, ...]] = {}
 
     @abstractmethod
     def count_rows(self) -> int:

@@ -10,11 +10,12 @@ import numpy as np
 from shallowrules.errors import DataError, Finding
 from shallowrules.sources.base import Provenance, Source, in_file, named
 from shallowrules.sources.engine import DuckDBSource
-from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.conversion import PLAIN, Conversion
+from shallowrules.tables.number_format import NumberFormat
 from shallowrules.tables.table import Column, ColumnType
 from shallowrules.tables.times import TIME_TYPES
 
-__all__ = ["CombinedSource"]
+__all__ = ["FOUND_TYPES", "CombinedSource", "check_one_format"]
 
 
 class CombinedSource(Source):
@@ -70,11 +71,33 @@ class CombinedSource(Source):
             with named(where):
                 tables.append(part.read(part.positions(names), as_text, found))
             findings += [in_file(finding, where) for finding in found]
+            self.column_notes |= part.column_notes
+        for i, name in enumerate(names):
+            in_parts = ((str(part.provenance), table[i]) for part, table in zip(self.parts, tables, strict=True))
+            check_one_format(name, [(where, c.type, c.conversion) for where, c in in_parts if not c.absent.all()])
         refused = {finding.column for finding in findings}
         return [
             _stacked([table[i] for table in tables], self.parts, refused=name in refused)
             for i, name in enumerate(names)
         ]
+
+
+def check_one_format(name: str, found: Sequence[tuple[str, ColumnType, Conversion]]) -> None:
+    """Raise DataError where files write the numbers of a column in several formats, of which rules keep one.
+
+    Each file is given by its name, and what the column is in it. Whole numbers as any program writes them go with a
+    format that has marks between digits alone.
+    """
+    written = {each.number_format: where for where, kind, each in found if kind in ("integer", "float")}
+    if all(each.has_marks_alone for each in written):
+        plain = [where for where, kind, each in found if kind == "integer" and each.number_format == NumberFormat()]
+        written = {each: where for each, where in written.items() if where not in plain}
+    if len(written) > 1:
+        ways = " and ".join(f"{each.example} in {where}" for each, where in written.items())
+        raise DataError(
+            f"column {name!r} is written as {ways}: the files of one table must write the numbers of a column in one "
+            "way, because rules keep one; correct a file"
+        )
 
 
 def _is_empty(part: DuckDBSource) -> bool:
@@ -137,5 +160,5 @@ FOUND_TYPES = ("csv", "json")
 
 def _conversion(columns: Sequence[Column]) -> Conversion:
     """Return what the text of any part needed."""
-    decimal = next((c.conversion.decimal for c in columns if c.conversion.decimal != "."), ".")
-    return Conversion(decimal, tuple(dict.fromkeys(token for c in columns for token in c.conversion.nulls)))
+    told = next((c.conversion for c in columns if c.conversion.decimal != "." or c.conversion.format), PLAIN)
+    return replace(told, nulls=tuple(dict.fromkeys(token for c in columns for token in c.conversion.nulls)))

@@ -13,9 +13,11 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesWarning
+from shallowrules.files import Reading
 from shallowrules.sources.base import Provenance, refuse
 from shallowrules.sources.engine import (
     DATES,
@@ -33,6 +35,15 @@ from shallowrules.sources.engine import (
     time_type,
     typed_column,
 )
+from shallowrules.sources.number_formats import (
+    Finder,
+    begins_with_currency,
+    count_points,
+    formats_by_column,
+    plain_number,
+    three_digits,
+    two_readings,
+)
 from shallowrules.sources.number_rows import read_numbers
 from shallowrules.sources.text import scan
 from shallowrules.tables.conversion import PLAIN, Conversion
@@ -43,6 +54,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 __all__ = ["DELIMITERS", "CsvSource", "check_delimiter", "find_delimiter"]
+
+PLAINLY = Reading()
 
 DELIMITERS = (",", ";", "\t", "|")
 """The delimiters that a CSV file may have without being asked."""
@@ -68,12 +81,16 @@ MAX_RETRIES = 3
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 PADDED = re.compile(r"\s*0[0-9]+\s*")
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+GROUPED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}\.[0-9]{3}\s*")
+"""Numbers whose point may be one that groups digits."""
+
 LETTER_FIRST = re.compile(r"(?!nan|inf)[a-z]", re.ASCII | re.IGNORECASE)
 DOUBTFUL = {"true", "false", "t", "f", *(word.lower() for word in MISSING_WORDS)}
 """A field that begins with a letter is text, but for such words in any case and what begins as NaN or infinity does."""
 
 WHOLE_PATTERN = quote_text(r"\s*[+-]?[0-9]+\s*")
 CONVERTED_WHOLE_PATTERN = quote_text(" *[+-]?[0-9]+ *")
+DIGIT = re.compile("[0-9]")
 """Where a conversion is told, it has only spaces around a number; so have the rules, which keep it."""
 
 
@@ -94,14 +111,15 @@ class CsvSource(DuckDBSource):
         told: Conversion,
         name: str,
         scratch: str,
-        keep_text: Sequence[str] = (),
+        reading: Reading = PLAINLY,
         header_line: int = 1,
     ) -> None:
         self.file = text
         self._header_line = header_line
         self.delimiter = delimiter
         self.told = told
-        self._missing_words = [word for word in MISSING_WORDS if word not in keep_text]
+        kept = [word.strip(" ") for word in reading.keep_text]
+        self._missing_words = [word for word in MISSING_WORDS if word not in kept]
         self._name = name
         names = _header(text, delimiter, header_line)
         self._scan = scan(text, delimiter, single=len(names) == 1)
@@ -112,9 +130,15 @@ class CsvSource(DuckDBSource):
         # The name that DuckDB gives; data frames write their index without one.
         names = [name or f"column{j}" for j, name in enumerate(names)]
         if len(names) == 1:
-            _check_single(names[0], text, delimiter, told.decimal)
+            _check_single(names[0], text, delimiter, told.decimal if reading.delimiter else "")
         super().__init__(database, names, Provenance("csv", (shown,)))
+        self._formats = formats_by_column(reading.format, told)
+        for name in self._formats:
+            self.positions([name])  # which refuses one that is not there
+        is_told = told.decimal != "." or reading.thousands is not None
+        self._finder = Finder(self, told.decimal if is_told else None, reading.thousands)
         self._rewritten_to = os.path.join(scratch, f"rewritten-{name}")
+        self._with_digits: set[int] = set()
         self._tried = self._sampled_types()
         self._loaded: dict[int, ColumnType] | None = None
         self._n_rows: int | None = None
@@ -197,33 +221,80 @@ class CsvSource(DuckDBSource):
         loaded = self._load_once()
         fields = {j: Field(loaded[j], f"c{j}") for j in positions if j in loaded}
         texts = [j for j in positions if j not in fields]
+        conversions = {j: self._formats.get(self.names[j]) or self.told for j in texts}
+        counted: dict[int, tuple[Any, ...]] = {}
+        for conversion in set(conversions.values()):
+            alike = [j for j in texts if conversions[j] == conversion]
+            known = self._numbers.keys() >= set(alike)
+            counts = partial(self._count_numbers, conversion)
+            counted |= {j: self._numbers[j] for j in alike} if known else self._counted(alike, counts)
+        others = self._counted([j for j, (given, numbers, _) in counted.items() if numbers < given], _count_others)
         kinds: dict[int, ColumnType] = {}
         plain: list[int] = []
-        known = self._numbers.keys() >= set(texts)
-        counted = {j: self._numbers[j] for j in texts} if known else self._counted(texts, self._count_numbers)
-        others = self._counted([j for j, (given, numbers, _) in counted.items() if numbers < given], _count_others)
         for j, (given, numbers, whole) in counted.items():
             if j not in others:
                 kinds[j] = "integer" if given == whole > 0 else "float"
                 continue
-            truths, dates, commas, example = others[j]
+            truths, dates = others[j]
             if given == truths:
                 kinds[j] = "boolean"
+            elif given == dates:
+                kinds[j] = time_type(self, self._value(f"c{j}"), given) or "other"
             else:
-                value = self._value(f"c{j}")
-                kinds[j] = (time_type(self, value, given) or "other") if dates == given else "text"
-                found = self._comma_numbers(j, given, numbers, commas, example) or nearly_numeric(
-                    self, self.names[j], value, f"{self._number(value)} IS NULL", numbers, given
-                )
+                found: list[Finding] = []
+                kinds[j], conversions[j] = self._text_or_numbers(j, conversions[j], given, numbers, found)
                 findings += found
                 if kinds[j] == "text" and not found:
                     plain.append(j)
+        floats = {j: counted[j][0] for j in kinds if kinds[j] == "float" and conversions[j] == self.told}
+        for finding in self._doubtful_points(floats, conversions):
+            findings.append(finding)
+            kinds[self.names.index(str(finding.column))] = "text"
         for batch in batched(plain):
             values = {self.names[j]: self._value(f"c{j}") for j in batch}
             findings += missing_words(self, values, self._missing_words)
         for batch in batched(texts):
-            fields |= self._converted({j: kinds[j] for j in batch})
+            fields |= self._converted({j: kinds[j] for j in batch}, conversions)
         return [fields[j] for j in positions]
+
+    def _text_or_numbers(
+        self, j: int, conversion: Conversion, given: int, numbers: int, findings: list[Finding]
+    ) -> tuple[ColumnType, Conversion]:
+        """Return whether a column is text, or numbers in a format that is found; add what keeps it from being these."""
+        name, value = self.names[j], self._value(f"c{j}")
+        number = self._number(value, conversion)
+        if name not in self._formats and j in self._with_digits:
+            found = self._finder.find(name, value, number, given)
+            findings += found.findings
+            self.column_notes[name] = found.notes
+            if found.format is not None and found.numbers == given:
+                conversion = Conversion.of(found.format, self.told.nulls)
+                whole = self.row(f"count({self._whole(value, conversion)})")[0]
+                return "integer" if whole == given else "float", conversion
+            if found.format is not None and found.numbers > numbers:
+                number, numbers = self._number(value, Conversion.of(found.format)), found.numbers
+        if not findings:
+            findings += nearly_numeric(self, name, value, f"{number} IS NULL", numbers, given)
+        if not findings and conversion.format:
+            message = f"column {name!r} is not written as {conversion.format}: {numbers:,} of {given:,} values are"
+            findings.append(Finding("format", message, name, given - numbers, given, values=(conversion.format,)))
+        return "text", self.told
+
+    def _doubtful_points(self, floats: Mapping[int, int], conversions: Mapping[int, Conversion]) -> Iterator[Finding]:
+        """Yield a finding for each column of numbers, given by its number of values, whose points may group digits.
+
+        Where all values have a point, and no column a decimal comma, it is the decimal separator, with a note.
+        """
+        asked = [j for j in floats if self._finder.decimal is None and self.names[j] not in self._formats]
+        commas = any(conversion.decimal == "," for conversion in conversions.values())
+        for j, (points, groups, others, example) in self._counted(asked, count_points).items():
+            if not points or groups < points or others:
+                continue
+            name, bare = self.names[j], floats[j] - points
+            if bare or commas:
+                yield two_readings(name, ".", floats[j], bare, example)
+            else:
+                self.column_notes[name] = (three_digits(name, floats[j], example),)
 
     def _value(self, column: str) -> str:
         """Return SQL for the text of a field, NULL where it means "no value"."""
@@ -245,25 +316,29 @@ class CsvSource(DuckDBSource):
         rows = self.database.execute(f"SELECT name, {', '.join(counted)} FROM {long} GROUP BY name").fetchall()
         return dict.fromkeys(positions, (0,) * len(counted)) | {int(row[0][1:]): row[1:] for row in rows}
 
-    def _count_numbers(self, value: str) -> tuple[str, str, str]:
+    def _count_numbers(self, conversion: Conversion, value: str) -> tuple[str, str, str]:
         """Return SQL that counts values, numbers and whole ones."""
-        return f"count({value})", f"count({self._number(value)})", f"count({self._whole(value)})"
+        number, whole = self._number(value, conversion), self._whole(value, conversion)
+        return f"count({value})", f"count({number})", f"count({whole})"
 
-    def _converted(self, kinds: dict[int, ColumnType]) -> dict[int, Field]:
+    def _converted(self, kinds: dict[int, ColumnType], conversions: Mapping[int, Conversion]) -> dict[int, Field]:
         """Return how to fetch columns of text in their types, and what of the conversion that was told each needs."""
         expressions: dict[int, str] = {}
         for j, kind in kinds.items():
             value = self._value(f"c{j}")
             numeric = kind in ("integer", "float")
-            converted = {"integer": self._whole, "float": self._number, "boolean": _truth}
-            expression = converted[kind](value) if kind in converted else value
+            expression = value
+            if numeric:
+                expression = (self._whole if kind == "integer" else self._number)(value, conversions[j])
+            elif kind == "boolean":
+                expression = _truth(value)
             if kind in TIME_TYPES:
                 expression = time_cast(value, kind)
-            if numeric and self.told.null_numbers:
-                tokens = ", ".join(map(repr, self.told.null_numbers))
+            if numeric and (null_numbers := conversions[j].null_numbers):
+                tokens = ", ".join(map(repr, null_numbers))
                 expression = f"CASE WHEN {expression} NOT IN ({tokens}) THEN {expression} END"
             expressions[j] = expression
-        if self.told == PLAIN:
+        if all(conversions[j] == PLAIN for j in kinds):
             return {j: Field(kinds[j], expression) for j, expression in expressions.items()}
         found = self.row(
             *(
@@ -278,39 +353,37 @@ class CsvSource(DuckDBSource):
         )
         fields = {}
         for i, (j, expression) in enumerate(expressions.items()):
+            conversion = conversions[j]
             missing, commas, words = found[3 * i : 3 * i + 3]
             used = set(words or ())
-            nulls = tuple(
-                token for token in self.told.nulls if token in used or (missing and self.told.number(token) is not None)
-            )
-            decimal = self.told.decimal if commas and kinds[j] in ("integer", "float") else "."
-            told = PLAIN if kinds[j] == "boolean" else Conversion(decimal, nulls)  # a truth value is no text
+            numbers = {token for token in self.told.nulls if conversion.number(token) is not None}
+            nulls = tuple(token for token in self.told.nulls if token in used or (missing and token in numbers))
+            numeric = kinds[j] in ("integer", "float")
+            decimal = conversion.decimal if numeric and (commas or conversion.format) else "."
+            format_ = conversion.format if numeric else ""
+            told = PLAIN if kinds[j] == "boolean" else Conversion(decimal, nulls, format_)  # a truth value is no text
             fields[j] = Field(kinds[j], expression, told)
         return fields
 
-    def _number(self, value: str) -> str:
+    def _number(self, value: str, conversion: Conversion) -> str:
         """Return SQL for a text as a double, NULL where it is not a number."""
+        if conversion.format:
+            return f"TRY_CAST({plain_number(value, conversion.number_format)} AS DOUBLE)"
         # DuckDB would take 1_000 and +-1 for numbers, and with a decimal comma a dot can only group digits.
         foreign = f"contains({value}, '_') OR contains({value}, '+-')"
-        if self.told.decimal == ",":
+        if conversion.decimal == ",":
             foreign += f" OR contains({value}, '.')"
             value = f"replace({value}, ',', '.')"
-        if self.told != PLAIN:
+        if conversion != PLAIN:
             foreign += f" OR regexp_matches({value}, '[\\t-\\r]')"
         return f"CASE WHEN {foreign} THEN NULL ELSE TRY_CAST({value} AS DOUBLE) END"
 
-    def _whole(self, value: str) -> str:
+    def _whole(self, value: str, conversion: Conversion) -> str:
         """Return SQL for a text as a 64-bit integer, NULL where it is not one."""
-        pattern = WHOLE_PATTERN if self.told == PLAIN else CONVERTED_WHOLE_PATTERN
+        if conversion.format:
+            value = plain_number(value, conversion.number_format)
+        pattern = WHOLE_PATTERN if conversion == PLAIN else CONVERTED_WHOLE_PATTERN
         return f"CASE WHEN regexp_full_match({value}, {pattern}) THEN TRY_CAST({value} AS BIGINT) END"
-
-    def _comma_numbers(self, j: int, given: int, numbers: int, commas: int, example: str) -> list[Finding]:
-        """Return a finding if the column is numeric once a comma is allowed."""
-        if self.told.decimal == "," or not commas or numbers + commas < given:
-            return []
-        name = self.names[j]
-        message = f"column {name!r} has numbers with a comma ({commas} of {given}, such as {example!r})"
-        return [Finding("comma numbers", message, name, commas, given, example=example, values=(self.delimiter,))]
 
     def _load(self, types: dict[int, ColumnType]) -> None:
         """Load the file, columns in the types that they are taken for and the others as text."""
@@ -348,7 +421,10 @@ class CsvSource(DuckDBSource):
         self.database.execute(f"CREATE OR REPLACE {kind} {self._name} AS {self._selection(types)}")
         # What is wrong with a field of a view is to be known now, as of a table: all are read.
         counted = ["*", *(f"c{j}" for j in range(len(self.names) if self._streams else 0))]
-        numbers = [self._count_numbers(self._value(f"c{j}")) for j in self._examined]
+        numbers = [
+            self._count_numbers(self._formats.get(self.names[j]) or self.told, self._value(f"c{j}"))
+            for j in self._examined
+        ]
         counts = (*(f"count({what})" for what in counted), *itertools.chain(*numbers))
         found = self.row(*counts, rows=self._name)
         first = len(counted)
@@ -398,25 +474,38 @@ class CsvSource(DuckDBSource):
         return {self.names[j] for row in self._sample() for j, field in enumerate(row) if PADDED.fullmatch(field)}
 
     def _sampled_types(self) -> dict[int, ColumnType]:
-        """Return the columns that a sample takes for numbers or surely text: which way to try first, nothing more."""
-        if self.told != PLAIN:
-            return {}
+        """Return the columns that a sample takes for numbers or surely text: which way to try first, nothing more.
+
+        Not among them are numbers whose points may group digits.
+        """
         types: dict[int, ColumnType] = dict.fromkeys(range(len(self.names)), "integer")
         given: set[int] = set()
         doubtful: set[int] = set()
+        decimal: set[int] = set()
         for row in self._sample():
             for j, field in enumerate(row):
                 if not field:
                     continue
                 given.add(j)
+                if j not in self._with_digits and DIGIT.search(field):
+                    self._with_digits.add(j)
                 if j not in doubtful and not _is_surely_text(field):
                     doubtful.add(j)
                 if j not in types:
                     continue
                 if types[j] == "integer" and not WHOLE.fullmatch(field):
                     types[j] = "float"
-                if types[j] == "float" and not NUMBER.fullmatch(field):
-                    del types[j]
+                if types[j] == "float":
+                    if not NUMBER.fullmatch(field):
+                        del types[j]
+                    elif j not in decimal and not WHOLE.fullmatch(field) and not GROUPED.fullmatch(field):
+                        decimal.add(j)
+        if self.told != PLAIN:
+            return {}
+        told = {j for j, name in enumerate(self.names) if name in self._formats}
+        for j in [j for j, kind in types.items() if kind == "float" and j not in decimal | told]:
+            del types[j]
+        given -= {j for j in told if self._formats[self.names[j]]}
         floats = not self._scan.odd_numbers and self._regular
         found = {j: kind for j, kind in types.items() if j in given and (kind == "integer" or floats)}
         return found | dict.fromkeys(given - doubtful, "text")
@@ -445,15 +534,9 @@ class CsvSource(DuckDBSource):
                     return
 
 
-def _count_others(value: str) -> tuple[str, str, str, str]:
-    """Return SQL that counts truth values, dates and comma numbers, and gives one of these."""
-    is_comma_number = rf"regexp_full_match({value}, '\s*[+-]?[0-9]*(,[0-9]+)+\s*')"
-    return (
-        f"count({_truth(value)})",
-        f"count(*) FILTER (regexp_full_match({value}, {quote_text(DATES)}))",
-        f"count(*) FILTER ({is_comma_number})",
-        f"min({value}) FILTER ({is_comma_number})",
-    )
+def _count_others(value: str) -> tuple[str, str]:
+    """Return SQL that counts truth values and dates."""
+    return f"count({_truth(value)})", f"count(*) FILTER (regexp_full_match({value}, {quote_text(DATES)}))"
 
 
 def _truth(value: str) -> str:
@@ -485,7 +568,8 @@ def _is_text(column: Column) -> bool:
 
 def _is_surely_text(field: str) -> bool:
     """Return whether a field can be no number, date, truth value or word for "no value"."""
-    return LETTER_FIRST.match(field) is not None and field.strip().lower() not in DOUBTFUL
+    found = LETTER_FIRST.match(field) is not None and field.strip().lower() not in DOUBTFUL
+    return found and not begins_with_currency(field)
 
 
 def check_delimiter(delimiter: str | None) -> None:
@@ -497,10 +581,15 @@ def check_delimiter(delimiter: str | None) -> None:
 
 
 def find_delimiter(name: str, text: str, decimal: str) -> str:
-    """Return the one delimiter by which header and rows have equally many fields."""
+    """Return the one delimiter by which header and rows have equally many fields.
+
+    That is the decimal separator only where no other one fits, and fields have it within quotes.
+    """
     if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return "\t"
     fits = _fits(text, decimal)
+    if not fits and decimal in DELIMITERS and _has_quoted(text, decimal):
+        return decimal
     if not fits:
         return next(delimiter for delimiter in DELIMITERS if delimiter != decimal)  # a single column
     perfect = [delimiter for delimiter, (share, _) in fits.items() if share == 1]
@@ -511,6 +600,16 @@ def find_delimiter(name: str, text: str, decimal: str) -> str:
         )
         refuse([Finding("delimiter", message, values=tuple(perfect))])
     return max(fits, key=lambda delimiter: fits[delimiter])
+
+
+def _has_quoted(text: str, delimiter: str) -> bool:
+    """Return whether a delimiter gives the header and all rows of a sample several fields, some of which hold it."""
+    share, _ = _fits(text).get(delimiter, (0.0, 0))
+    if share < 1:
+        return False
+    with open_text(text) as stream:
+        rows = itertools.islice(csv.reader(stream, delimiter=delimiter), SAMPLE_ROWS)
+        return any(delimiter in field for row in rows for field in row)
 
 
 def _fits(text: str, decimal: str | None = None) -> dict[str, tuple[float, int]]:
@@ -535,7 +634,10 @@ def _fits(text: str, decimal: str | None = None) -> dict[str, tuple[float, int]]
 
 
 def _check_single(name: str, text: str, delimiter: str, decimal: str) -> None:
-    """Refuse one column that another delimiter divides in every row, or warn where it may be the decimal separator."""
+    """Refuse one column that another delimiter divides in every row.
+
+    Where it is the `decimal` separator, and the delimiter was told, that is no more than doubted.
+    """
     others = [other for other, (share, _) in _fits(text).items() if share == 1]
     if not others:
         return

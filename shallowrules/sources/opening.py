@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.errors import OptionError, check_choice
+from shallowrules.errors import OptionError, OptionName, check_choice
 from shallowrules.files import Reading, scratch_folder
 from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
@@ -21,6 +21,7 @@ from shallowrules.sources.json import JsonSource
 from shallowrules.sources.parquet import ParquetSource
 from shallowrules.sources.text import check_encoding, found_encoding, plain_text
 from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.number_format import MARKS
 from shallowrules.tables.table import Table
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
     Source
     """
     check_choice("decimal separator", reading.decimal, (".", ","))
+    check_thousands(reading)
     check_delimiter(reading.delimiter)
     check_encoding(reading.encoding)
     if isinstance(where, DatabaseRows):
@@ -130,6 +132,19 @@ def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
             yield CombinedSource(parts)
 
 
+def check_thousands(reading: Reading) -> None:
+    """Refuse what cannot group digits."""
+    thousands = reading.thousands
+    if thousands is None:
+        return
+    if len(thousands) != 1 or thousands not in MARKS:
+        raise OptionError(
+            OptionName("thousands"), f" {thousands!r} cannot group digits: use a comma, point, apostrophe or blank"
+        )
+    if thousands == reading.decimal == ",":
+        raise OptionError(f"{thousands!r} cannot both group digits and be the decimal separator")
+
+
 def _opened(
     database: DuckDBPyConnection,
     name: str,
@@ -142,7 +157,9 @@ def _opened(
     kind = kind_of(name, file)
     if kind == "parquet":
         return ParquetSource(database, name, file)
-    told = Conversion(reading.decimal, tuple(dict.fromkeys(token.strip(" ") for token in reading.null)))
+    # A point that groups digits leaves the comma for the fraction.
+    decimal = "," if reading.thousands == "." else reading.decimal
+    told = Conversion(decimal, tuple(dict.fromkeys(token.strip(" ") for token in reading.null)))
     encoding = found_encoding(file, reading.encoding)
     notes = [] if encoding == reading.encoding else [f"{name} is read as {encoding.upper()}, as its first bytes say"]
     text = plain_text(file, encoding, os.path.join(scratch, "text"))
@@ -155,11 +172,8 @@ def _opened(
         delimiter = delimiter or told_by_file[0]
     if delimiter is None:
         delimiter = find_delimiter(name, text, told.decimal)
-    elif delimiter == told.decimal:
-        raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
     header_line = 1 if told_by_file is None else 2
-    kept = [word.strip(" ") for word in reading.keep_text]
-    source = CsvSource(database, name, text, delimiter, told, table, scratch, kept, header_line)
+    source = CsvSource(database, name, text, delimiter, told, table, scratch, reading, header_line)
     return _with_notes(source, notes)
 
 

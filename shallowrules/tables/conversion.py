@@ -1,8 +1,9 @@
 """What a text, a number and a missing value are, and how a column of a file or database becomes what rules compare.
 
 `docs/numbers.md` states it in full. A column that holds "no value" in words (``NA``, blanks), or numbers with a decimal
-comma, is text to any reader that has not been told. The rules keep what was told, so that every form of them reads the
-column alike: `RuleSet.assign`, the emitted Python and every dialect of SQL are made from `GRAMMAR`.
+comma, grouped digits or a currency, is text to any reader that has not been told. The rules keep what was told or
+found, so that every form of them reads the column alike: `RuleSet.assign`, the emitted Python and every dialect of SQL
+are made from `GRAMMAR` and `shallowrules.tables.number_format.NumberFormat`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
+
+from shallowrules.tables.number_format import NumberFormat
 
 __all__ = [
     "CODES",
@@ -85,13 +89,27 @@ class Conversion:
         Texts that mean "no value", compared without the spaces around them: ``""`` is a text of nothing but
         spaces, which is missing in a column of numbers in any case. A token that is a number stands for every number of
         its value, however that is written.
+    format : str
+        An example of a number, where there is more to them than the decimal separator: the `NumberFormat.example` of
+        one with the same separator.
     codes : bool
         Whether the values are codes: whole numbers that are categories.
     """
 
     decimal: str = "."
     nulls: tuple[str, ...] = ()
+    format: str = ""
     codes: bool = False
+
+    @classmethod
+    def of(cls, number_format: NumberFormat, nulls: tuple[str, ...] = ()) -> Conversion:
+        """Return the conversion of numbers in a format."""
+        return cls(number_format.decimal, nulls, "" if number_format.is_plain else number_format.example)
+
+    @cached_property
+    def number_format(self) -> NumberFormat:
+        """The format of the numbers."""
+        return NumberFormat.of(self.format) if self.format else NumberFormat(decimal=self.decimal)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -106,16 +124,24 @@ class Conversion:
     @property
     def from_text(self) -> bool:
         """Whether numbers are text to a reader that does not know of the conversion."""
-        return self.decimal != "." or bool(self.words) or self.codes
+        return self.decimal != "." or bool(self.format or self.words) or self.codes
+
+    @property
+    def is_for_sql(self) -> bool:
+        """Whether SQL can convert the text: where it is a matter of the marks between digits alone."""
+        return self.number_format.has_marks_alone
 
     @property
     def pattern(self) -> str:
         """What `GRAMMAR` says of a finite number, with this decimal separator; of codes, of those that SQL takes."""
-        return GRAMMAR.plain_code if self.codes else GRAMMAR.number.format(point=self.decimal)
+        if self.codes:
+            return GRAMMAR.plain_code
+        return self.number_format.pattern if self.format else GRAMMAR.number.format(point=self.decimal)
 
     @cached_property
     def _number(self) -> re.Pattern[str]:
-        return re.compile(f"(?P<whole>{GRAMMAR.whole})|{self.pattern}|{GRAMMAR.infinity}|{GRAMMAR.nan}")
+        others = "" if self.format else f"|{GRAMMAR.whole}|{GRAMMAR.infinity}"
+        return re.compile(f"{self.pattern}|(?P<nan>{GRAMMAR.nan}){others}")
 
     def _finite(self, token: str) -> Number | None:
         number = self.number(token)
@@ -143,10 +169,21 @@ class Conversion:
         found = self._number.fullmatch(text)
         if found is None:
             return None
-        if found["whole"] is not None and (whole := int(text)) in INT64:
+        plain = text.replace(self.decimal, ".")
+        if self.format and found["nan"] is None:
+            plain = str(self.number_format.plain(text))
+        if _WHOLE.fullmatch(plain) and (whole := int(plain)) in INT64:
             return whole
-        return float(text.replace(self.decimal, "."))
+        return float(plain)
 
+    def written(self, number: Number) -> str:
+        """Return a finite number as a column has it."""
+        if self.format:
+            return self.number_format.written(f"{Decimal(str(number)):f}")
+        return str(number).replace(".", self.decimal)
+
+
+_WHOLE = re.compile(GRAMMAR.whole)
 
 PLAIN = Conversion()
 """The values are compared as they are."""

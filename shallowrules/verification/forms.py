@@ -20,7 +20,7 @@ from shallowrules.exporters.sql import ALIASES
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
 from shallowrules.rules.boundary import boundary_table, boundary_texts, in_single_precision, texts_without_number
-from shallowrules.rules.reading import code_numbers, read_times, stray_codes
+from shallowrules.rules.reading import code_numbers, read_numbers, read_times, stray_codes
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES
@@ -136,9 +136,9 @@ def verify(
 
 
 def _in_their_types(rules: RuleSet, table: Table) -> Table:
-    """Return a table with times in place of their texts, and numbers in place of codes such as '3.0'.
+    """Return a table with times in place of their texts, and numbers in place of what SQL does not convert.
 
-    Databases have types of their own for the former, and SQL takes no text but '3' for the latter.
+    Databases have types of their own for times; of codes SQL takes no text but '3', and of formats no $3.
     """
     columns = []
     for column, feature in zip(table.columns, rules.tested_columns, strict=True):
@@ -147,6 +147,8 @@ def _in_their_types(rules: RuleSet, table: Table) -> Table:
             given = read_times(column, wanted.type, wanted.conversion)
         elif column.type == "text" and wanted.codes:
             given = code_numbers(column, wanted.conversion) if stray_codes(column, wanted.conversion).any() else column
+        elif column.type == "text" and wanted.from_text and not wanted.conversion.is_for_sql:
+            given = read_numbers(column, wanted.conversion, whole=wanted.is_whole)
         columns.append(given)
     return Table(tuple(columns), table.n_rows)
 

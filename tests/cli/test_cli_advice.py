@@ -76,7 +76,7 @@ def test_all_that_is_wrong_is_said_at_once_with_a_command_that_works(tmp_path, m
     ("content", "option"),
     [
         ("a,b\n" + "1,é\n2,é\n5,b\n" * 5, ["--encoding", "cp1252"]),
-        ("a;b\n" + "1,5;1\n2,5;2\n3,5;7\n" * 5, ["--decimal", ","]),
+        ("a;b\n" + "1,500;1\n2;2\n3,500;7\n" * 5, ["--format", "a=1,234.5"]),
         ("a,b\n" + "1,2\n,3\n3,4\n" * 5, ["--impute", "median"]),
         ("a,b\n" + "1,2\n" * 10 + "2,3\n3,-\n" * 2, ["--null", "-"]),
     ],
@@ -105,7 +105,7 @@ def test_the_command_proposed_fits_what_was_found(tmp_path, monkeypatch, content
         (["2", "1", "inf", "3", "1"] * 8, ["infinite in 'w' (8 rows)"], []),
         (["a", "b"] * 20, ["'w'", "not numbers", "text"], []),
         (["2", *"pqrst"] + ["4"] * 60, ["'w'", "5 of 66 values", "'p' in row 2"], []),
-        (["1,5", "2"] * 20, ["'w'", "'1,5'"], []),
+        (["1,500", "2"] * 20, ["'w'", "'1,500'", "--thousands ,"], ["--format", "w=1,234.5"]),
     ],
     ids=["a mark", "empty", "infinite", "categories", "texts", "commas"],
 )
@@ -155,7 +155,7 @@ def test_no_command_is_proposed_where_none_works(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", [b"a,b\n1,\xe9\n", b"a;b,c\n1;x,y\n", b"a,b\n1\n", b'a,b\n"1,5",2\n', b"a,b\n1,2\nNA,3\n"]
+    "content", [b"a,b\n1,\xe9\n", b"a;b,c\n1;x,y\n", b"a,b\n1\n", b'a,b\n"1,500",2\n', b"a,b\n1,2\nNA,3\n"]
 )
 def test_a_source_names_no_option_of_the_command_line(tmp_path, content):
     (tmp_path / "t.csv").write_bytes(content)
@@ -168,15 +168,19 @@ def test_a_source_names_no_option_of_the_command_line(tmp_path, content):
 
 
 def test_remedies_add_up():
-    both = Remedy(exclude=("a",), null=("x",)) | Remedy(exclude=("b", "a"), decimal=",", drop_missing=True)
-    assert both.arguments() == ["--exclude", "a,b", "--null", "x", "--decimal", ",", "--drop-missing"]
+    both = Remedy(exclude=("a",), null=("x",)) | Remedy(exclude=("b", "a"), format=("a=12,5",), drop_missing=True)
+    assert both.arguments() == ["--exclude", "a,b", "--null", "x", "--format", "a=12,5", "--drop-missing"]
 
 
 @pytest.mark.parametrize(
     ("typed", "remedy", "expected"),
     [
         ("run t.csv --encoding utf-32 -k 2", Remedy(encoding="cp1252"), "run t.csv -k 2 --encoding cp1252"),
-        ("run --decimal=. t.csv --null x", Remedy(decimal=",", null=("y",)), "run t.csv --null x --null y --decimal ,"),
+        (
+            "run --encoding=x t.csv --null x",
+            Remedy(encoding="y", null=("y",)),
+            "run t.csv --null x --null y --encoding y",
+        ),
         ("run t.csv --exclude a --exclude=b", Remedy(exclude=("c",)), "run t.csv --exclude a,b,c"),
         ("run t.csv --exclude a", Remedy(drop_missing=True), "run t.csv --exclude a --drop-missing"),
         ("run --exclude a -- --exclude", Remedy(exclude=("c",)), "run --exclude a,c -- --exclude"),

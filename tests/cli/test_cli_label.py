@@ -295,7 +295,7 @@ def test_text_columns_and_kept_conversions(folder, ending, imputed):
     # The rules know how to read the columns that they test, and the file's are written as they are.
     assert call("t.csv", "-o", f"out.{ending}").exit_code == 0
     assert written_clusters(f"out.{ending}") == expected
-    written = read_table(f"out.{ending}", keep_text=["NA"])
+    written = read_table(f"out.{ending}", keep_text=["NA"], as_text=["amount"])
     assert written.names == ["city", "amount", "kind", "cluster"]
     assert written["amount"].values.tolist() == ["1,5", " 20,25 ", "NA", "21,5", "19,75", "9", None]
     assert written["kind"].values.tolist() == ["A", "B", "B", " NA", "  ", "C", None]

@@ -33,12 +33,13 @@ class Reading:
     nulls: tuple[str, ...]
     imputed: int | float
     thresholds: tuple[int | float, ...]
+    format: str = ""
 
     def rules(self, threshold: float, *, imputed: bool) -> RuleSet:
         """Return rules of one cut."""
         rules = make_rules([("x", self.type)], (0, threshold, 0, 1))
         value = self.imputed if imputed else None
-        column = replace(rules.columns[0], decimal=self.decimal, nulls=self.nulls, imputed=value)
+        column = replace(rules.columns[0], decimal=self.decimal, nulls=self.nulls, format=self.format, imputed=value)
         return replace(rules, columns=(column,))
 
     def label(self, meaning: Meaning, threshold: float, *, imputed: bool) -> int:
@@ -59,7 +60,7 @@ SINGLE = float(np.float32(0.1))
 
 _FLOATS = _beside(0.1, SINGLE, 1.5, 7.0, 1000.0, float(BIG), float(BIG + 2), float(2**63), 1e300, -1e300, 5e-324)
 
-READINGS = {
+READINGS: dict[str, Reading] = {
     "float": Reading("float", ".", ("NA", "-9"), 3.0, _FLOATS),
     "comma": Reading("float", ",", ("NA",), 3.0, _FLOATS),
     "integer": Reading(
@@ -73,6 +74,16 @@ READINGS = {
 
 WIDE = (53393660479114112833, 42134349351563251736, 25288268887966828761, 19512620640806897701)
 """Whole numbers of which two steps that each round make another double than one does."""
+
+_GROUPED = (0, 1, 6, 7, 999, 1000, 1233, 1234, *range(BIG - 1, BIG + 3), 2**62 + 1, 2**63 - 2, -1235, -(2**63))
+
+READINGS |= {
+    "grouped": Reading("float", ".", ("NA", "-9"), 3.0, (*_FLOATS, *_beside(1234.5, 1234567.0)), "1,234.50"),
+    "points": Reading("integer", ",", ("NA",), 3, _GROUPED, "1.234,50"),
+    "blanks": Reading("float", ",", ("NA",), 3.0, _beside(0.1, 1.5, 7.0, 1234.5, 1234567.0), "1\u00a0234,50"),
+    "apostrophes": Reading("integer", ".", ("NA",), 3, _GROUPED, "1'234.50"),
+}
+"""Formats that SQL converts, too."""
 
 NUMBERS = Reading(
     "float", ".", ("-9", "-999"), 3.0, _beside(-9.0, 0.1, 1.5, 23.63, 7.0, 1234.56, float(BIG + 2), *map(float, WIDE))
@@ -114,7 +125,43 @@ _OF_A_COMMA: Cells = [
     ("-9", -9),
 ]
 
-TEXTS: Mapping[str, Cells] = {"float": _OF_A_POINT, "comma": _OF_A_COMMA, "integer": _OF_A_POINT}
+_IN_GROUPS: Cells = [
+    ("1,234", 1234), ("-1,234", -1234), ("+1,234", 1234), ("1,234,567", 1234567), (" 12,345 ", 12345), ("1234", 1234),
+    ("1,234.5", 1234.5), ("1,234.", 1234.0), ("1234.5", 1234.5), ("999", 999), ("1,000", 1000), (".5", 0.5),
+    ("7.00", 7.0),
+    ("9,007,199,254,740,993", BIG + 1), ("9007199254740993", BIG + 1), ("-9,223,372,036,854,775,808", -(2**63)),
+    ("9,223,372,036,854,775,807", 2**63 - 1), ("9,223,372,036,854,775,808", 2.0**63),
+    ("4,611,686,018,427,387,905", 2**62 + 1),
+    ("0.123", 0.123), ("007", 7), ("0", 0), ("-0", 0), ("9,007,199,254,740,993.0", float(BIG)),
+    *((text, NEITHER) for text in (
+        "0,123", "00,123", ",123", "1,23", "12,34", "1,2345", "1234,567", "1,,234", "1,234,", "1,234,56", "1,234.567,8",
+        "1.234,5", "1.234.567", ".123,456", "1,5", "1e3", "1,234e3", "inf", "-Infinity", "1,234-", "(1,234)", "$1,234",
+        "1,234%", "--1,234", "+-1", "1 234", "1\u00a0234.5.6", "\u22121", "abc", "1;234", ",", ".", "-",
+        "1,\u0662\u0663\u0664",
+        "1,234\n", "\t1,234", "1_234", "0x10", "1" * 301,
+    )),
+    *((text, MISSING) for text in _NO_VALUE),
+]  # fmt: skip
+"""What is a number where "," groups digits, and "." is the decimal separator."""
+
+
+def _in_groups(thousands: str, decimal: str) -> Cells:
+    """Return the same for other marks; where a text has one of these already, a semicolon stands for it."""
+    table = str.maketrans({thousands: ";", decimal: ";", ",": thousands, ".": decimal})
+    return [(text.translate(table) if isinstance(text, str) else text, meaning) for text, meaning in _IN_GROUPS]
+
+
+_COMMON: Cells = [("-9", MISSING), ("-9.0", MISSING)]
+
+TEXTS: Mapping[str, Cells] = {
+    "float": _OF_A_POINT,
+    "comma": _OF_A_COMMA,
+    "integer": _OF_A_POINT,
+    "grouped": [*_IN_GROUPS, *_COMMON],
+    "points": _in_groups(".", ","),
+    "blanks": _in_groups("\u00a0", ","),
+    "apostrophes": _in_groups("'", "."),
+}
 
 # What columns of each kind may hold, whatever an engine calls the kind.
 _DOUBLES: Cells = [
@@ -231,8 +278,8 @@ def cells_of(dialect: str, declaration: str, reading: str) -> Cells:
     """Return the cells to try in a column of a declared type, under a reading."""
     cells = NUMBER_COLUMNS[dialect][declaration]
     if declaration in SIGNED:
-        cells = [*cells, *(_MINUS_NINE if reading != "comma" else [(-9, -9)])]
-    if reading == "comma":
+        cells = [*cells, *(_MINUS_NINE if "-9" in READINGS[reading].nulls else [(-9, -9)])]
+    if READINGS[reading].decimal == ",":
         return [(cell, NEITHER if cell == "1.5" else meaning) for cell, meaning in cells]
     return cells
 

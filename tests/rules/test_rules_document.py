@@ -183,6 +183,7 @@ def test_an_optional_entry_is_not_written_where_it_has_its_default():
             "codes",
             "decimal",
             "nulls",
+            "format",
             "imputed",
             "edges",
             "ordered",

@@ -138,16 +138,16 @@ def test_a_first_line_of_whole_numbers_is_doubted(write, line, shown):
         assert read_table(path).names == line.split(",")
 
 
-def test_a_decimal_comma_needs_the_option(write):
-    path = write("a;b\n1,5;2\n-,5;3\n")
-    with pytest.raises(DataError, match=r"column 'a' .*comma \(2 of 2, .*'(-,5|1,5)'.*--decimal ,"):
-        read_as_told(path)
-    assert typed(read_table(path, decimal=",")) == [("a", "float", [1.5, -0.5]), ("b", "integer", [2, 3])]
+def test_a_decimal_comma_is_found(write):
+    path = write("a;b\n1,5;2\n-2,5;3\n")
+    for told in ({}, {"decimal": ","}):
+        assert typed(read_table(path, **told)) == [("a", "float", [1.5, -2.5]), ("b", "integer", [2, 3])]
 
 
-def test_with_a_decimal_comma_a_dot_is_no_number(write):
-    path = write("a\n1.234,5\n2.345,6\n")
-    assert read_table(path, decimal=",", delimiter=";")["a"].type == "text"
+def test_with_a_decimal_comma_a_point_can_only_group_digits(write):
+    path = write("a;b\n1.234,5;1.5\n2.345,6;2.5\n")
+    read = read_table(path, decimal=",", delimiter=";")
+    assert typed(read) == [("a", "float", [1234.5, 2345.6]), ("b", "text", ["1.5", "2.5"])]
 
 
 @pytest.mark.slow
@@ -175,8 +175,10 @@ def test_numbers_that_rules_convert_have_no_blanks_but_spaces_around(write, fiel
 
 
 def test_grouped_digits_do_not_become_text_silently(write):
+    read = read_table(write('a,b\n"1,234",1\n"1,234,567",2\n'))
+    assert typed(read) == [("a", "integer", [1234, 1234567]), ("b", "integer", [1, 2])]
     with pytest.raises(DataError, match="groups digits"):
-        read_as_told(write('a,b\n"1,234",1\n"1,234,567",2\n'))
+        read_as_told(write('a,b\n"1,234",1\n"1,234",2\n'))
 
 
 @pytest.mark.parametrize(
@@ -378,7 +380,11 @@ def test_null_holds_for_text_too(write):
         ({"delimiter": ";;"}, "delimiter .*one character"),
         ({"delimiter": '"'}, "delimiter .*one character"),
         ({"decimal": ";"}, "decimal separator ';'; .*: ., ,"),
-        ({"decimal": ",", "delimiter": ","}, "cannot be both"),
+        ({"decimal": ",", "thousands": ","}, "cannot both group digits"),
+        ({"thousands": ";"}, "thousands ';' cannot group digits"),
+        ({"format": ["a"]}, "format 'a' is not a column and an example"),
+        ({"format": ["a=x"]}, "'x' is not an example of a number"),
+        ({"format": ["a=1.234"]}, "'1.234' can be read in two ways: .*1.234,5 .*12.5"),
         ({"encoding": "klingon"}, "unknown encoding 'klingon'; "),
         ({"encoding": "zlib"}, "unknown encoding 'zlib'"),
         ({"encoding": "rot13"}, "unknown encoding 'rot13'"),

@@ -171,7 +171,7 @@ def test_truth_values_in_python(imputed):
 def python_cells(reading):
     big = numbercases.BIG
     values = [7, 7.0, 0.1, big + 1, Decimal("1.5"), Decimal(big + 1), 10**30, math.inf, 2**63]
-    missing = [None, math.nan, Decimal("NaN"), *([] if reading == "comma" else [-9, -9.0, Decimal("-9.00")])]
+    missing = [None, math.nan, Decimal("NaN"), *([-9, -9.0, Decimal("-9.00")] * ("-9" in READINGS[reading].nulls))]
     return [*TEXTS[reading], *((value, value) for value in values), *((value, MISSING) for value in missing)]
 
 

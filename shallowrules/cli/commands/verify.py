@@ -153,6 +153,7 @@ def _verify_files(
     with progress(f"reading {show_tables(tables)}"), worded():
         table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
     same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
+    same = same and not any(rules.columns[i].format for i in rules.tested_columns)  # which DuckDB is not told
     file = tables if isinstance(tables, str) and same else None
     delimiter = None if file is None else delimiter_of(file, reading.delimiter)
     relation = file_relation(file, reading.delimiter) if file is not None and delimiter is None else None

@@ -62,8 +62,10 @@ def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows
 
 def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -> Table:
     """Read the columns that rules test; those of text, and what they convert, as they stand in the rows."""
+    from shallowrules.labelling.tested_columns import reading_for
     from shallowrules.sources import read_table
 
+    reading = reading_for(rules, reading)
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     as_text = [column.name for column in tested if column.converts_text or column.type == "text"]
     names = [column.name for column in tested] or None
@@ -107,6 +109,19 @@ reading_options = together(
         help="Character between the fields of a CSV file.  [default: found]",
     ),
     click.option("--decimal", metavar="CHAR", default=".", show_default=True, help="Decimal separator: . or ,"),
+    click.option(
+        "--thousands",
+        metavar="CHAR",
+        help="What groups the digits of numbers: , . ' or a blank; with a point, the decimal separator is a comma.  "
+        "[default: found]",
+    ),
+    click.option(
+        "--format",
+        multiple=True,
+        metavar="COLUMN=NUMBER",
+        help="An example of how a column writes numbers, such as 'revenue=$1,234.50', 'share=12.5%' or 'weight=12 kg'. "
+        "May be repeated.  [default: found]",
+    ),
     click.option(
         "--null",
         multiple=True,

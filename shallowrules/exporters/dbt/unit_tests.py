@@ -86,8 +86,9 @@ def _given(column: RuleColumn, value: Cell, held: Held | None) -> Cell:
         return f"{Decimal(value).scaleb(-6):f} seconds"
     if column.is_time:
         return format_time(column.type, int(value))
-    if column.decimal != "." and (held is None or held.kind == "texts"):
-        return repr(value).replace(".", column.decimal)
+    converts = column.decimal != "." or column.format
+    if converts and column.conversion.is_for_sql and (held is None or held.kind == "texts"):
+        return column.conversion.written(value)
     if abs(value) < DOUBLE_EXACT and value == int(value):
         return int(value)
     plain = abs(value) < DOUBLE_EXACT and "e" not in repr(value) and float(f"{value:.15g}") == value

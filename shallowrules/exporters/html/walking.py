@@ -79,6 +79,9 @@ def _input(index: int, column: RuleColumn, asked: set[Value]) -> dict[str, Any]:
         "values": values,
         "decimal": column.decimal,
         "nulls": list(column.nulls),
+        "written": [column.conversion.number_format.pattern, column.conversion.number_format.removed]
+        if column.format
+        else None,
         "imputed": None if column.imputed is None else _plain(column.imputed),
         "minimum": None if column.minimum is None else exact(column.minimum),
         "maximum": None if column.maximum is None else exact(column.maximum),

@@ -25,6 +25,7 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
     arguments = [
         ("nulls", repr(nulls) if nulls or column.from_text else ""),
         ("decimal", repr(conversion.decimal) if conversion.decimal != "." else ""),
+        ("written", repr(_patterns(column)) if conversion.format else ""),
         ("numbers", "True" if column.holds_numbers and not column.codes else ""),
         ("kind", repr(column.type) if column.is_time else ""),
     ]
@@ -36,7 +37,7 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
         "type": column.type,
         "reader": "time" if column.is_time else "code" if column.codes else column.type,
         "variable": variable,
-        **dict(arguments[:2]),
+        **dict(arguments[:3]),
         "holds_numbers": column.holds_numbers,
         "imputed": None if column.imputed is None else repr(column.imputed),
         "null_numbers": repr(numbers),
@@ -46,6 +47,12 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
         if (nulls and not column.is_numeric) or not of_class
         else " or ".join([of_class, *_are(variable, numbers)]),
     }
+
+
+def _patterns(column: RuleColumn) -> tuple[str, str]:
+    """Return the patterns of a column's format: of a number, and of what is not its digits."""
+    number_format = column.conversion.number_format
+    return number_format.pattern, number_format.removed
 
 
 def _are(variable: str, numbers: tuple[Number, ...]) -> Iterable[str]:

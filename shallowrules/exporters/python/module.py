@@ -2,7 +2,8 @@
 
 Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``inputs`` (per tested
 column its ``column``, ``type``, the ``variable`` that holds its value, and as Python text ``nulls`` and
-``decimal``, what makes text a value, empty if nothing, ``holds_numbers`` where rows may give its categories as
+``decimal``, what makes text a value, empty if nothing, and ``written``, the patterns of its format or empty,
+``holds_numbers`` where rows may give its categories as
 numbers, ``imputed`` or none, ``null_numbers``, those that mean "no value", ``arguments`` of the function that
 reads a value, behind the value, ``unread``, what is true of a value that has to be read, empty for any, and
 ``reader``, the name of that function without its underscore), ``times`` (of each time that is compared the ``name`` of
@@ -27,6 +28,7 @@ from shallowrules.exporters.python.bounds import time_constants
 from shallowrules.exporters.python.inputs import describe_input
 from shallowrules.exporters.rendering import one_line, render
 from shallowrules.rules import FALSE_TEXTS, GRAMMAR, PLAIN, TRUE_TEXTS, Rule, RuleSet
+from shallowrules.tables.number_format import BELOW_ZERO
 from shallowrules.tables.times import DURATION, MOMENT
 
 __all__ = ["MODULE_NAMES", "VECTORIZED", "check_function_name", "cluster_labels", "describe_module", "write_module"]
@@ -137,6 +139,7 @@ def describe_module(
             "whole": GRAMMAR.whole,
             "nan": GRAMMAR.nan,
             "code": GRAMMAR.code,
+            "below_zero": BELOW_ZERO,
             "moment": MOMENT,
             "duration": DURATION,
             "longest": GRAMMAR.longest,

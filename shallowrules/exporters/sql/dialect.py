@@ -244,6 +244,9 @@ class Numbers:
     is_code : str or None
         What is true of a ``{text}`` that is spelt as `Grammar.plain_code` says, of codes alone; None where `is_number`
         has a regular expression for it.
+    grouped : str or None
+        What is true of a ``{text}`` whose blanks, if it has some, part proper groups of digits, where `is_number` has
+        no pattern.
     to_double : str
         The double nearest to a ``{text}`` that is a number with a point, without an error for any.
     infinities : str or None
@@ -287,6 +290,7 @@ class Numbers:
     is_text: str | None
     is_number: str | None
     is_code: str | None
+    grouped: str | None
     to_double: str
     infinities: str | None
     from_number: str

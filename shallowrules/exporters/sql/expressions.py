@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["INFINITY", "TRY_DOUBLE", "TRY_EXACT", "by_wildcards", "infinities", "to_the_end"]
+__all__ = ["INFINITY", "TRY_DOUBLE", "TRY_EXACT", "by_wildcards", "grouped_by_wildcards", "infinities", "to_the_end"]
 
 INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
 TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
@@ -25,6 +25,24 @@ def by_wildcards(matches: str, several: str) -> str:
         *("[+-]{point}[eE]*", "*[eE+-]", "*[eE]*[0-9][0-9][0-9][0-9]*"),
     )
     return f"{like('*[0-9]*')} AND NOT ({' OR '.join(map(like, wrong))})"
+
+
+def grouped_by_wildcards(matches: str, several: str) -> str:
+    """Return a test, for the same engines, for numbers in which blanks part groups of three digits, or that have none.
+
+    The first group has one to three digits and begins with no 0; no group is behind the decimal separator.
+    """
+
+    def like(pattern: str) -> str:
+        return f"{{text}} {matches} '{pattern.replace('*', several)}'"
+
+    digit = "[0-9]"
+    wrong = (
+        *(f"* {digit * few}{end}" for few in range(3) for end in ("", "[ {point}]*")),
+        *(f"* {digit * 4}*", "*{point}* *", "*[eE]*"),
+        *(f"{sign}{first}" for sign in ("", "[+-]") for first in (" *", "0* *", f"{digit * 4}* *")),
+    )
+    return f"NOT ({' OR '.join(map(like, wrong))})"
 
 
 def to_the_end(pattern: str) -> str:

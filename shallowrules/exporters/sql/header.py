@@ -36,6 +36,7 @@ def header_lines(rules: RuleSet, predicates: Predicates, settings: SqlOptions, w
         _worth(rules),
         *_missing(rules, predicates.names, predicates.dialect),
         without_cluster,
+        *_unconverted(rules, predicates),
         *_unsuited(rules, predicates, settings),
         *_cautions(rules, predicates),
         *(["Parsed, not executed: try it where nothing is lost."] if is_parsed else []),
@@ -86,6 +87,20 @@ def _missing(rules: RuleSet, names: Sequence[str], dialect: Dialect) -> list[str
         others = "another column" if lines else "a column"
         lines.append(f"A rule that tests {others} does not match a row without a value in it.")
     return lines
+
+
+def _unconverted(rules: RuleSet, predicates: Predicates) -> list[str]:
+    """Return which columns are written in a format that SQL does not convert."""
+    tested = [(i, rules.columns[i]) for i in rules.tested_columns]
+    return [
+        f"{predicates.dialect.identifier(predicates.names[i])} is taken as a number alone; a text in it, such as "
+        f"{column.format}, has no cluster."
+        for i, column in tested
+        if column.from_text
+        and column.format
+        and not (column.conversion.is_for_sql and predicates.dialect.numbers.is_number is not None)
+        and ((held := predicates.held[i]) is None or held.kind != "numbers")
+    ]
 
 
 def _shown(column: RuleColumn, value: Number | Value) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from shallowrules.errors import ExportError
 from shallowrules.exporters.sql.declared import TYPES, Held, assumed_numbers
 from shallowrules.exporters.sql.dialect import Dialect, spelt
 from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS, Number, RuleColumn
@@ -30,6 +31,10 @@ _NUMBER_TEXT = re.compile(f"{GRAMMAR.number.format(point='.')}|{GRAMMAR.infinity
 
 WHOLE = "[+-]?0*[0-9]{1,19}"
 """`GRAMMAR.whole`, as far as a text may be within 64 bits."""
+
+
+WHOLE_IN_GROUPS = "[+-]?[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}}){{1,6}}"
+"""The same for digits in groups of three."""
 
 
 class NumberColumn:
@@ -60,6 +65,23 @@ class NumberColumn:
         self.is_exact = self.held is not None and self.held.scale is not None
         undeclared = self.held is None or self.held.undeclared
         self._may_be_text = undeclared and dialect.numbers.beside_texts is not None
+        if self.from_text and column.format:
+            self._check_format(name)
+            # Where there are neither patterns nor names of types, the column is taken as one of numbers.
+            self.from_text = dialect.numbers.is_number is not None
+
+    def _check_format(self, name: str) -> None:
+        """Raise ExportError where a text in the column's format could be taken for another number, or each has none."""
+        facts, shown = self.dialect.numbers, f"written as {self.column.format}"
+        if self.is_text is None and facts.is_text is not None and not self.column.conversion.is_for_sql:
+            raise ExportError(
+                f"column {name!r} is text, {shown}, which SQL does not convert: make it a number in a view"
+            )
+        if self.is_text is None and facts.is_text is None and facts.is_number is not None:
+            raise ExportError(
+                f"column {name!r} may be text, {shown}, which {self.dialect.name} cannot tell from numbers: make it a "
+                "number in a view, and export for that type"
+            )
 
     def missing(self) -> str:
         """Return what is true of the rows that have no value; a value that is no number is one."""
@@ -253,6 +275,8 @@ class NumberColumn:
 
     def _number(self, from_text: str, from_number: str) -> str:
         """Return the number, made of a text or of what is a number by templates; NULL where there is none."""
+        if not self.column.conversion.is_for_sql:
+            return f"CASE WHEN {self._given(str(self.is_text))} THEN NULL ELSE {self._given(from_number)} END"
         read = f"CASE {self._numbers_of_texts(from_text)} END"
         if self.is_text is None:
             return read
@@ -265,14 +289,13 @@ class NumberColumn:
         words = ["", *conversion.words] if facts.is_number is None else self._infinite_words()
         excluded = "" if conversion.codes else _among(self.text, words, dialect)
         branches = [f"WHEN {excluded} THEN NULL"] if excluded else []
-        text = self.text
-        if conversion.decimal != ".":
-            text = f"REPLACE({text}, {dialect.string(conversion.decimal)}, {dialect.string('.')})"
-        number = template.format(text=text)
+        number = template.format(text=self._digits())
         if conversion.codes:
             branches.append(f"WHEN {self._matches(conversion.pattern)} THEN {number}")
         elif facts.is_number is None:
             branches.append(f"ELSE {number}")
+        elif conversion.format:
+            branches.append(f"WHEN {self._matches(conversion.pattern)} THEN {number}")
         elif facts.infinities is None:
             branches.append(f"WHEN {self._matches(f'{conversion.pattern}|{GRAMMAR.infinity}')} THEN {number}")
         else:
@@ -280,19 +303,45 @@ class NumberColumn:
             branches.append(facts.infinities.format(text=self.text))
         return " ".join(branches)
 
+    def _digits(self) -> str:
+        """Return the text of a number without the marks between groups of digits, and with a decimal point."""
+        marks = self.column.conversion.number_format
+        text = self.text
+        for mark, plain in ((marks.thousands, ""), (marks.decimal, ".")):
+            if mark not in ("", plain):
+                text = f"REPLACE({text}, {self.dialect.string(mark)}, '{plain}')"
+        return text
+
     def _matches(self, pattern: str) -> str:
         facts, codes = self.dialect.numbers, self.column.conversion.codes
         is_number = facts.is_code if codes and facts.is_code is not None else facts.is_number
         assert is_number is not None
-        point = self.column.conversion.decimal
-        return is_number.format(text=self.text, pattern=pattern, point=point, longest=GRAMMAR.longest)
+        point, mark = self.column.conversion.decimal, self.column.conversion.number_format.thousands
+        if not mark:
+            return is_number.format(text=self.text, pattern=pattern, point=point, longest=GRAMMAR.longest)
+        # A blank stands for the mark, so that no pattern needs a character that a literal might not hold.
+        text = self.text if mark == " " else f"REPLACE({self.text}, {self.dialect.string(mark)}, ' ')"
+        parts = [] if mark == " " else [f"{self.text} NOT LIKE '% %'"]
+        grouped = self.dialect.numbers.grouped
+        if grouped is not None:
+            parts.append(grouped.format(text=text, point=point))
+            text = f"REPLACE({text}, ' ', '')"
+        pattern = pattern.replace(f"[{mark}]", "[ ]")
+        parts.append(is_number.format(text=text, pattern=pattern, point=point, longest=GRAMMAR.longest))
+        return " AND ".join(parts)
 
     def _difference(self, number: int, equal: bool) -> str:
         """Return the difference between the number in the column and another, of the right sign."""
         facts = self.dialect.numbers
+        if not self.column.conversion.is_for_sql:
+            return (
+                f"CASE WHEN {self._given(str(self.is_text))} THEN NULL {self._difference_of_numbers(number, equal)} END"
+            )
         texts = self._numbers_of_texts(self._double_less(facts.to_double, number, equal))
         if facts.is_number is not None and abs(number) >= DOUBLE_EXACT:
-            texts = f"WHEN {self._matches(WHOLE)} THEN {self._given(facts.whole, number)} {texts}"
+            mark = self.column.conversion.number_format.thousands
+            whole = f"{WHOLE}|{WHOLE_IN_GROUPS.format(mark=mark)}" if mark else WHOLE
+            texts = f"WHEN {self._matches(whole)} THEN {self._given(facts.whole, number, self._digits())} {texts}"
         if self.is_text is None:
             return f"CASE {texts} END"
         numbers = self._difference_of_numbers(number, equal)
@@ -313,13 +362,13 @@ class NumberColumn:
             return "1"
         return f"{double} - {self.dialect.number(float(_double_below(number)))}"
 
-    def _given(self, template: str, bound: int = 0) -> str:
-        """Return a fact of the dialect about this column."""
+    def _given(self, template: str, bound: int = 0, text: str | None = None) -> str:
+        """Return a fact of the dialect about this column, or about a number's plain text in it."""
         below = _double_below(bound)
         steps = _in_brackets(str(below)) + (f" - {bound - below}" if bound > below else "")
         scale = min(18, 37 - len(str(2 * abs(bound))))  # what is near the bound may have a digit more
         return template.format(
-            value=self.value, text=self.text, bound=_in_brackets(str(bound)), steps=steps, scale=scale
+            value=self.value, text=text or self.text, bound=_in_brackets(str(bound)), steps=steps, scale=scale
         )
 
 
