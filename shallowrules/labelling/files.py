@@ -485,7 +485,10 @@ def _refuse_stray(
     kind: str = "numbers",
     given: Field | None = None,
 ) -> None:
-    """Raise DataError for a text, `read`, that is neither a value of its `kind` nor means "no value"; `given` is shown."""
+    """Raise DataError for a text, `read`, that is neither a value of its `kind` nor means "no value".
+
+    What is shown is `given`, if that is another text.
+    """
     shown = (given or field).expression
     values = f"(SELECT {PLACE}, {shown} AS given, {field.expression} AS read FROM {source.numbered})"
     stray = stray or neither_predicate(_plain(column), "read", "duckdb")
