@@ -70,7 +70,7 @@ def open_rows(
                 _check_chosen(fit, named, rows.types, rows.all_names)
                 padded = rows.zero_padded()
     except DataError as error:
-        if [finding.kind for finding in error.findings] != ["encoding"]:
+        if [finding.kind for finding in error.findings] not in (["encoding"], ["equal names"]):
             raise
         raise RefusedTable(str(error), error.findings, remedy_of(error.findings[0])) from error
     for finding in findings:
@@ -109,7 +109,7 @@ def _whole(
     # So that the checks need no pass of their own.
     table.select([name for name in table.names if name not in named]).ranges(thread_count())
     rows = WholeTable(table, str(source.provenance))
-    rows.all_names, rows.format, rows.notes = list(source.names), source.provenance.kind, source.notes
+    rows.all_names, rows.format, rows.notes = list(dict.fromkeys(source.names)), source.provenance.kind, source.notes
     return rows, padded
 
 

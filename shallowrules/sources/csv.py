@@ -85,6 +85,8 @@ class CsvSource(DuckDBSource):
     begins in the file, for messages.
     """
 
+    names_may_repeat = True
+
     def __init__(
         self,
         database: DuckDBPyConnection,
