@@ -54,18 +54,12 @@ class Source(ABC):
     names : list of str
         Of all columns, in order. DataError where two are one name in SQL.
     provenance : Provenance
-
-    Attributes
-    ----------
-    notes : list of str
-        What was found of the rows and is taken so, for whoever should know.
     """
 
     def __init__(self, names: list[str], provenance: Provenance) -> None:
         check_names(names)
         self.names = names
         self.provenance = provenance
-        self.notes: list[str] = []
 
     @abstractmethod
     def count_rows(self) -> int:
