@@ -123,7 +123,7 @@ def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Findin
         *_codes(rows.types, [name for name in opened.columns if name in others], few, opened.padded),
         *_repeated_ids(many),
         *_date_numbers(dates),
-        *_sentinels(rows, find_sentinels(rows, opened.first, facts)),
+        *_sentinels(rows, facts, find_sentinels(rows, opened.first, facts)),
         *_constant_columns(facts),
     ]
 
@@ -211,19 +211,37 @@ def _date_numbers(findings: Sequence[Finding]) -> list[str]:
     return notes
 
 
-def _sentinels(rows: Rows, findings: Sequence[Finding]) -> list[str]:
-    """Return a note on each column with values that are far from all others and repeat."""
+def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[str]:
+    """Return a note on each column with values that are far from all others and repeat.
+
+    ``--null`` goes for every column, and is not advised where another one may have such a value as well.
+    """
     notes = []
     for finding in findings:
         *before, last = finding.values
         values = f"{', '.join(before)} or {last}" if before else last
         nulls = " ".join(f"--null {shell_word(value)}" for value in finding.values)
-        way = f"use {nulls}" if rows.format == "csv" else "make it NULL in the table"
+        alike = {f.column for f in findings if f.values == finding.values}
+        others = [column for column in facts.columns if column.name not in alike and _may_have(column, finding.values)]
+        way = "make it NULL in the table" if rows.format != "csv" else f"use {nulls}"
+        if rows.format == "csv" and others:
+            way = f"leave these fields empty in the file ({nulls} would take it from {others[0].name!r} too)"
         notes.append(
             f"{finding.column!r} is {values} in {finding.count:,} of {counted(finding.rows or 0, 'row')}, far from its "
             f"other values ({finding.example}): if that stands for a missing value, {way}"
         )
     return notes
+
+
+def _may_have(column: ColumnFacts, texts: Sequence[str]) -> bool:
+    """Return whether a column may have one of some values, by its range or its categories."""
+    if column.ends is None:
+        return not column.values.isdisjoint(texts)
+    if column.type in TIME_TYPES:
+        low, high = (format_time(column.type, int(end)) for end in column.ends)
+        return any(low <= text <= high for text in texts if not text.lstrip("-").isdigit())
+    numbers = [float(text) for text in texts if re.fullmatch(r"-?[\d.]+(e[+-]?\d+)?", text)]
+    return any(column.ends[0] <= number <= column.ends[1] for number in numbers)
 
 
 def _truth_values(rows: Rows, columns: Sequence[str]) -> list[str]:

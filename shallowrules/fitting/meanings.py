@@ -141,9 +141,9 @@ def _day(number: int) -> date | None:
         return None
 
 
-def _month(number: int) -> str | None:
-    """Return the month that digits such as 202401 write, None if they write none from 1900 to 2100."""
-    return f"{number // 100}-{number % 100:02}" if 190_000 < number < 210_100 and 1 <= number % 100 <= 12 else None
+def _month(number: int) -> date | None:
+    """Return the first day of the month that digits such as 202401 write, None if they write none from 1900 to 2100."""
+    return _day(100 * number + 1)
 
 
 def find_sentinels(rows: Rows, first: Table, facts: Survey) -> list[Finding]:

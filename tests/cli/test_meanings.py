@@ -63,7 +63,7 @@ MEANINGS = {
     "names of clusters": ("cluster_name", ["low", "high", "none"], "--exclude cluster_name"),
     "labels of another program": ("kmeans_label", range(3), "--labels kmeans_label"),
     "days": ("day", [20240100 + i for i in range(1, 32)], "2024-01-31"),
-    "months": ("month", [202300 + i for i in range(1, 13)], "2023-12"),
+    "months": ("month", [202300 + i for i in range(1, 13)], "write them as 2023-12-01"),
     "seconds": ("created_at", [1706659200 + 86_400 * i for i in range(30)], "since 1970"),
     "milliseconds": ("when", [1706659200000 + 86_400_000 * i for i in range(30)], "milliseconds since 1970"),
     "below all": ("temp", [-200, *range(-5, 40)], "--null -200"),
@@ -98,6 +98,19 @@ def test_clusters_says_what_run_says(tmp_path):
     of_fit, of_clusters = (notes_of(tmp_path, command=command, **columns)[0] for command in ("fit", "clusters"))
     assert len(of_fit) > 8
     assert of_fit == of_clusters
+
+
+def test_a_sentinel_that_is_a_value_elsewhere_is_not_said_to_be_missing_everywhere(tmp_path, words):
+    columns = {"answer": of([97, 98, 99, *range(11)]), "weight": of(range(50, 130))}
+    [note], done = notes_of(tmp_path, **columns)
+    assert "leave these fields empty" in note
+    assert "'weight' too" in note
+    words(note)
+    columns["weight"] = of([97, 98, 99, *range(20)])
+    notes, done = notes_of(tmp_path, **columns)
+    assert [note.partition("use ")[2] for note in notes] == ["--null 97 --null 98 --null 99"] * 2
+    _, done = notes_of(tmp_path, *["--null", "97", "--null", "98", "--null", "99", "--impute", "median"], **columns)
+    assert done.exit_code == 0
 
 
 @pytest.mark.parametrize("memory", [[], ["--memory", "64MB"]])
