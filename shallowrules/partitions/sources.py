@@ -80,7 +80,6 @@ class FileParts(ThreadedPartitions):
         super().__init__(kinds, where, n_threads)
         self.all_names = list(dict.fromkeys(self.sources[0].names))
         self.format = self.sources[0].provenance.kind
-        self.notes = [note for source in self.sources for note in source.notes]
 
     def _kinds(
         self, source: DuckDBSource, positions: Sequence[int], fields: Sequence[Field]

@@ -55,11 +55,6 @@ class Source(ABC):
     names : list of str
         Of all columns, in order. DataError where two are one name in SQL, unless `names_may_repeat`.
     provenance : Provenance
-
-    Attributes
-    ----------
-    notes : list of str
-        What was found of the rows and is taken so, for whoever should know.
     """
 
     names_may_repeat: ClassVar[bool] = False
@@ -70,7 +65,6 @@ class Source(ABC):
             check_names(names)
         self.names = names
         self.provenance = provenance
-        self.notes: list[str] = []
 
     @abstractmethod
     def count_rows(self) -> int:
