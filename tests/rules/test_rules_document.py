@@ -189,7 +189,15 @@ def test_an_optional_entry_is_not_written_where_it_has_its_default():
             "other_columns",
             "separation",
         ),
-        *("separation", "histograms", "reference_clusters", "reference_weights", "note", "named_by_rules"),
+        *(
+            "other_columns",
+            "separation",
+            "histograms",
+            "reference_clusters",
+            "reference_weights",
+            "note",
+            "named_by_rules",
+        ),
     }
     for (kind, name), default in optional.items():
         part = {RuleColumn: "columns", Cluster: "clusters", Statistics: "statistics"}.get(kind, "nodes")
