@@ -258,7 +258,7 @@ def find_dates(source: DuckDBSource, name: str, text: str, given: int, findings:
         If the format that was told does not fit a value; names its row.
     """
     told = source.dates.get(name)
-    sample = [] if told else source.row(f"list(DISTINCT {text})[:{SAMPLED_DATES}]")[0]
+    sample = [] if told else source.row(f"(list(DISTINCT {text}) FILTER ({text} IS NOT NULL))[:{SAMPLED_DATES}]")[0]
     forms = [told] if told else [f for f in FORMATS if all(written_time(f, value) is not None for value in sample)]
     counts = source.row(*(f"count({written_cast(text, form)})" for form in forms)) if forms else ()
     forms = [form for form, count in zip(forms, counts, strict=True) if count == given]
