@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -284,8 +285,8 @@ def find_dates(source: DuckDBSource, name: str, text: str, given: int, findings:
         findings.append(Finding("dates", message, name, given, given, example=example, values=(forms[0], other)))
         return None
     note = f"{name!r} holds dates written as {format_words(forms[0])} ({forms[0]}), such as {example!r}"
-    if not told and note not in source.notes:
-        source.notes.append(note)
+    if not told:
+        warnings.warn(note, ShallowRulesWarning, stacklevel=2)
     return forms[0]
 
 
