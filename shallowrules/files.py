@@ -43,6 +43,9 @@ class Reading:
     keep_text : sequence of str
         Words such as NA, NULL and None that are values of a CSV file's columns of text. Others read them as missing, so
         that they are refused unless they are here or in `null`.
+    dates : sequence of str
+        How dates are written in columns, each as ``"signup=%d/%m/%Y"``, in the letters of `strptime`; one of
+        `shallowrules.tables.dates.FORMATS`. By default it is found, and refused where two formats fit.
     """
 
     delimiter: str | None = None
@@ -50,6 +53,7 @@ class Reading:
     null: Sequence[str] = ()
     encoding: str = "utf-8"
     keep_text: Sequence[str] = ()
+    dates: Sequence[str] = ()
 
 
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

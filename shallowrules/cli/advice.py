@@ -242,6 +242,11 @@ def _missing_words(finding: Finding, needed: bool) -> str:
     )
 
 
+def _dates(finding: Finding, needed: bool) -> str:
+    ways = " or ".join(f"--dates {shell_word(f'{finding.column}={form}')}" for form in finding.values)
+    return f"; use {ways}"
+
+
 def _it(finding: Finding) -> str:
     return "it" if len(finding.values) == 1 else "them"
 
@@ -257,6 +262,7 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "comma numbers": _comma_numbers,
     "nearly numeric": _nearly_numeric,
     "missing words": _missing_words,
+    "dates": _dates,
 }
 """By the kind of a finding that sources make."""
 

@@ -259,6 +259,7 @@ def describe_columns(
         replace(
             described,
             codes=raw.conversion.codes,
+            dates=raw.conversion.dates,
             decimal=raw.conversion.decimal,
             nulls=raw.conversion.nulls,
             imputed=raw.imputed,

@@ -35,13 +35,16 @@ from shallowrules.sources.engine import (
     Field,
     absent_name,
     duration_cast,
+    kind_of_dates,
     quote_name,
     quote_text,
     text_literals,
     time_cast,
     time_type,
+    written_cast,
 )
 from shallowrules.tables.conversion import DOUBLE_EXACT, GRAMMAR
+from shallowrules.tables.dates import format_words
 from shallowrules.tables.names import named_alike
 
 __all__ = ["label_file"]
@@ -269,7 +272,7 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
     """Return how to fetch a column as times; DataError if it holds something else."""
     if field.type == column.type or {field.type, column.type} == {"date", "timestamp"}:
         return field
-    text = source.text(j)
+    text = field.expression if field.type == "text" else source.text(j)
     given = None if text is None else source.row(f"count({text})")[0]
     if text is not None and not given:
         return Field(column.type, f"CAST(NULL AS {_declared(column)})")
@@ -281,6 +284,8 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
             span = duration_cast(value)
             if source.row(f"count({span})")[0] == given:
                 return Field("duration", span)
+        if column.dates:
+            return _as_dates(column, source, value)
         kind = time_type(source, value, given)
         if kind is not None and (kind == column.type or {kind, column.type} == {"date", "timestamp"}):
             return Field(kind, time_cast(value, kind))
@@ -288,6 +293,19 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
         f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}: write its values as "
         f"{column.show(int(cast(int, column.minimum)))}"
     )
+
+
+def _as_dates(column: RuleColumn, source: DuckDBSource, value: str) -> Field:
+    """Return how to fetch dates that are written in a format; DataError for a text that is not one of them."""
+    date = written_cast(f"nullif(trim({value}), '')", column.dates)
+    stray = f"{value} IS NOT NULL AND trim({value}) <> '' AND ({date}) IS NULL"
+    kind = f"dates written as {format_words(column.dates)} ({column.dates})"
+    row = source.row(f"min({PLACE})", f"arg_min({value}, {PLACE})", where=stray, rows=source.numbered)
+    if row[0] is not None:
+        raise DataError(
+            f"column {column.name!r} holds {kind}, but row {row[0]} has {row[1]!r}: correct it, or leave it empty"
+        )
+    return Field(kind_of_dates(column.dates), date)
 
 
 def _refuse_stray(

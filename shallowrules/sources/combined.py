@@ -137,4 +137,11 @@ FOUND_TYPES = ("csv", "json")
 def _conversion(columns: Sequence[Column]) -> Conversion:
     """Return what the text of any part needed."""
     decimal = next((c.conversion.decimal for c in columns if c.conversion.decimal != "."), ".")
-    return Conversion(decimal, tuple(dict.fromkeys(token for c in columns for token in c.conversion.nulls)))
+    dates = dict.fromkeys(c.conversion.dates for c in columns if c.conversion.dates)
+    if len(dates) > 1:
+        raise DataError(
+            f"column {columns[0].name!r} has dates written as {' and '.join(dates)} in different files: a table has "
+            "one format for a column"
+        )
+    nulls = tuple(dict.fromkeys(token for c in columns for token in c.conversion.nulls))
+    return Conversion(decimal, nulls, dates=next(iter(dates), ""))

@@ -13,6 +13,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesWarning
@@ -28,16 +29,15 @@ from shallowrules.sources.engine import (
     nearly_numeric,
     quote_text,
     reason,
+    text_field,
     text_literals,
-    time_cast,
-    time_type,
     typed_column,
 )
 from shallowrules.sources.number_rows import read_numbers
 from shallowrules.sources.text import scan
 from shallowrules.tables.conversion import PLAIN, Conversion, has_digit
+from shallowrules.tables.dates import MONTHS
 from shallowrules.tables.table import Column, ColumnType
-from shallowrules.tables.times import TIME_TYPES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -68,7 +68,9 @@ MAX_RETRIES = 3
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 PADDED = re.compile(r"\s*0[0-9]+\s*")
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
-LETTER_FIRST = re.compile(r"(?!nan|inf)[a-z]", re.ASCII | re.IGNORECASE)
+LETTER_FIRST = re.compile(
+    rf"(?!nan|inf|({'|'.join(month[:3] for month in MONTHS)})[a-z]* \d)[a-z]", re.ASCII | re.IGNORECASE
+)
 DOUBTFUL = {"true", "false", "t", "f", *(word.lower() for word in MISSING_WORDS)}
 """A field that begins with a letter is text, but for such words in any case and what begins as NaN or infinity does."""
 
@@ -201,6 +203,7 @@ class CsvSource(DuckDBSource):
         texts = [j for j in positions if j not in fields]
         kinds: dict[int, ColumnType] = {}
         plain: list[int] = []
+        dated: dict[int, Field] = {}
         known = self._numbers.keys() >= set(texts)
         counted = {j: self._numbers[j] for j in texts} if known else self._counted(texts, self._count_numbers)
         others = self._counted([j for j, (given, numbers, _) in counted.items() if numbers < given], _count_others)
@@ -213,7 +216,9 @@ class CsvSource(DuckDBSource):
                 kinds[j] = "boolean"
             else:
                 value = self._value(f"c{j}")
-                kinds[j] = (time_type(self, value, given) or "other") if dates == given else "text"
+                if dates == given or self.names[j] in self.dates:
+                    dated[j] = text_field(self, j, value, dates, given, PLAIN, findings)
+                kinds[j] = dated[j].type if j in dated else "text"
                 found = self._comma_numbers(j, given, numbers, commas, example) or nearly_numeric(
                     self, self.names[j], value, f"{self._number(value)} IS NULL", numbers, given
                 )
@@ -225,7 +230,7 @@ class CsvSource(DuckDBSource):
             values = {self.names[j]: self._value(f"c{j}") for j in batch}
             findings += missing_words(self, values, self._missing_words)
         for batch in batched(texts):
-            fields |= self._converted({j: kinds[j] for j in batch})
+            fields |= self._converted({j: kinds[j] for j in batch}, dated)
         return [fields[j] for j in positions]
 
     def _value(self, column: str) -> str:
@@ -252,22 +257,25 @@ class CsvSource(DuckDBSource):
         """Return SQL that counts values, numbers and whole ones."""
         return f"count({value})", f"count({self._number(value)})", f"count({self._whole(value)})"
 
-    def _converted(self, kinds: dict[int, ColumnType]) -> dict[int, Field]:
-        """Return how to fetch columns of text in their types, and what of the conversion that was told each needs."""
+    def _converted(self, kinds: dict[int, ColumnType], dated: Mapping[int, Field]) -> dict[int, Field]:
+        """Return how to fetch columns of text in their types, and what of the conversion that was told each needs.
+
+        `dated` are the columns of dates.
+        """
         expressions: dict[int, str] = {}
         for j, kind in kinds.items():
             value = self._value(f"c{j}")
             numeric = kind in ("integer", "float")
             converted = {"integer": self._whole, "float": self._number, "boolean": _truth}
             expression = converted[kind](value) if kind in converted else value
-            if kind in TIME_TYPES:
-                expression = time_cast(value, kind)
+            if j in dated:
+                expression = dated[j].expression
             if numeric and self.told.null_numbers:
                 tokens = ", ".join(map(repr, self.told.null_numbers))
                 expression = f"CASE WHEN {expression} NOT IN ({tokens}) THEN {expression} END"
             expressions[j] = expression
         if self.told == PLAIN:
-            return {j: Field(kinds[j], expression) for j, expression in expressions.items()}
+            return {j: dated.get(j, Field(kinds[j], expression)) for j, expression in expressions.items()}
         found = self.row(
             *(
                 count
@@ -288,6 +296,8 @@ class CsvSource(DuckDBSource):
             )
             decimal = self.told.decimal if commas and kinds[j] in ("integer", "float") else "."
             told = PLAIN if kinds[j] == "boolean" else Conversion(decimal, nulls)  # a truth value is no text
+            if j in dated:
+                told = replace(told, dates=dated[j].conversion.dates)
             fields[j] = Field(kinds[j], expression, told)
         return fields
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from shallowrules.sources.json import JsonSource
 from shallowrules.sources.parquet import ParquetSource
 from shallowrules.sources.text import check_encoding, found_encoding, plain_text
 from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.dates import FORMATS
 from shallowrules.tables.table import Table
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
     check_choice("decimal separator", reading.decimal, (".", ","))
     check_delimiter(reading.delimiter)
     check_encoding(reading.encoding)
+    _told_dates(reading.dates)
     if isinstance(where, DatabaseRows):
         with open_rows(where) as rows:
             yield rows
@@ -144,13 +146,14 @@ def _opened(
     if kind == "parquet":
         return ParquetSource(database, name, file)
     told = Conversion(reading.decimal, tuple(dict.fromkeys(token.strip(" ") for token in reading.null)))
+    dates = _told_dates(reading.dates)
     encoding = found_encoding(file, reading.encoding)
     if encoding != reading.encoding:
         message = f"{name} is read as {encoding.upper()}, as its first bytes say"
         warnings.warn(message, ShallowRulesWarning, stacklevel=2)
     text = plain_text(file, encoding, os.path.join(scratch, "text"))
     if kind == "json":
-        return JsonSource(database, name, text, told, table)
+        return _with_dates(JsonSource(database, name, text, told, table), dates)
     delimiter = reading.delimiter
     told_by_file = told_delimiter(text)
     if told_by_file is not None:
@@ -162,7 +165,32 @@ def _opened(
         raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
     header_line = 1 if told_by_file is None else 2
     kept = [word.strip(" ") for word in reading.keep_text]
-    return CsvSource(database, name, text, delimiter, told, table, scratch, kept, header_line)
+    source = CsvSource(database, name, text, delimiter, told, table, scratch, kept, header_line)
+    return _with_dates(source, dates)
+
+
+def _told_dates(told: Sequence[str]) -> dict[str, str]:
+    """Return the format of dates by column; OptionError for what is not COLUMN=FORMAT."""
+    found = {}
+    for each in told:
+        name, _, form = each.rpartition("=")
+        if form not in FORMATS:
+            raise OptionError(
+                f"--dates {each!r} is not a column and a format of dates, such as signup=%d/%m/%Y; the formats are "
+                f"{', '.join(form for form in FORMATS if ':' not in form)}, also with a time behind it: %H:%M, "
+                "%H:%M:%S, %I:%M %p or %I:%M:%S %p"
+            )
+        found[name] = form
+    return found
+
+
+def _with_dates(source: DuckDBSource, dates: Mapping[str, str]) -> DuckDBSource:
+    """Return a source that was told how dates are written; OptionError for a column that is not there."""
+    for name in dates:
+        if name not in source.names:
+            raise OptionError(f"--dates: there is no column {name!r}; the columns are: {', '.join(source.names)}")
+    source.dates = dates
+    return source
 
 
 def _without_first_line(text: str, size: int, scratch: str) -> str:

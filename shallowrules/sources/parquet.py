@@ -117,6 +117,8 @@ def _field(name: str, declared: str, fits: bool | None) -> Field:
         return Field("boolean", name)
     if declared in TIMES and fits:
         return Field(TIMES[declared], name)
+    if declared in ("TIME", "BLOB"):  # whose values tell what they are
+        return Field("other", name)
     text = declared in ("VARCHAR", "UUID") or declared.startswith("ENUM")
     # An infinite date has no Python value.
     return Field("text" if text else "other", f"CAST({name} AS VARCHAR)")

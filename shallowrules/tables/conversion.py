@@ -93,11 +93,15 @@ class Conversion:
         its value, however that is written.
     codes : bool
         Whether the values are codes: whole numbers that are categories.
+    dates : str
+        How dates and points in time are written beside ISO 8601, one of `shallowrules.tables.dates.FORMATS`; empty for
+        ISO 8601 alone.
     """
 
     decimal: str = "."
     nulls: tuple[str, ...] = ()
     codes: bool = False
+    dates: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -138,6 +138,12 @@ reading_options = together(
         metavar="WORD",
         help='A word such as NA or None that is a text like any other, not "no value". May be repeated.',
     ),
+    click.option(
+        "--dates",
+        multiple=True,
+        metavar="COLUMN=FORMAT",
+        help="How dates are written in a column, such as 'signup=%d/%m/%Y', where two formats fit. May be repeated.",
+    ),
     click.option("--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of a text file."),
 )
 """The options of `Reading`."""
