@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shallowrules.cli.escaping import shell_word
+from shallowrules.cli.escaping import join_words, shell_word
+from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import show_message
-from shallowrules.errors import DataError, Finding
+from shallowrules.errors import DataError, Finding, OptionName
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
@@ -142,12 +143,26 @@ def worded() -> Iterator[None]:
     try:
         yield
     except DataError as error:
+        if any(finding.kind in CHOICES for finding in error.findings):
+            raise DataError(*error.parts, *_commands(error), findings=error.findings) from error
         if not any(finding.kind in WAYS_OUT for finding in error.findings):
             raise
         told = "; ".join(finding.message for finding in error.findings)
         before = str(error).removesuffix(told)
         advised = "; ".join(f"{finding.message}{way_out(finding)}" for finding in error.findings)
         raise DataError(before + advised, findings=error.findings) from error
+
+
+def _commands(error: DataError) -> list[str]:
+    """Return a line for each option that an error names, with the command that was typed and this option."""
+    typed = typed_arguments() or []
+    end = typed.index("--") if "--" in typed else len(typed)
+    lines: list[str] = []
+    for option in (part for part in error.parts if isinstance(part, OptionName) and typed):
+        words = [f"--{option.name}", str(option.value)]
+        command = ["shallowrules", *_without(typed[:end], words[:1]), *words, *typed[end:]]
+        lines.append(f"\n{'Or' if lines else 'This works'}: {join_words(command)}")
+    return lines
 
 
 def way_out(finding: Finding, *, needed: bool = False) -> str:
@@ -219,6 +234,9 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "missing words": _missing_words,
 }
 """By the kind of a finding that sources make."""
+
+CHOICES = ("extent", "sheet")
+"""Kinds of findings whose message names an option for each way out."""
 
 
 def show_doubts(rules: RuleSet, category_weight: float) -> None:

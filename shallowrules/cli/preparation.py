@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shallowrules.cli.advice import Refusal, RefusedTable, Remedy, column_list, exclude
 from shallowrules.cli.opening import Opened, open_rows
 from shallowrules.cli.options.fitting import FitOptions
+from shallowrules.cli.output import messages_of
 from shallowrules.encoding import ColumnFacts
 from shallowrules.encoding.checks import (
     find_infinite,
@@ -154,15 +155,17 @@ def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ShallowRulesWarning)
                 opened = open_rows(sources, where, fit, reading, memory, refusals)
-            doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
-            yield judged(opened, fit, refusals, doubts)
+            yield judged(opened, fit, refusals, messages_of(caught))
         except DataError:
             sources.pop_all().close()  # which would say again in which file
             raise
 
 
-def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Sequence[str]) -> LoadedTable:
-    """Return a table that can be clustered, with what is to be said of it, or raise what speaks against it."""
+def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, str]]) -> LoadedTable:
+    """Return a table that can be clustered, with what is to be said of it, or raise what speaks against it.
+
+    `said` are notes and warnings of its reading.
+    """
     rows, columns = opened.rows, opened.columns
     cluster_columns = None if fit.columns is None else [name for name in columns if name in fit.columns]
     explain_columns = None if fit.explain is None else list(dict.fromkeys(fit.explain))
@@ -175,6 +178,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Seq
     facts = find_facts(rows, roles)
     refusals += _unusable_columns(rows, facts, (*(fit.columns or ()), *(fit.explain or ())), refusals)
     rows, notes, missing = _complete_rows(rows, facts, roles, fit, _columns_of(refusals))
+    notes = [*(message for kind, message in said if kind == "note"), *notes]
     refusals += missing
     if rows is not opened.rows and not refusals:
         facts = find_facts(rows, roles)
@@ -207,7 +211,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Seq
         columns,
         facts.rows,
         tuple(notes),
-        (*doubts, *dominant),
+        (*(message for kind, message in said if kind == "warning"), *dominant),
         weight,
         fit.labels,
         cluster_columns,

@@ -17,6 +17,7 @@ from shallowrules.exporters.sql import neither_predicate
 from shallowrules.files import Reading, atomic_path, scratch_folder
 from shallowrules.labelling.row_parts import RowParts
 from shallowrules.labelling.tested_columns import FoundColumns, find_tested_columns
+from shallowrules.labelling.workbook import write_sheet
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import DatabaseRows, Source, Where, open_source
 from shallowrules.sources.base import named
@@ -70,6 +71,7 @@ FORMATS: Mapping[str, tuple[str, str]] = {
     ".json": ("json", "FORMAT json, ARRAY true"),
     ".jsonl": ("json", "FORMAT json, ARRAY false"),
     ".ndjson": ("json", "FORMAT json, ARRAY false"),
+    ".xlsx": ("xlsx", ""),
 }
 """By the ending of a file: its kind, and what DuckDB is told to write it."""
 
@@ -87,7 +89,7 @@ def check_format(target: Path) -> tuple[str, str, bool]:
     name = target.name.lower()
     compressed = name.endswith(".gz")
     ending = Path(name.removesuffix(".gz")).suffix
-    if ending not in FORMATS or (compressed and FORMATS[ending][0] == "parquet"):
+    if ending not in FORMATS or (compressed and FORMATS[ending][0] in ("parquet", "xlsx")):
         raise OptionError(
             f"-o {target}: the ending says what to write; known are: {', '.join(FORMATS)}, and .gz for text"
         )
@@ -292,7 +294,10 @@ def _write(
         options += ", COMPRESSION gzip"
     try:
         with atomic_path(target) as part, _watched(database, progress, COUNTING, 1.0):
-            database.execute(f"COPY ({written}) TO {quote_text(str(part))} ({options})")
+            if kind == "xlsx":
+                write_sheet(database, written, part)
+            else:
+                database.execute(f"COPY ({written}) TO {quote_text(str(part))} ({options})")
     except (duckdb.Error, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
         raise ShallowRulesError(f"{target} cannot be written: {reason}") from error
@@ -395,7 +400,8 @@ def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field)
     """Return how to fetch a column as the rules compare it; DataError if it holds values of another type."""
     if column.codes:
         return _as_codes(column, source, field)
-    if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
+    found = source.provenance.kind in ("csv", "workbook")
+    if column.type == "text" and field.type in (*NUMERIC, "boolean") and found:
         return Field("text", source.original(j))  # categories that happen to be numbers or truth values here
     if column.holds_numbers and field.type in NUMERIC and _are_exact(source, field):
         return Field("text", _number_text(field.expression))
