@@ -104,11 +104,17 @@ def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
 
 
 class RefusedTable(DataError):
-    """A table that cannot be clustered as it is: all that is wrong with it, worded, and options that may help."""
+    """A table that cannot be clustered as it is: all that is wrong with it, worded, and options that may help.
 
-    def __init__(self, message: str, findings: Iterable[Finding], remedy: Remedy) -> None:
+    `said` are the notes and warnings of its reading, which tell what was read at all.
+    """
+
+    def __init__(
+        self, message: str, findings: Iterable[Finding], remedy: Remedy, said: Sequence[tuple[str, str]] = ()
+    ) -> None:
         super().__init__(message, findings=findings)
         self.remedy = remedy
+        self.said = said
 
 
 @dataclass(frozen=True)

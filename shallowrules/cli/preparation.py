@@ -186,7 +186,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     if refusals:
         remedy = reduce(or_, (refusal.remedy for refusal in refusals))
         findings = [finding for refusal in refusals for finding in refusal.findings]
-        raise RefusedTable("\n".join(refusal.message for refusal in refusals), findings, remedy)
+        raise RefusedTable("\n".join(refusal.message for refusal in refusals), findings, remedy, said)
     _refuse_weights(facts)
     if fit.labels is not None:
         _refuse_labels(fit.labels, len(facts.labels), facts.counted)

@@ -169,7 +169,7 @@ def _find_top(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -
     """Return where the table begins; None where a reader is to say what is wrong."""
     start = 0
     if reading.skip is None:
-        found = _first_row(rows, body)
+        found = _first_row(rows, body, reading, unit)
         if found is None:
             return None
         start = found
@@ -206,7 +206,7 @@ def _find_top(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -
     return Extent(body.width, row.place, first, left_out, remarks=(*remarks, *more))
 
 
-def _first_row(rows: Sequence[Record], body: Body) -> int | None:
+def _first_row(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -> int | None:
     """Return which row is the header, or the first row of a table without one; None where it is not to be told."""
     full = [i for i, record in enumerate(rows) if len(record.fields) == body.width]
     filled = [i for i in full if not is_sparse(rows[i].fields, body.width)]
@@ -214,8 +214,10 @@ def _first_row(rows: Sequence[Record], body: Body) -> int | None:
         return full[0] if full else None
     start = filled[0]
     nature = _nature(rows[start].fields, body)
-    if start > full[0] and (nature not in NAMES or (body.width == 2 and not body.figures)):
-        start = full[0]  # a header some of whose names are missing
+    if start > full[0] and (nature in ("values", "doubtful") or (body.width == 2 and not body.figures)):
+        if reading.header is None:
+            _refuse_sparse(rows[full[0]], rows[start], unit)
+        start = full[0] if reading.header == "first" else start
     titles = rows[:start]
     if sum(1 for record in titles if all(map(is_figure, filter(str.strip, record.fields)))) > 1:
         return None  # rows of another width
@@ -223,6 +225,16 @@ def _first_row(rows: Sequence[Record], body: Body) -> int | None:
     if adjacent and nature != "names" and len(titles[-1].fields) > 1:
         return None  # a header with a name too few, or too many
     return start
+
+
+def _refuse_sparse(sparse: Record, below: Record, unit: str) -> NoReturn:
+    _refuse(
+        f"{unit} {sparse.place}, {_shown(sparse.fields)}, may name the columns or be a title: use ",
+        OptionName("header", "first"),
+        " if it names them, or ",
+        OptionName("skip", below.place - 1),
+        " if it is a title",
+    )
 
 
 def _titles(titles: Sequence[Record], place: int, reading: Reading, unit: str) -> tuple[Remark, ...]:

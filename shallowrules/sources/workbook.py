@@ -105,7 +105,9 @@ def _cells(file: str, sheet: str | None) -> Cells:
         if isinstance(error, DataError):
             raise
         raise DataError(f"the workbook cannot be read ({error}); save it again, as .xlsx or as CSV") from error
-    found = [name for name, cells in tables.items() if sum(map(any, cells)) >= MIN_ROWS]
+    found = [
+        name for name, cells in tables.items() if sum(any(cell != "" for cell in row) for row in cells) >= MIN_ROWS
+    ]
     if not found:
         raise DataError(f"no sheet has a table; the sheets are: {', '.join(map(repr, names))}")
     if len(found) > 1:

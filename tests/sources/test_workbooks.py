@@ -143,7 +143,7 @@ def test_merged_titles_and_empty_tails_and_edges_are_no_part_of_the_table(tmp_pa
     assert ["skip=3" in notes[0], "row 5" in notes[1], "footer=2" in notes[2]] == [True] * 3
 
 
-@draws(100)
+@draws(100, deadline=None)
 @given(plain_tables(), dressings())
 @pytest.mark.parametrize("ending", ["xlsx", "ods"])
 def test_a_drawn_table_in_a_sheet_is_read_as_the_plain_one_or_refused(tmp_path_factory, ending, table, dressing):
