@@ -111,7 +111,7 @@ def _cells(file: str, sheet: str | None) -> Cells:
     if not found:
         raise DataError(f"no sheet has a table; the sheets are: {', '.join(map(repr, names))}")
     if len(found) > 1:
-        message = f"{len(found)} sheets have a table: name one by "
+        message = f"{len(found)} sheets have a table: use "
         parts = [part for name in found for part in (OptionName("sheet", name), " or ")][:-1]
         finding = Finding("sheet", message + ", ".join(map(repr, found)), values=tuple(found))
         raise DataError(message, *parts, findings=[finding])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import re
+import shutil
+import subprocess
 import warnings
 
 import openpyxl
@@ -83,6 +85,18 @@ def test_dates_of_the_year_1904_are_the_same_days(tmp_path):
         book.active.append(row)
     book.save(tmp_path / "t.xlsx")
     assert typed(read_table(tmp_path / "t.xlsx"))[0][1:] == ("date", [19782, 19782])
+
+
+@pytest.mark.renders
+@pytest.mark.parametrize("ending", ["xls", "ods"])
+def test_a_workbook_that_libreoffice_saved_in_another_form_is_the_same_table(tmp_path, ending):
+    program = shutil.which("soffice") or pytest.skip("LibreOffice is not installed")
+    rows = [["Title"], [], ["n", "x", "t", "day", "moment"], [1, 1.5, "a", DAY, MOMENT], [2, 2, "ü", DAY, MOMENT]]
+    path = write_xlsx(tmp_path / "t.xlsx", Sheet=[*rows, ["#N/A", 3, None, None, None]])
+    profile = f"-env:UserInstallation=file://{tmp_path}/profile"
+    command = [program, profile, "--headless", "--convert-to", ending, "--outdir", str(tmp_path), str(path)]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    assert read(path.with_suffix(f".{ending}")) == read(path)
 
 
 def test_errors_and_empty_cells_are_missing_values(tmp_path):
