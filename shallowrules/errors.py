@@ -96,6 +96,8 @@ class Finding:
     values : tuple of str
         The distinct texts concerned, at most four; or what to choose among.
     file : str, optional
+    distinct : int, optional
+        Distinct values of the column, where these may be categories.
     """
 
     kind: str
@@ -107,6 +109,7 @@ class Finding:
     example: str | None = None
     values: tuple[str, ...] = ()
     file: str | None = None
+    distinct: int | None = None
 
 
 class DataError(ShallowRulesError, ValueError):

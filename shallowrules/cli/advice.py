@@ -13,6 +13,7 @@ from shallowrules.cli.escaping import join_words, shell_word
 from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, Finding, OptionName
+from shallowrules.tables.conversion import has_digit
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
@@ -26,6 +27,7 @@ __all__ = [
     "column_list",
     "exclude",
     "listed",
+    "refused_table",
     "remedy_of",
     "show_doubts",
     "way_out",
@@ -42,6 +44,7 @@ class Remedy:
 
     exclude: tuple[str, ...] = ()
     null: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     decimal: str | None = None
     encoding: str | None = None
     drop_missing: bool = False
@@ -52,16 +55,22 @@ class Remedy:
         return Remedy(
             tuple(dict.fromkeys((*self.exclude, *other.exclude))),
             tuple(dict.fromkeys((*self.null, *other.null))),
+            tuple(dict.fromkeys((*self.categories, *other.categories))),
             self.decimal or other.decimal,
             self.encoding or other.encoding,
             self.drop_missing or other.drop_missing,
             self.impute or other.impute,
         )
 
+    def without_rows(self) -> Remedy:
+        """Return what it does about columns and texts, and not about missing values, which that may bring."""
+        return replace(self, drop_missing=False, impute=None)
+
     def arguments(self) -> list[str]:
         """Return the options as the command line takes them."""
         found = ["--exclude", listed(self.exclude)] if self.exclude else []
         found += [word for token in self.null for word in ("--null", token)]
+        found += ["--categories", listed(self.categories)] if self.categories else []
         for name, value in (("--decimal", self.decimal), ("--encoding", self.encoding), ("--impute", self.impute)):
             found += [] if value is None else [name, value]
         return [*found, "--drop-missing"] if self.drop_missing else found
@@ -126,6 +135,17 @@ class Refusal:
     remedy: Remedy
 
 
+def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, str]] = ()) -> RefusedTable:
+    """Return why a table is refused; what a column holds does not matter where another refusal leaves it out."""
+    left_out = {name for refusal in refusals for name in refusal.remedy.exclude}
+    remedy = Remedy()
+    for refusal in refusals:
+        needless = all(finding.column in left_out for finding in refusal.findings)
+        remedy |= Remedy(exclude=refusal.remedy.exclude) if needless else refusal.remedy
+    message = "\n".join(refusal.message for refusal in refusals)
+    return RefusedTable(message, [finding for refusal in refusals for finding in refusal.findings], remedy, said)
+
+
 def column_list(names: Iterable[str]) -> str:
     """Return column names as a shell word that ``--columns`` and ``--exclude`` understand."""
     return shell_word(listed(names))
@@ -155,7 +175,9 @@ def worded() -> Iterator[None]:
             raise
         told = "; ".join(finding.message for finding in error.findings)
         before = str(error).removesuffix(told)
-        advised = "; ".join(f"{finding.message}{way_out(finding)}" for finding in error.findings)
+        # Commands that apply rules have no categories to choose.
+        told_of = [replace(finding, distinct=None) for finding in error.findings]
+        advised = "; ".join(f"{finding.message}{way_out(finding)}" for finding in told_of)
         raise DataError(before + advised, findings=error.findings) from error
 
 
@@ -186,9 +208,9 @@ def remedy_of(finding: Finding, *, needed: bool = False) -> Remedy:
         return Remedy(encoding=finding.values[0])
     if finding.kind == "comma numbers" and "," not in finding.values:
         return Remedy(decimal=",")
-    if finding.kind == "nearly numeric" and len(finding.values) <= MAX_SPELLINGS:
-        return Remedy(null=finding.values)
-    if finding.kind == "missing words":
+    if finding.kind == "nearly numeric" and _may_be_categories(finding) and not needed:
+        return Remedy(categories=(str(finding.column),))
+    if finding.kind == "missing words" or (finding.kind == "nearly numeric" and _means_missing(finding)):
         return Remedy(null=finding.values)
     return Remedy() if needed or finding.column is None else Remedy(exclude=(finding.column,))
 
@@ -211,10 +233,28 @@ def _comma_numbers(finding: Finding, needed: bool) -> str:
 
 
 def _nearly_numeric(finding: Finding, needed: bool) -> str:
-    leave_out = "" if needed else f" or leave the column out ({exclude([str(finding.column)])})"
-    if len(finding.values) > MAX_SPELLINGS:
-        return f": correct the file{leave_out}"
-    return f": treat {_it(finding)} as missing ({_each('--null', finding)}){leave_out}"
+    name = str(finding.column)
+    leave_out = "" if needed else f" or leave the column out ({exclude([name])})"
+    if _means_missing(finding):
+        return f": treat {_it(finding)} as missing ({_each('--null', finding)}){leave_out}"
+    is_value = "; a text with a digit is a value, not a missing one" if any(map(has_digit, finding.values)) else ""
+    if needed or not _may_be_categories(finding):
+        return f"{is_value}: correct the file{leave_out}"
+    as_categories = f"take its {finding.distinct} values as categories (--categories {column_list([name])})"
+    return f"{is_value}: {as_categories}, correct the file,{leave_out}"
+
+
+def _means_missing(finding: Finding) -> bool:
+    """Return whether the texts among numbers are few ways to write "no value"."""
+    return len(finding.values) <= MAX_SPELLINGS and not any(map(has_digit, finding.values))
+
+
+def _may_be_categories(finding: Finding) -> bool:
+    """Return whether texts among numbers are values, and so few in all that each can be a category."""
+    from shallowrules.encoding.checks import MAX_CATEGORIES
+
+    is_value = any(map(has_digit, finding.values))
+    return is_value and finding.distinct is not None and finding.distinct <= MAX_CATEGORIES
 
 
 def _missing_words(finding: Finding, needed: bool) -> str:

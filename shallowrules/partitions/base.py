@@ -249,8 +249,6 @@ class Partitions(ABC):
         The columns of the source, also those that were not taken, in order.
     format : str
         "csv", "json", "parquet"; empty where the rows are in no file.
-    notes : list of str
-        What was found of the rows and is taken so, for whoever should know.
     kept : dict
         What was found in the parts and will be asked for again, by what it depends on.
     """
@@ -260,7 +258,6 @@ class Partitions(ABC):
         self.where = where
         self.all_names = list(kinds)
         self.format = ""
-        self.notes: list[str] = []
         self.kept: dict[Any, Any] = {}
 
     @property

@@ -45,7 +45,6 @@ class CombinedSource(Source):
                     f"{part.provenance} {what}, which {first.provenance} {other}: files of one table have the "
                     "same columns"
                 )
-        self.notes = [note for part in parts for note in part.notes]
         self.parts = tuple(part for part in parts if not _is_empty(part)) or tuple(parts[:1])
 
     def count_rows(self) -> int:

@@ -35,7 +35,7 @@ from shallowrules.sources.engine import (
 )
 from shallowrules.sources.number_rows import read_numbers
 from shallowrules.sources.text import scan
-from shallowrules.tables.conversion import PLAIN, Conversion
+from shallowrules.tables.conversion import PLAIN, Conversion, has_digit
 from shallowrules.tables.table import Column, ColumnType
 from shallowrules.tables.times import TIME_TYPES
 
@@ -84,6 +84,8 @@ class CsvSource(DuckDBSource):
     that a sample takes for numbers are loaded as such, unless their text is asked for. `header_line` is where `text`
     begins in the file, for messages; `kind` is that of the file, of which a text may have been made.
     """
+
+    names_may_repeat = True
 
     def __init__(
         self,
@@ -216,7 +218,8 @@ class CsvSource(DuckDBSource):
                     self, self.names[j], value, f"{self._number(value)} IS NULL", numbers, given
                 )
                 findings += found
-                if kinds[j] == "text" and not found:
+                # Numbers and texts with a digit may be taken as categories, and words for missing stand out then too.
+                if kinds[j] == "text" and (not found or any(map(has_digit, found[0].values))):
                     plain.append(j)
         for batch in batched(plain):
             values = {self.names[j]: self._value(f"c{j}") for j in batch}

@@ -55,7 +55,15 @@ query of 1,000 columns each and 0.02 s per 100."""
 NEARLY_ALL = 0.9
 """Share of numbers from which a column is taken for numbers with something wrong in it."""
 
-MISSING_SPELLINGS = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "null", "none", "nil", "missing", "unknown")
+MIN_NUMBERS = 10
+"""Distinct numbers among which a single word of any share is taken for "no value": fewer may be categories with it."""
+
+MISSING_SPELLINGS = (
+    *("", "?", "-", "--", "---", "–", "—", ".", "..", "...", "*", "**", "/", "na", "<na>", "n/a", "n.a.", "n. a."),
+    *("n.d.", "n/d", "#na", "#n/a", "#null!", "#value!", "#ref!", "#div/0!", "#num!", "#name?", "null", "none", "nil"),
+    *("nan", "missing", "unknown", "not available", "not applicable", "suppressed", "privacysuppressed", "(d)", "(s)"),
+    *("(x)", "(z)", "(na)", "k.a.", "k. a.", "keine angabe", "unbekannt", "nicht verfügbar", "s.d.", "n.s.p."),
+)
 """Ways to write "no value" that betray a column of numbers, whatever their share. In lower case."""
 
 MISSING_WORDS = (
@@ -258,24 +266,45 @@ def duration_cast(text: str) -> str:
 def nearly_numeric(
     source: DuckDBSource, name: str, text: str, offending: str, numbers: int, given: int
 ) -> list[Finding]:
-    """Return a finding for a column of numbers with something else in it, none for plain text."""
+    """Return a finding for a column of numbers with something else in it, none for plain text.
+
+    A single word among numbers stands for "no value" whatever its share; a text with a digit never does. The texts of
+    the finding with a digit come first.
+    """
     if not numbers:
         return []
-    words, example, row, distinct = source.row(
-        f"count(*) FILTER (lower(trim({text})) NOT IN ({text_literals(MISSING_SPELLINGS)}))",
-        f"arg_min({text}, {PLACE})",
-        f"min({PLACE})",
-        f"list_slice(list_sort(list(DISTINCT trim({text}))), 1, 4)",
-        where=f"{text} IS NOT NULL AND {offending}",
+    others = f"{text} IS NOT NULL AND {offending}"
+    trimmed = f"trim({text})"
+    plain = f"'plain': NOT {_has_digit(trimmed)}"
+    words, first, texts, spellings = source.row(
+        f"count(*) FILTER (lower({trimmed}) NOT IN ({text_literals(MISSING_SPELLINGS)}))",
+        f"min({{{plain}, 'row': {PLACE}, 'text': {text}}})",
+        f"list_slice(list_sort(list(DISTINCT {{{plain}, 'text': {trimmed}}})), 1, 4)",
+        f"count(DISTINCT {trimmed})",
+        where=others,
         rows=source.numbered,
     )
-    if words and numbers < NEARLY_ALL * given:
+    found = tuple(each["text"] for each in texts)
+    nearly_all = numbers >= NEARLY_ALL * given
+    if words and not nearly_all and (spellings > 1 or not texts[0]["plain"]):
         return []
+    distinct = source.row(f"count(DISTINCT {trimmed})")[0]
+    if words and not nearly_all and distinct <= MIN_NUMBERS:
+        return []
+    n_others = given - numbers
+    what = "is nearly all numbers" if nearly_all else "holds numbers"
     message = (
-        f"column {name!r} is nearly all numbers, but {given - numbers} of {counted(given, 'value')} "
-        f"{'is' if given - numbers == 1 else 'are'} not, such as {example!r} in row {row}"
+        f"column {name!r} {what}, but {n_others:,} of {counted(given, 'value')} {'is' if n_others == 1 else 'are'} "
+        f"not, such as {first['text']!r} in row {first['row']}"
     )
-    return [Finding("nearly numeric", message, name, given - numbers, given, row, example, tuple(distinct))]
+    return [
+        Finding("nearly numeric", message, name, n_others, given, first["row"], first["text"], found, distinct=distinct)
+    ]
+
+
+def _has_digit(text: str) -> str:
+    """Return SQL for whether a text has a digit, or another character that is a number, of any script."""
+    return f"regexp_matches({text}, '\\pN')"
 
 
 def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequence[str]) -> list[Finding]:

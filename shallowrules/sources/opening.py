@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.errors import OptionError, OptionName, check_choice
+from shallowrules.errors import OptionError, OptionName, ShallowRulesWarning, check_choice
 from shallowrules.files import Reading, scratch_folder
 from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
@@ -162,10 +163,12 @@ def _opened(
         remarks += ((name, remark) for remark in found.remarks)
         return CsvSource(database, name, found.text, DELIMITER, told, table, scratch, kept, found.line, kind="workbook")
     encoding = found_encoding(file, reading.encoding)
-    notes = [] if encoding == reading.encoding else [f"{name} is read as {encoding.upper()}, as its first bytes say"]
+    if encoding != reading.encoding:
+        message = f"{name} is read as {encoding.upper()}, as its first bytes say"
+        warnings.warn(message, ShallowRulesWarning, stacklevel=2)
     text = plain_text(file, encoding, os.path.join(scratch, "text"))
     if kind == "json":
-        return _with_notes(JsonSource(database, name, text, told, table), notes)
+        return JsonSource(database, name, text, told, table)
     delimiter = reading.delimiter
     told_by_file = told_delimiter(text)
     if told_by_file is not None:
@@ -177,14 +180,7 @@ def _opened(
     found = trim(text, reading, known, scratch, 1 if told_by_file is None else 2)
     remarks += ((name, remark) for remark in found.remarks)
     delimiter = found.delimiter or delimiter or find_delimiter(name, found.text, told.decimal)
-    source = CsvSource(database, name, found.text, delimiter, told, table, scratch, kept, found.line)
-    return _with_notes(source, notes)
-
-
-def _with_notes(source: DuckDBSource, notes: Sequence[str]) -> DuckDBSource:
-    """Return a source with more to say of what was found."""
-    source.notes += notes
-    return source
+    return CsvSource(database, name, found.text, delimiter, told, table, scratch, kept, found.line)
 
 
 def _without_first_line(text: str, size: int, scratch: str) -> str:

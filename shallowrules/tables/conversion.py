@@ -23,6 +23,7 @@ __all__ = [
     "Conversion",
     "Grammar",
     "Number",
+    "has_digit",
 ]
 
 Number = int | float
@@ -32,6 +33,11 @@ INT64 = range(-(2**63), 2**63)
 
 DOUBLE_EXACT = 2**53
 """Up to it, a double tells each whole number from its neighbours."""
+
+
+def has_digit(text: str) -> bool:
+    """Return whether a text has a digit, or another character that is a number: it is a value then, not "no value"."""
+    return any(character.isnumeric() for character in text)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ __all__ = [
     "optional_table",
     "read_tested",
     "reading_options",
+    "refuse_reading",
     "rows_of",
     "show_tables",
     "table_argument",
@@ -60,14 +61,32 @@ def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows
     return DatabaseRows(database, options["table"], options["query"], sample, options["seed"], options["timeout"])
 
 
-def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -> Table:
-    """Read the columns that rules test; those of text, and what they convert, as they stand in the rows."""
+def refuse_reading(options: Mapping[str, Any]) -> None:
+    """Raise UsageError for options of text files beside rows of a database, where they would be ignored."""
+    default = vars(Reading())
+    for name in default:
+        if options[name] and options[name] != default[name]:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for text files, and a database has types: leave it out")
+
+
+def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -> tuple[RuleSet, Table]:
+    """Read the columns that rules test; those of text, and what they convert, as they stand in the rows.
+
+    Returns
+    -------
+    RuleSet
+        The rules, which read those columns as `read_as_told` says.
+    Table
+    """
+    from shallowrules.labelling.told import read_as_told
     from shallowrules.sources import read_table
 
+    rules = read_as_told(rules, reading)
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     as_text = [column.name for column in tested if column.converts_text or column.type == "text"]
     names = [column.name for column in tested] or None
-    return read_table(rows, columns=names, as_text=as_text, **vars(reading))
+    return rules, read_table(rows, columns=names, as_text=as_text, **vars(reading))
 
 
 table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=True, callback=_tables)
