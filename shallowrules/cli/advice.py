@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shallowrules.cli.escaping import shell_word
+from shallowrules.cli.escaping import join_words, shell_word
+from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import show_message
-from shallowrules.errors import DataError, Finding
+from shallowrules.errors import DataError, Finding, OptionName
 from shallowrules.tables.conversion import has_digit
 
 if TYPE_CHECKING:
@@ -112,11 +113,17 @@ def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
 
 
 class RefusedTable(DataError):
-    """A table that cannot be clustered as it is: all that is wrong with it, worded, and options that may help."""
+    """A table that cannot be clustered as it is: all that is wrong with it, worded, and options that may help.
 
-    def __init__(self, message: str, findings: Iterable[Finding], remedy: Remedy) -> None:
+    `said` are the notes and warnings of its reading, which tell what was read at all.
+    """
+
+    def __init__(
+        self, message: str, findings: Iterable[Finding], remedy: Remedy, said: Sequence[tuple[str, str]] = ()
+    ) -> None:
         super().__init__(message, findings=findings)
         self.remedy = remedy
+        self.said = said
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,7 @@ class Refusal:
     remedy: Remedy
 
 
-def refused_table(refusals: Sequence[Refusal]) -> RefusedTable:
+def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, str]] = ()) -> RefusedTable:
     """Return why a table is refused; what a column holds does not matter where another refusal leaves it out."""
     left_out = {name for refusal in refusals for name in refusal.remedy.exclude}
     remedy = Remedy()
@@ -136,7 +143,7 @@ def refused_table(refusals: Sequence[Refusal]) -> RefusedTable:
         needless = all(finding.column in left_out for finding in refusal.findings)
         remedy |= Remedy(exclude=refusal.remedy.exclude) if needless else refusal.remedy
     message = "\n".join(refusal.message for refusal in refusals)
-    return RefusedTable(message, [finding for refusal in refusals for finding in refusal.findings], remedy)
+    return RefusedTable(message, [finding for refusal in refusals for finding in refusal.findings], remedy, said)
 
 
 def column_list(names: Iterable[str]) -> str:
@@ -162,6 +169,8 @@ def worded() -> Iterator[None]:
     try:
         yield
     except DataError as error:
+        if any(finding.kind in CHOICES for finding in error.findings):
+            raise DataError(*error.parts, *_commands(error), findings=error.findings) from error
         if not any(finding.kind in WAYS_OUT for finding in error.findings):
             raise
         told = "; ".join(finding.message for finding in error.findings)
@@ -170,6 +179,18 @@ def worded() -> Iterator[None]:
         told_of = [replace(finding, distinct=None) for finding in error.findings]
         advised = "; ".join(f"{finding.message}{way_out(finding)}" for finding in told_of)
         raise DataError(before + advised, findings=error.findings) from error
+
+
+def _commands(error: DataError) -> list[str]:
+    """Return a line for each option that an error names, with the command that was typed and this option."""
+    typed = typed_arguments() or []
+    end = typed.index("--") if "--" in typed else len(typed)
+    lines: list[str] = []
+    for option in (part for part in error.parts if isinstance(part, OptionName) and typed):
+        words = [f"--{option.name}", str(option.value)]
+        command = ["shallowrules", *_without(typed[:end], words[:1]), *words, *typed[end:]]
+        lines.append(f"\n{'Or' if lines else 'This works'}: {join_words(command)}")
+    return lines
 
 
 def way_out(finding: Finding, *, needed: bool = False) -> str:
@@ -265,6 +286,9 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "dates": _dates,
 }
 """By the kind of a finding that sources make."""
+
+CHOICES = ("extent", "sheet")
+"""Kinds of findings whose message names an option for each way out."""
 
 
 def show_doubts(rules: RuleSet, category_weight: float) -> None:

@@ -133,6 +133,8 @@ def prepared_model(
             try:
                 loaded = sources.enter_context(prepared(rows, chosen, reading, memory))
             except RefusedTable as refused:
+                for kind, message in refused.said:
+                    show_message(kind, message)
                 raise _with_way_out(refused, rows, chosen, reading, memory) from refused
         if check is not None:
             check([*loaded.columns, *loaded.other_columns])

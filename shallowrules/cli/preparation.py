@@ -23,6 +23,7 @@ from shallowrules.cli.columns import (
 from shallowrules.cli.missing import Filled, complete_rows, fill, find_filled
 from shallowrules.cli.opening import Opened, open_rows
 from shallowrules.cli.options.fitting import FitOptions
+from shallowrules.cli.output import messages_of
 from shallowrules.encoding.roles import Roles
 from shallowrules.errors import (
     DataError,
@@ -140,15 +141,17 @@ def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ShallowRulesWarning)
                 opened = open_rows(sources, where, fit, reading, memory, refusals)
-            doubts = [str(warning.message) for warning in caught if issubclass(warning.category, ShallowRulesWarning)]
-            yield judged(opened, fit, refusals, doubts)
+            yield judged(opened, fit, refusals, messages_of(caught))
         except DataError:
             sources.pop_all().close()  # which would say again in which file
             raise
 
 
-def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Sequence[str]) -> LoadedTable:
-    """Return a table that can be clustered, with what is to be said of it, or raise what speaks against it."""
+def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, str]]) -> LoadedTable:
+    """Return a table that can be clustered, with what is to be said of it, or raise what speaks against it.
+
+    `said` are notes and warnings of its reading.
+    """
     rows, columns = opened.rows, opened.columns
     cluster_columns = None if fit.columns is None else [name for name in columns if name in fit.columns]
     explain_columns = None if fit.explain is None else list(dict.fromkeys(fit.explain))
@@ -163,12 +166,13 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Seq
     ids = repeated_ids(opened, facts, fit, columns_of(refusals))
     n_given = facts.rows
     rows, notes, missing = complete_rows(rows, facts, roles, fit, columns_of(refusals), ids)
+    notes = [*(message for kind, message in said if kind == "note"), *notes]
     refusals += missing
     if rows is not opened.rows and not refusals:
         facts = find_facts(rows, roles)
     refusals += infinite_columns(facts, columns_of(refusals))
     if refusals:
-        raise refused_table(refusals)
+        raise refused_table(refusals, said)
     _refuse_weights(facts)
     if fit.labels is not None:
         _refuse_labels(fit.labels, len(facts.labels), facts.counted)
@@ -190,7 +194,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], doubts: Seq
         columns,
         facts.rows,
         tuple(notes),
-        (*doubts, *label_warnings(opened, facts, fit), *dominant),
+        (*(message for kind, message in said if kind == "warning"), *label_warnings(opened, facts, fit), *dominant),
         weight,
         fit.labels,
         cluster_columns,

@@ -55,6 +55,7 @@ TOLD: Mapping[str, Sequence[str]] = {
     "csv": ("delimiter", "decimal", "null", "keep_text", "encoding"),
     "json": ("null", "encoding"),
     "parquet": (),
+    "workbook": ("decimal", "null", "keep_text"),
 }
 """By the kind of a file, the options of `Reading` that mean something to it."""
 
@@ -132,7 +133,7 @@ def _refuse_meaningless(reading: Reading, source: DuckDBSource) -> None:
     kind, default = source.provenance.kind, vars(Reading())
     for name, value in vars(reading).items():
         if name in TOLD["csv"] and name not in TOLD[kind] and value and tuple(value) != tuple(default[name] or ()):
-            shown = {"json": "JSON", "parquet": "Parquet"}[kind]
+            shown = {"json": "JSON", "parquet": "Parquet", "workbook": "workbook"}[kind]
             raise OptionError(
                 f"--{name.replace('_', '-')} means nothing to a {shown} file, whose values have types: leave it out"
             )
@@ -237,7 +238,7 @@ def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field)
     """Return how to fetch a column as the rules compare it; DataError if it holds values of another type."""
     if column.codes:
         return _as_codes(column, source, field)
-    if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
+    if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind in ("csv", "workbook"):
         return Field("text", source.original(j))  # categories that happen to be numbers or truth values here
     if column.holds_numbers and field.type in NUMERIC and _are_exact(source, field):
         return Field("text", _number_text(field.expression))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from shallowrules.errors import ExportError, OptionError, ShallowRulesError
 from shallowrules.files import atomic_path
+from shallowrules.labelling.workbook import write_sheet
 from shallowrules.rules import RuleSet
 from shallowrules.sources.engine import quote_name, quote_text
 from shallowrules.tables.conversion import INT64
@@ -49,6 +50,7 @@ FORMATS: Mapping[str, tuple[str, str]] = {
     ".json": ("json", "FORMAT json, ARRAY true"),
     ".jsonl": ("json", "FORMAT json, ARRAY false"),
     ".ndjson": ("json", "FORMAT json, ARRAY false"),
+    ".xlsx": ("xlsx", ""),
 }
 """By the ending of a file: its kind, and what DuckDB is told to write it."""
 
@@ -99,7 +101,7 @@ def check_format(target: Path) -> tuple[str, str, bool]:
     name = target.name.lower()
     compressed = name.endswith(".gz")
     ending = Path(name.removesuffix(".gz")).suffix
-    if ending not in FORMATS or (compressed and FORMATS[ending][0] == "parquet"):
+    if ending not in FORMATS or (compressed and FORMATS[ending][0] in ("parquet", "xlsx")):
         raise OptionError(
             f"-o {target}: the ending says what to write; known are: {', '.join(FORMATS)}, and .gz for text"
         )
@@ -153,7 +155,10 @@ def write(
         options += ", COMPRESSION gzip"
     try:
         with atomic_path(target) as part, _watched(database, progress, COUNTING, 1.0):
-            database.execute(f"COPY ({written}) TO {quote_text(str(part))} ({options})")
+            if kind == "xlsx":
+                write_sheet(database, written, part)
+            else:
+                database.execute(f"COPY ({written}) TO {quote_text(str(part))} ({options})")
             if header is not None:
                 _put_before(part, header, between, compressed=compressed)
     except (duckdb.Error, OSError) as error:

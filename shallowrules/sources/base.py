@@ -177,7 +177,7 @@ def named(file: str) -> Iterator[None]:
         if type(error) is not DataError or str(error).startswith(f"{file}: "):
             raise
         findings = [replace(finding, file=file) for finding in error.findings]
-        raise DataError(f"{file}: {error}", findings=findings) from error.__cause__
+        raise DataError(f"{file}: ", *error.parts, findings=findings) from error.__cause__
     except OSError as error:
         if error.errno in FULL:
             raise  # of a temporary file

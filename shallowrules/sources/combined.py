@@ -130,7 +130,7 @@ def _types(columns: Sequence[Column], parts: Sequence[Source]) -> dict[str, Colu
     return types
 
 
-FOUND_TYPES = ("csv", "json")
+FOUND_TYPES = ("csv", "json", "workbook")
 """Kinds of sources whose types are found from the values."""
 
 

@@ -42,7 +42,7 @@ from shallowrules.tables.table import Column, ColumnType
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["DELIMITERS", "CsvSource", "check_delimiter", "find_delimiter"]
+__all__ = ["DELIMITERS", "CsvSource", "check_delimiter", "find_delimiter", "possible_delimiters"]
 
 DELIMITERS = (",", ";", "\t", "|")
 """The delimiters that a CSV file may have without being asked."""
@@ -84,7 +84,7 @@ class CsvSource(DuckDBSource):
 
     It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
     that a sample takes for numbers are loaded as such, unless their text is asked for. `header_line` is where `text`
-    begins in the file, for messages.
+    begins in the file, for messages; `kind` is that of the file, of which a text may have been made.
     """
 
     names_may_repeat = True
@@ -100,6 +100,7 @@ class CsvSource(DuckDBSource):
         scratch: str,
         keep_text: Sequence[str] = (),
         header_line: int = 1,
+        kind: str = "csv",
     ) -> None:
         self.file = text
         self._header_line = header_line
@@ -112,12 +113,11 @@ class CsvSource(DuckDBSource):
         self._regular = self._scan.regular and not self._scan.blank_lines
         if not self._regular:
             _check_rows(text, delimiter, header_line)
-        _check_header(names, header_line)
         # The name that DuckDB gives; data frames write their index without one.
         names = [name or f"column{j}" for j, name in enumerate(names)]
         if len(names) == 1:
             _check_single(names[0], text, delimiter, told.decimal)
-        super().__init__(database, names, Provenance("csv", (shown,)))
+        super().__init__(database, names, Provenance(kind, (shown,)))
         self._rewritten_to = os.path.join(scratch, f"rewritten-{name}")
         self._tried = self._sampled_types()
         self._loaded: dict[int, ColumnType] | None = None
@@ -509,13 +509,19 @@ def check_delimiter(delimiter: str | None) -> None:
         raise OptionError(f"the delimiter must be one character and no quote, letter or digit, not {delimiter!r}")
 
 
+def possible_delimiters(name: str, decimal: str) -> tuple[str, ...]:
+    """Return the delimiters that a file of that name may have without being asked."""
+    if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
+        return ("\t",)
+    return tuple(delimiter for delimiter in DELIMITERS if delimiter != decimal)
+
+
 def find_delimiter(name: str, text: str, decimal: str) -> str:
     """Return the one delimiter by which header and rows have equally many fields."""
-    if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
-        return "\t"
-    fits = _fits(text, decimal)
+    possible = possible_delimiters(name, decimal)
+    fits = _fits(text, decimal) if len(possible) > 1 else {}
     if not fits:
-        return next(delimiter for delimiter in DELIMITERS if delimiter != decimal)  # a single column
+        return possible[0]  # a single column
     perfect = [delimiter for delimiter, (share, _) in fits.items() if share == 1]
     if len(perfect) > 1:
         message = (
@@ -609,26 +615,3 @@ def _first_fault(text: str, delimiter: str, header_line: int) -> Finding:
             return Finding("quotes", message, place=line)
     message = f"line {line} has {len(row)} field(s), the header has {width} (delimiter {delimiter!r})"
     return Finding("ragged", message, count=len(row), place=line)
-
-
-def _check_header(names: Sequence[str], header_line: int) -> None:
-    """Refuse a first line that can only be data, and warn of one that may be."""
-
-    def is_number(name: str) -> bool:
-        try:
-            float(name.replace(",", "."))
-        except ValueError:
-            return False
-        return True
-
-    if not all(map(is_number, names)):
-        return
-    shown = ", ".join([*names[:3], "…"] if len(names) > 3 else names)
-    # Whole numbers without a sign may be years or positions.
-    if not all(name.strip().isdigit() for name in names):
-        raise DataError(f"line {header_line} holds numbers ({shown}); it must name the columns: add a header line")
-    warnings.warn(
-        f"the first line, {shown}, was taken for the column names; if the file has no header, add one",
-        ShallowRulesWarning,
-        stacklevel=2,
-    )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from shallowrules.errors import DataError, Finding, MissingExtraError, ShallowRulesWarning, counted
+from shallowrules.errors import DataError, Finding, MissingExtraError, ShallowRulesNote, counted
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
 from shallowrules.tables.conversion import PLAIN, Conversion
 from shallowrules.tables.dates import FORMATS, format_words, swapped, written_pattern, written_time
@@ -286,7 +286,7 @@ def find_dates(source: DuckDBSource, name: str, text: str, given: int, findings:
         return None
     note = f"{name!r} holds dates written as {format_words(forms[0])} ({forms[0]}), such as {example!r}"
     if not told:
-        warnings.warn(note, ShallowRulesWarning, stacklevel=2)
+        warnings.warn(note, ShallowRulesNote, stacklevel=2)
     return forms[0]
 
 

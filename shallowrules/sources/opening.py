@@ -10,17 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.errors import OptionError, ShallowRulesWarning, check_choice
+from shallowrules.errors import OptionError, OptionName, ShallowRulesNote, check_choice
 from shallowrules.files import Reading, scratch_folder
 from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
-from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter
+from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter, possible_delimiters
 from shallowrules.sources.database import DatabaseRows, open_rows
 from shallowrules.sources.engine import DuckDBSource, file_literal, open_database, quote_text
+from shallowrules.sources.extent import Remark
 from shallowrules.sources.files import files_of, is_compressed, kind_of, open_bytes, regular_file, told_delimiter
 from shallowrules.sources.json import JsonSource
 from shallowrules.sources.parquet import ParquetSource
 from shallowrules.sources.text import check_encoding, found_encoding, plain_text
+from shallowrules.sources.trimming import check_reading, say, trim
+from shallowrules.sources.workbook import DELIMITER, sheet_text
 from shallowrules.tables.conversion import Conversion
 from shallowrules.tables.dates import FORMATS
 from shallowrules.tables.table import Table
@@ -52,10 +55,10 @@ def read_table(
     as_text: Sequence[str] = (),
     **reading: Any,
 ) -> Table:
-    """Read a CSV, Parquet or JSON file, or several that are one table; or rows of a database.
+    """Read a CSV, Parquet or JSON file or a sheet, or several that are one table; or rows of a database.
 
     The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
-    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` behind.
+    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` behind; ``.xlsx``, ``.xls``, ``.ods``.
 
     Parameters
     ----------
@@ -92,8 +95,10 @@ def read_table(
 
     Warns
     -----
+    ShallowRulesNote
+        Of what was found and left out: title lines, units, comments, notes, totals; of a header that is missing.
     ShallowRulesWarning
-        If the column names may be a first row, or the delimiter looks wrong.
+        If rows within the table are called totals, or the delimiter looks wrong.
     """
     with open_source(where, Reading(**reading)) as source:
         return source.table(columns, exclude, as_text)
@@ -113,15 +118,19 @@ def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
     check_delimiter(reading.delimiter)
     check_encoding(reading.encoding)
     _told_dates(reading.dates)
+    check_reading(reading)
     if isinstance(where, DatabaseRows):
         with open_rows(where) as rows:
             yield rows
         return
     files = files_of(where)
     with scratch_folder() as scratch:
+        remarks: list[tuple[str, Remark]] = []
         if len(files) == 1:
             with named(files[0]), open_database(scratch) as database:
-                yield _opened(database, files[0], reading, scratch)
+                source = _opened(database, files[0], reading, scratch, remarks)
+                say(remarks)
+                yield source
             return
         with open_database(scratch) as database:
             parts = []
@@ -129,7 +138,8 @@ def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
                 folder = os.path.join(scratch, str(number))
                 os.mkdir(folder)
                 with named(file):
-                    parts.append(_opened(database, file, reading, folder, f"fields{number}"))
+                    parts.append(_opened(database, file, reading, folder, remarks, f"fields{number}"))
+            say(remarks)
             yield CombinedSource(parts)
 
 
@@ -138,19 +148,30 @@ def _opened(
     name: str,
     reading: Reading,
     scratch: str,
+    remarks: list[tuple[str, Remark]],
     table: str = "fields",
 ) -> DuckDBSource:
-    """Return the source of one file, loaded into a table of that name where it is loaded."""
+    """Return the source of one file, loaded into a table of that name where it is loaded; say what was found in it."""
     file = regular_file(name, scratch)
     kind = kind_of(name, file)
+    if reading.sheet is not None and kind != "workbook":
+        raise OptionError(OptionName("sheet"), f" is for a workbook, and {name} is not one; leave it out")
     if kind == "parquet":
         return ParquetSource(database, name, file)
     told = Conversion(reading.decimal, tuple(dict.fromkeys(token.strip(" ") for token in reading.null)))
     dates = _told_dates(reading.dates)
+    kept = [word.strip(" ") for word in reading.keep_text]
+    if kind == "workbook":
+        found = sheet_text(file, reading, scratch)
+        remarks += ((name, remark) for remark in found.remarks)
+        source = CsvSource(
+            database, name, found.text, DELIMITER, told, table, scratch, kept, found.line, kind="workbook"
+        )
+        return _with_dates(source, dates)
     encoding = found_encoding(file, reading.encoding)
     if encoding != reading.encoding:
         message = f"{name} is read as {encoding.upper()}, as its first bytes say"
-        warnings.warn(message, ShallowRulesWarning, stacklevel=2)
+        warnings.warn(message, ShallowRulesNote, stacklevel=2)
     text = plain_text(file, encoding, os.path.join(scratch, "text"))
     if kind == "json":
         return _with_dates(JsonSource(database, name, text, told, table), dates)
@@ -159,13 +180,13 @@ def _opened(
     if told_by_file is not None:
         text = _without_first_line(text, told_by_file[1], scratch)
         delimiter = delimiter or told_by_file[0]
-    if delimiter is None:
-        delimiter = find_delimiter(name, text, told.decimal)
-    elif delimiter == told.decimal:
+    if delimiter is not None and delimiter == told.decimal:
         raise OptionError(f"{delimiter!r} cannot be both the delimiter and the decimal separator")
-    header_line = 1 if told_by_file is None else 2
-    kept = [word.strip(" ") for word in reading.keep_text]
-    source = CsvSource(database, name, text, delimiter, told, table, scratch, kept, header_line)
+    known = possible_delimiters(name, told.decimal) if delimiter is None else (delimiter,)
+    found = trim(text, reading, known, scratch, 1 if told_by_file is None else 2)
+    remarks += ((name, remark) for remark in found.remarks)
+    delimiter = found.delimiter or delimiter or find_delimiter(name, found.text, told.decimal)
+    source = CsvSource(database, name, found.text, delimiter, told, table, scratch, kept, found.line)
     return _with_dates(source, dates)
 
 
@@ -211,7 +232,7 @@ def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
     if not os.path.isfile(file):
         return None
     kind = kind_of(os.fspath(path), file)
-    if kind == "csv" and told_delimiter(file) is not None:
+    if kind == "csv" and (told_delimiter(file) is not None or not _is_plain(os.fspath(path), file, delimiter)):
         return None  # DuckDB takes that line for the names
     if kind == "csv":
         said = "" if delimiter is None else f", delim={quote_text(delimiter)}"
@@ -228,6 +249,14 @@ def delimiter_of(path: str | Path, told: str | None = None) -> str | None:
     file = os.path.abspath(path)
     if not os.path.isfile(file) or is_compressed(file) or kind_of(os.fspath(path), file) != "csv":
         return None
-    if told_delimiter(file) is not None:
+    if told_delimiter(file) is not None or not _is_plain(os.fspath(path), file, told):
         return None
     return told or find_delimiter(os.fspath(path), file, ".")
+
+
+def _is_plain(name: str, file: str, delimiter: str | None) -> bool:
+    """Return whether a CSV file begins with the header of its table and ends with its last row."""
+    known = possible_delimiters(name, ".") if delimiter is None else (delimiter,)
+    with scratch_folder() as scratch:
+        text = plain_text(file, "utf-8", os.path.join(scratch, "text"))
+        return trim(text, Reading(delimiter=delimiter), known, scratch).text == text

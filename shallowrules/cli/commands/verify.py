@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +155,7 @@ def _verify_files(
     with progress(f"reading {show_tables(tables)}"), worded():
         told, table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
     _refuse_unknown(rules, told, table)
-    same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
+    same = replace(reading, delimiter=None, keep_text=()) == Reading()
     file = tables if isinstance(tables, str) and same else None
     delimiter = None if file is None else delimiter_of(file, reading.delimiter)
     relation = file_relation(file, reading.delimiter) if file is not None and delimiter is None else None

@@ -145,5 +145,25 @@ reading_options = together(
         help="How dates are written in a column, such as 'signup=%d/%m/%Y', where two formats fit. May be repeated.",
     ),
     click.option("--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of a text file."),
+    click.option(
+        "--header",
+        type=click.Choice(["first", "none"]),
+        help="Whether the first row names the columns; without, they are called column1, column2, …  [default: found]",
+    ),
+    click.option(
+        "--skip", type=click.IntRange(min=0), metavar="N", help="Lines above the table to leave out.  [default: found]"
+    ),
+    click.option(
+        "--comment",
+        metavar="TEXT",
+        help="What lines begin with that are to be left out.  [default: # where such lines are no rows]",
+    ),
+    click.option(
+        "--footer",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Rows at the end to leave out, such as notes and totals.  [default: found]",
+    ),
+    click.option("--sheet", metavar="NAME", help="Sheet of a workbook.  [default: the only one with a table]"),
 )
 """The options of `Reading`."""
