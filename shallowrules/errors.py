@@ -12,6 +12,7 @@
     └── MissingExtraError (ImportError)   a feature that needs an optional dependency
 
     ShallowRulesWarning (UserWarning)     something worth knowing that stops nothing
+    └── ShallowRulesNote                  what was found in a file, and done about it
 
 Messages say what was wrong, where (column, row count, option) and what to do about it.
 """
@@ -32,6 +33,7 @@ __all__ = [
     "PluginError",
     "RulesFormatError",
     "ShallowRulesError",
+    "ShallowRulesNote",
     "ShallowRulesWarning",
     "check_choice",
     "counted",
@@ -66,7 +68,11 @@ class ShallowRulesError(Exception):
 
     def worded(self, spell: Callable[[OptionName], str]) -> str:
         """Return the message with its options as `spell` writes them."""
-        return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
+        return _worded(self.parts, spell)
+
+
+def _worded(parts: Iterable[str | OptionName], spell: Callable[[OptionName], str]) -> str:
+    return "".join(part if isinstance(part, str) else spell(part) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,8 @@ class Finding:
     values : tuple of str
         The distinct texts concerned, at most four; or what to choose among.
     file : str, optional
+    distinct : int, optional
+        Distinct values of the column, where these may be categories.
     """
 
     kind: str
@@ -101,6 +109,7 @@ class Finding:
     example: str | None = None
     values: tuple[str, ...] = ()
     file: str | None = None
+    distinct: int | None = None
 
 
 class DataError(ShallowRulesError, ValueError):
@@ -176,7 +185,25 @@ class MissingExtraError(ShallowRulesError, ImportError):
 
 
 class ShallowRulesWarning(UserWarning):
-    """Something worth knowing that does not stop the work."""
+    """Something worth knowing that does not stop the work.
+
+    Parameters
+    ----------
+    *parts : str or OptionName
+        The message, in pieces where it names options.
+    """
+
+    def __init__(self, *parts: str | OptionName) -> None:
+        super().__init__("".join(map(str, parts)))
+        self.parts = parts
+
+    def worded(self, spell: Callable[[OptionName], str]) -> str:
+        """Return the message with its options as `spell` writes them."""
+        return _worded(self.parts, spell)
+
+
+class ShallowRulesNote(ShallowRulesWarning):
+    """What was found in a file, such as lines above its table, and what was done about it."""
 
 
 def check_choice(what: str, value: object, known: Iterable[str], option: str | None = None) -> str:

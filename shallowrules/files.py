@@ -49,6 +49,20 @@ class Reading:
     keep_text : sequence of str
         Words such as NA, NULL and None that are values of a CSV file's columns of text. Others read them as missing, so
         that they are refused unless they are here or in `null`.
+    dates : sequence of str
+        How dates are written in columns, each as ``"signup=%d/%m/%Y"``, in the letters of `strptime`; one of
+        `shallowrules.tables.dates.FORMATS`. By default it is found, and refused where two formats fit.
+    header : {"first", "none"}, optional
+        Whether the first row of a text file's table names the columns; without a header they are called column1 and so
+        on. By default the rows tell.
+    skip : int, optional
+        Lines above the table. By default title lines are found.
+    comment : str, optional
+        What lines begin with that are no part of the table. By default ``#`` where such lines are no rows.
+    footer : int, optional
+        Rows at the end that are no part of the table, blank ones not counted. By default notes and totals are found.
+    sheet : str, optional
+        The sheet of a workbook. By default the only one that has a table.
     """
 
     delimiter: str | None = None
@@ -58,6 +72,12 @@ class Reading:
     null: Sequence[str] = ()
     encoding: str = "utf-8"
     keep_text: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    header: str | None = None
+    skip: int | None = None
+    comment: str | None = None
+    footer: int | None = None
+    sheet: str | None = None
 
 
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

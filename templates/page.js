@@ -176,6 +176,21 @@
   const clock = (hours, minutes, seconds, fraction) =>
     ((BigInt(hours || 0) * 60n + BigInt(minutes || 0)) * 60n + BigInt(seconds || 0)) * 1000000n + BigInt((fraction || "").padEnd(6, "0"));
 
+  // What is written in the format of the file, as ISO 8601; anything else as it is.
+  const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";
+  function fromWritten(written, column) {
+    const match = new RegExp(`^(?:${column.dates})$`).exec(written);
+    if (match === null) return written;
+    const { year, month, name, day, hour, minute, second, half } = match.groups;
+    const two = (part) => String(part).padStart(2, "0");
+    const whole = year.length === 2 ? Number(year) + (Number(year) >= 69 ? 1900 : 2000) : year;
+    const moon = name ? MONTHS.indexOf(name.slice(0, 3).toLowerCase()) / 3 + 1 : month;
+    const said = `${whole}-${two(moon)}-${two(day)}`;
+    if (hour === undefined) return said;
+    const full = half ? Number(hour) % 12 + (/p/i.test(half) ? 12 : 0) : hour;
+    return `${said} ${two(full)}:${minute}:${second || "00"}`;
+  }
+
   function parseTime(written, column) {
     if (column.type === "duration") {
       const match = SPAN.exec(written);
@@ -183,7 +198,7 @@
       const size = BigInt(match[2] || 0) * DAY + clock(...match.slice(3));
       return match[1] ? -size : size;
     }
-    const match = MOMENT.exec(written);
+    const match = MOMENT.exec(column.dates ? fromWritten(written, column) : written);
     if (match === null) return null;
     const [, year, month, day, hour, minute, second, fraction, zone] = match;
     const date = new Date(`${year}-${month}-${day}T00:00:00Z`);

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shallowrules.cli.escaping import shell_word
+from shallowrules.cli.escaping import join_words, shell_word
+from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import show_message
-from shallowrules.errors import DataError, Finding
+from shallowrules.errors import DataError, Finding, OptionName
+from shallowrules.tables.conversion import has_digit
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
@@ -26,6 +28,7 @@ __all__ = [
     "exclude",
     "format_notes",
     "listed",
+    "refused_table",
     "remedy_of",
     "show_doubts",
     "unit_remedy",
@@ -47,6 +50,7 @@ class Remedy:
 
     exclude: tuple[str, ...] = ()
     null: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     format: tuple[str, ...] = ()
     encoding: str | None = None
     drop_missing: bool = False
@@ -57,16 +61,22 @@ class Remedy:
         return Remedy(
             tuple(dict.fromkeys((*self.exclude, *other.exclude))),
             tuple(dict.fromkeys((*self.null, *other.null))),
+            tuple(dict.fromkeys((*self.categories, *other.categories))),
             tuple(dict.fromkeys((*self.format, *other.format))),
             self.encoding or other.encoding,
             self.drop_missing or other.drop_missing,
             self.impute or other.impute,
         )
 
+    def without_rows(self) -> Remedy:
+        """Return what it does about columns and texts, and not about missing values, which that may bring."""
+        return replace(self, drop_missing=False, impute=None)
+
     def arguments(self) -> list[str]:
         """Return the options as the command line takes them."""
         found = ["--exclude", listed(self.exclude)] if self.exclude else []
         found += [word for token in self.null for word in ("--null", token)]
+        found += ["--categories", listed(self.categories)] if self.categories else []
         found += [word for each in self.format for word in ("--format", each)]
         for name, value in (("--encoding", self.encoding), ("--impute", self.impute)):
             found += [] if value is None else [name, value]
@@ -110,11 +120,17 @@ def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
 
 
 class RefusedTable(DataError):
-    """A table that cannot be clustered as it is: all that is wrong with it, worded, and options that may help."""
+    """A table that cannot be clustered as it is: all that is wrong with it, worded, and options that may help.
 
-    def __init__(self, message: str, findings: Iterable[Finding], remedy: Remedy) -> None:
+    `said` are the notes and warnings of its reading, which tell what was read at all.
+    """
+
+    def __init__(
+        self, message: str, findings: Iterable[Finding], remedy: Remedy, said: Sequence[tuple[str, str]] = ()
+    ) -> None:
         super().__init__(message, findings=findings)
         self.remedy = remedy
+        self.said = said
 
 
 @dataclass(frozen=True)
@@ -124,6 +140,17 @@ class Refusal:
     findings: tuple[Finding, ...]
     message: str
     remedy: Remedy
+
+
+def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, str]] = ()) -> RefusedTable:
+    """Return why a table is refused; what a column holds does not matter where another refusal leaves it out."""
+    left_out = {name for refusal in refusals for name in refusal.remedy.exclude}
+    remedy = Remedy()
+    for refusal in refusals:
+        needless = all(finding.column in left_out for finding in refusal.findings)
+        remedy |= Remedy(exclude=refusal.remedy.exclude) if needless else refusal.remedy
+    message = "\n".join(refusal.message for refusal in refusals)
+    return RefusedTable(message, [finding for refusal in refusals for finding in refusal.findings], remedy, said)
 
 
 def column_list(names: Iterable[str]) -> str:
@@ -149,12 +176,28 @@ def worded() -> Iterator[None]:
     try:
         yield
     except DataError as error:
+        if any(finding.kind in CHOICES for finding in error.findings):
+            raise DataError(*error.parts, *_commands(error), findings=error.findings) from error
         if not any(finding.kind in WAYS_OUT for finding in error.findings):
             raise
         told = "; ".join(finding.message for finding in error.findings)
         before = str(error).removesuffix(told)
-        advised = "; ".join(f"{finding.message}{way_out(finding)}" for finding in error.findings)
+        # Commands that apply rules have no categories to choose.
+        told_of = [replace(finding, distinct=None) for finding in error.findings]
+        advised = "; ".join(f"{finding.message}{way_out(finding)}" for finding in told_of)
         raise DataError(before + advised, findings=error.findings) from error
+
+
+def _commands(error: DataError) -> list[str]:
+    """Return a line for each option that an error names, with the command that was typed and this option."""
+    typed = typed_arguments() or []
+    end = typed.index("--") if "--" in typed else len(typed)
+    lines: list[str] = []
+    for option in (part for part in error.parts if isinstance(part, OptionName) and typed):
+        words = [f"--{option.name}", str(option.value)]
+        command = ["shallowrules", *_without(typed[:end], words[:1]), *words, *typed[end:]]
+        lines.append(f"\n{'Or' if lines else 'This works'}: {join_words(command)}")
+    return lines
 
 
 def way_out(finding: Finding, *, needed: bool = False) -> str:
@@ -172,9 +215,9 @@ def remedy_of(finding: Finding, *, needed: bool = False) -> Remedy:
         return Remedy(encoding=finding.values[0])
     if finding.kind == "two readings":
         return Remedy(format=(f"{finding.column}={_grouped(finding)}",))
-    if finding.kind == "nearly numeric" and len(finding.values) <= MAX_SPELLINGS:
-        return Remedy(null=finding.values)
-    if finding.kind == "missing words":
+    if finding.kind == "nearly numeric" and _may_be_categories(finding) and not needed:
+        return Remedy(categories=(str(finding.column),))
+    if finding.kind == "missing words" or (finding.kind == "nearly numeric" and _means_missing(finding)):
         return Remedy(null=finding.values)
     return Remedy() if needed or finding.column is None else Remedy(exclude=(finding.column,))
 
@@ -211,16 +254,39 @@ def _format(finding: Finding, needed: bool) -> str:
 
 
 def _nearly_numeric(finding: Finding, needed: bool) -> str:
-    leave_out = "" if needed else f" or leave the column out ({exclude([str(finding.column)])})"
-    if len(finding.values) > MAX_SPELLINGS:
-        return f": correct the file{leave_out}"
-    return f": treat {_it(finding)} as missing ({_each('--null', finding)}){leave_out}"
+    name = str(finding.column)
+    leave_out = "" if needed else f" or leave the column out ({exclude([name])})"
+    if _means_missing(finding):
+        return f": treat {_it(finding)} as missing ({_each('--null', finding)}){leave_out}"
+    is_value = "; a text with a digit is a value, not a missing one" if any(map(has_digit, finding.values)) else ""
+    if needed or not _may_be_categories(finding):
+        return f"{is_value}: correct the file{leave_out}"
+    as_categories = f"take its {finding.distinct} values as categories (--categories {column_list([name])})"
+    return f"{is_value}: {as_categories}, correct the file,{leave_out}"
+
+
+def _means_missing(finding: Finding) -> bool:
+    """Return whether the texts among numbers are few ways to write "no value"."""
+    return len(finding.values) <= MAX_SPELLINGS and not any(map(has_digit, finding.values))
+
+
+def _may_be_categories(finding: Finding) -> bool:
+    """Return whether texts among numbers are values, and so few in all that each can be a category."""
+    from shallowrules.encoding.checks import MAX_CATEGORIES
+
+    is_value = any(map(has_digit, finding.values))
+    return is_value and finding.distinct is not None and finding.distinct <= MAX_CATEGORIES
 
 
 def _missing_words(finding: Finding, needed: bool) -> str:
     return (
         f"; treat {_it(finding)} as missing ({_each('--null', finding)}) or as text ({_each('--keep-text', finding)})"
     )
+
+
+def _dates(finding: Finding, needed: bool) -> str:
+    ways = " or ".join(f"--dates {shell_word(f'{finding.column}={form}')}" for form in finding.values)
+    return f"; use {ways}"
 
 
 def _it(finding: Finding) -> str:
@@ -239,8 +305,12 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "format": _format,
     "nearly numeric": _nearly_numeric,
     "missing words": _missing_words,
+    "dates": _dates,
 }
 """By the kind of a finding that sources make."""
+
+CHOICES = ("extent", "sheet")
+"""Kinds of findings whose message names an option for each way out."""
 
 
 def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:

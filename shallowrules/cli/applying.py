@@ -99,7 +99,7 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     **values
         What else `Application` has.
     """
-    from shallowrules.cli.summary import show_labels
+    from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels, run_plan
     from shallowrules.sources.connecting import show_database
 
@@ -119,6 +119,7 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
 
     if plan.counts is not None:
         show(plan.counts)
+    show_new_values(plan.unseen)
     if plan.changes is not None:
         click.echo(f"{counted(plan.changes, 'row')} of these to write", err=True)
     if options.dry_run:

@@ -5,8 +5,14 @@ from __future__ import annotations
 import shlex
 import unicodedata
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-__all__ = ["as_utf8", "join_words", "printable", "shell_word"]
+if TYPE_CHECKING:
+    import click
+
+    from shallowrules.errors import OptionName
+
+__all__ = ["as_utf8", "join_words", "printable", "shell_word", "spell_plainly"]
 
 DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that turn the order of what is around them."""
@@ -32,6 +38,14 @@ def shell_word(text: str) -> str:
 def join_words(words: Iterable[str]) -> str:
     """Return a command of these words."""
     return " ".join(map(shell_word, words))
+
+
+def spell_plainly(option: OptionName, command: click.Command | None = None) -> str:
+    """Return a parameter of the package as a command spells it: where it has an option for it, by that."""
+    spelt = f"--{option.name.replace('_', '-')}"
+    if command is not None:
+        spelt = next((each.opts[0] for each in command.params if each.name == option.name), spelt)
+    return spelt if option.value is None else f"{spelt} {shell_word(str(option.value))}"
 
 
 def _commands(character: str) -> bool:

@@ -133,6 +133,8 @@ def prepared_model(
             try:
                 loaded = sources.enter_context(prepared(rows, chosen, reading, memory))
             except RefusedTable as refused:
+                for kind, message in refused.said:
+                    show_message(kind, message)
                 raise _with_way_out(refused, rows, chosen, reading, memory) from refused
         if check is not None:
             check([*loaded.columns, *loaded.other_columns])
@@ -160,16 +162,18 @@ def _with_way_out(
     refused: RefusedTable, rows: Tables | DatabaseRows, chosen: FitOptions, reading: Reading, memory: int | None
 ) -> DataError:
     """Return why a table is refused, with the command that works where there is one."""
-    from shallowrules.cli.preparation import working_remedy
+    from shallowrules.cli.remedies import working_remedy
     from shallowrules.sources.connecting import hide_typed_passwords
 
-    remedy = working_remedy(rows, chosen, reading, refused, memory)
+    found = working_remedy(rows, chosen, reading, refused, memory)
     typed = typed_arguments()
-    if remedy is None or typed is None:
+    if found is None or typed is None:
         return refused
+    remedy, losses = found
     words = amended(typed, remedy, chosen.columns, chosen.exclude)
     command = join_words(["shallowrules", *(hide_typed_passwords(word, [word]) for word in words)])
-    return DataError(f"{refused}\nThis works: {command}", findings=refused.findings)
+    message = "\n".join(filter(None, (str(refused), losses, f"This works: {command}")))
+    return DataError(message, findings=refused.findings)
 
 
 def describe_work(loaded: LoadedTable, chosen: FitOptions) -> str:

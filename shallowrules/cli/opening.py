@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -33,6 +34,11 @@ class Opened:
     rows: Rows
     columns: tuple[str, ...]
     padded: set[str]
+
+    @cached_property
+    def first(self) -> Table:
+        """The rows of the first part; of a table in memory all."""
+        return self.rows.first()
 
 
 def open_rows(
@@ -70,10 +76,14 @@ def open_rows(
                 _check_chosen(fit, named, rows.types, rows.all_names)
                 padded = rows.zero_padded()
     except DataError as error:
-        if [finding.kind for finding in error.findings] != ["encoding"]:
+        if [finding.kind for finding in error.findings] not in (["encoding"], ["equal names"]):
             raise
         raise RefusedTable(str(error), error.findings, remedy_of(error.findings[0])) from error
     for finding in findings:
+        if finding.kind == "nearly numeric" and finding.column in fit.categories:
+            continue  # it is read as the text that it is
+        if memory is not None:  # a table in parts has no whole numbers as categories
+            finding = replace(finding, distinct=None)
         needed = finding.column in named
         place = "" if finding.file is not None else f"{rows.where}: "  # of several files it is said already
         message = f"{place}{finding.message}{way_out(finding, needed=needed)}"
@@ -109,7 +119,7 @@ def _whole(
     # So that the checks need no pass of their own.
     table.select([name for name in table.names if name not in named]).ranges(thread_count())
     rows = WholeTable(table, str(source.provenance))
-    rows.all_names, rows.format, rows.notes = list(source.names), source.provenance.kind, source.notes
+    rows.all_names, rows.format = list(dict.fromkeys(source.names)), source.provenance.kind
     rows.column_notes = source.column_notes
     return rows, padded
 

@@ -14,14 +14,16 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from shallowrules.cli.escaping import spell_plainly
 from shallowrules.cli.failures import FOUND
-from shallowrules.errors import ShallowRulesError, ShallowRulesWarning
+from shallowrules.errors import ShallowRulesError, ShallowRulesNote, ShallowRulesWarning
 from shallowrules.files import atomic_write
 
 __all__ = [
     "Found",
     "check_folder",
     "check_target",
+    "messages_of",
     "progress",
     "show_message",
     "warnings_shown",
@@ -271,9 +273,21 @@ def warnings_shown() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShallowRulesWarning)
         yield
+    for kind, message in messages_of(caught):
+        show_message(kind, message)
+
+
+def messages_of(caught: Iterable[warnings.WarningMessage]) -> list[tuple[str, str]]:
+    """Return which of these warnings, that are ours or for users, is a note or a warning, and what it says."""
+    found = []
     for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            show_message("warning", str(warning.message))
+        message = warning.message
+        if isinstance(message, ShallowRulesWarning):
+            kind = "note" if isinstance(message, ShallowRulesNote) else "warning"
+            found.append((kind, message.worded(spell_plainly)))
+        elif isinstance(message, UserWarning):
+            found.append(("warning", str(message)))
+    return found
 
 
 def _check_writable(folder: Path, option: str = "-o") -> None:

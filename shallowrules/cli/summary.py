@@ -10,6 +10,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
+from shallowrules.cli.output import show_message
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
 from shallowrules.exporters.context import percent
@@ -19,7 +20,7 @@ from shallowrules.rules.figures import show_figure
 
 if TYPE_CHECKING:
     from shallowrules.exporters import InstalledExporter
-    from shallowrules.labelling.drift import Shift
+    from shallowrules.labelling.drift import ColumnShift, Shift
     from shallowrules.models.choosing import ClusterCounts
     from shallowrules.models.tradeoff import TradeoffPath
     from shallowrules.rules import RuleSet
@@ -31,6 +32,7 @@ __all__ = [
     "show_exporters",
     "show_labels",
     "show_lines",
+    "show_new_values",
     "show_path",
     "show_rules",
     "show_shifts",
@@ -137,6 +139,12 @@ def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str |
     console.print(table)
     if written is not None:
         console.print(Text(f"written        {written}"))
+
+
+def show_new_values(shifts: Iterable[ColumnShift]) -> None:
+    """Say which values of tested columns training did not have."""
+    for sentence in (sentence for shift in shifts for sentence in shift.sentences()):
+        show_message("note", one_line(sentence))
 
 
 def show_shifts(shifts: Iterable[Shift]) -> None:

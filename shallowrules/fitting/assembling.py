@@ -259,6 +259,7 @@ def describe_columns(
         replace(
             described,
             codes=raw.conversion.codes,
+            dates=raw.conversion.dates,
             decimal=raw.conversion.decimal,
             nulls=raw.conversion.nulls,
             format=raw.conversion.format,
@@ -309,8 +310,14 @@ def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[
 def imputation_note(name: str, n_rows: int, value: Number | Value, kind: ColumnType, *, way: str | None = None) -> str:
     """Return what a reader of the rules has to know of the missing values of a column of a type, in so many rows."""
     what = way or ("the median" if not isinstance(value, str | bool) else "the most frequent value")
-    shown = format_time(kind, int(value)) if kind in TIME_TYPES else repr(value)
-    return f"a missing value of column {name!r} ({counted(n_rows, 'row')}) is taken as {shown}, {what}"
+    return (
+        f"a missing value of column {name!r} ({counted(n_rows, 'row')}) is taken as {shown_value(value, kind)}, {what}"
+    )
+
+
+def shown_value(value: Number | Value, kind: ColumnType) -> str:
+    """Return a value of a column of a type for a reader, text in quotes."""
+    return format_time(kind, int(value)) if kind in TIME_TYPES else repr(value)
 
 
 def count_values(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -37,12 +37,12 @@ ID_WORDS = {"id", "ids", "key", "pk", "uuid", "guid", "rowid"}
 ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 
-def find_ids(rows: Rows, columns: Sequence[ColumnFacts], insisted: Sequence[str]) -> list[Finding]:
-    """Return the columns that look like the number of a row, those apart that were asked for by name."""
+def find_ids(rows: Rows, first: Table, columns: Sequence[ColumnFacts], insisted: Collection[str]) -> list[Finding]:
+    """Return the columns that look like the number of a row, those apart that were asked for by name.
+
+    `first` are the rows of the first part.
+    """
     columns = [column for column in columns if column.type in ("integer", "float") and column.name not in insisted]
-    if not columns:
-        return []
-    first = rows.first()
     return [
         Finding("id", repr(column.name), column.name)
         for column in columns

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import dialect_of_database
+from shallowrules.exporters.sql import DIALECTS, dialect_of_database, unknown_predicate
 from shallowrules.labelling.tested_columns import find_tested_columns
 from shallowrules.rules import Number, RuleColumn, RuleSet, Value, format_value
 from shallowrules.rules.matching import read_columns
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.tables.labels import cluster_of
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Column, Table, number_text
 from shallowrules.trees.tree import compare
 
 __all__ = [
     "ColumnShift",
     "Counts",
     "Shift",
+    "UnseenCategories",
     "count_in_database",
     "count_labels",
     "count_rows",
     "measure_columns",
     "measure_shifts",
+    "unseen_in_database",
 ]
 
 VALUES_SHOWN = 5
@@ -124,10 +128,43 @@ def _column_shift(column: RuleColumn, read: Column, n_rows: int) -> ColumnShift:
         below, above = compare(values, column.minimum), compare(values, column.maximum)
         n_below = int(np.count_nonzero(below[0])) - int(np.count_nonzero(values == column.minimum))
         return ColumnShift(column, n_rows, n_missing, n_below, int(np.count_nonzero(above[1])))
+    found = _count_unseen(column, values)
+    return ColumnShift(column, n_rows, n_missing, unseen=found.total(), examples=_most_frequent(found))
+
+
+def _count_unseen(column: RuleColumn, values: NDArray[Any]) -> Counter[Value]:
     known = set(column.values)
-    found = Counter(value for value in values.tolist() if value not in known)
-    examples = tuple(value for value, _ in found.most_common(VALUES_SHOWN))
-    return ColumnShift(column, n_rows, n_missing, unseen=found.total(), examples=examples)
+    return Counter(value for value in values.tolist() if value not in known)
+
+
+def _most_frequent(found: Counter[Value]) -> tuple[Value, ...]:
+    return tuple(value for value, _ in found.most_common(VALUES_SHOWN))
+
+
+class UnseenCategories:
+    """Counts the categories that training did not have, of rows that come in parts."""
+
+    def __init__(self, columns: Sequence[RuleColumn]) -> None:
+        self.columns = [column for column in columns if column.type == "text"]
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the rows."""
+        self._found: dict[str, Counter[Value]] = {column.name: Counter() for column in self.columns}
+
+    def add(self, table: Table) -> None:
+        """Count those of rows; `RuleSet.assign` says what it raises."""
+        for column in self.columns:
+            read = column.read(table[column.name])
+            self._found[column.name] += _count_unseen(column, read.values[~read.absent])
+
+    def shifts(self, n_rows: int) -> tuple[ColumnShift, ...]:
+        """Return the columns that have any, of so many rows."""
+        return tuple(
+            ColumnShift(column, n_rows, unseen=found.total(), examples=_most_frequent(found))
+            for column in self.columns
+            if (found := self._found[column.name])
+        )
 
 
 def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:
@@ -185,3 +222,26 @@ def count_labels(rules: RuleSet, source: DatabaseSource, columns: Mapping[str, s
     query = export(rules, "sql", style="drift", table=source.rows.name_parts, **known)
     found = source.connection.exec_driver_sql(query).all()
     return {cluster_of(cluster): int(count) for cluster, _, count, *_ in found if count}
+
+
+def unseen_in_database(
+    rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str], n_rows: int
+) -> tuple[ColumnShift, ...]:
+    """Return the columns of text of an open table, of so many rows, with categories that training did not have.
+
+    They are counted in the database; the parameters are those of `count_in_database`.
+    """
+    found = find_tested_columns(rules, source, columns)
+    shifts = []
+    for column in (column for column in found.columns if column.type == "text"):
+        name = found.names[column.name]
+        unknown = unknown_predicate(column, name, found.dialect)
+        quoted = DIALECTS[found.dialect].identifier(name)
+        counted = f"SELECT {quoted}, COUNT(*) FROM {source.relation} WHERE {unknown} GROUP BY {quoted}"
+        rows = source.connection.exec_driver_sql(counted).all()
+        values: Counter[Value] = Counter()
+        for value, count in rows:  # in a column of codes, a number that may be 3.00
+            values[value if isinstance(value, str) else number_text(value)] += int(count)
+        if values:
+            shifts.append(ColumnShift(column, n_rows, unseen=values.total(), examples=_most_frequent(values)))
+    return tuple(shifts)

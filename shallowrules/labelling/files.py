@@ -1,27 +1,33 @@
-"""The labels of rows, written to a file: of files by exported SQL in an embedded DuckDB, of a database by the tree."""
+"""The labels of the rows of a file, by exported SQL in an embedded DuckDB."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
-from threading import Event, Thread
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-import numpy as np
-
-from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesError
+from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import neither_predicate
-from shallowrules.files import Reading, atomic_path, scratch_folder
-from shallowrules.labelling.row_parts import RowParts
-from shallowrules.labelling.tested_columns import FoundColumns, find_tested_columns, reading_for
+from shallowrules.exporters.sql import neither_predicate, unknown_predicate
+from shallowrules.files import Reading
+from shallowrules.labelling.drift import VALUES_SHOWN, ColumnShift
+from shallowrules.labelling.tested_columns import find_columns, reading_for
+from shallowrules.labelling.told import read_as_told
+from shallowrules.labelling.writing import (
+    Labelled,
+    Output,
+    Progress,
+    bound_memory,
+    check_format,
+    cluster_name,
+    refuse_taken,
+    write,
+)
 from shallowrules.rules import RuleColumn, RuleSet
-from shallowrules.sources import DatabaseRows, Source, Where, open_source
-from shallowrules.sources.base import named
+from shallowrules.sources import Source, Where, open_source
+from shallowrules.sources.base import check_names, named
 from shallowrules.sources.combined import CombinedSource
-from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.sources.engine import (
     MISSING_WORDS,
     PLACE,
@@ -29,84 +35,43 @@ from shallowrules.sources.engine import (
     Field,
     absent_name,
     duration_cast,
-    open_database,
+    kind_of_dates,
     quote_name,
     quote_text,
     text_literals,
     time_cast,
     time_type,
+    written_cast,
 )
 from shallowrules.sources.number_formats import plain_number
-from shallowrules.tables.conversion import DOUBLE_EXACT, GRAMMAR, INT64
-from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.conversion import DOUBLE_EXACT, GRAMMAR
+from shallowrules.tables.dates import format_words
+from shallowrules.tables.names import named_alike
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-__all__ = ["check_format", "label_file", "label_rows"]
-
-TAB = "\t"
-
-MEMORY_PER_THREAD = 256
-"""MiB for each thread that labels a file, and as for two more: 400 columns of text fit. The rest is on disk."""
-
-COUNTING = 0.3
-"""Share of the time that counting the rows of each cluster takes, before they are written: 0.28 to 0.74 s of CSV."""
-
-FETCHING = 0.8
-"""Share of the time that the rows of a database take to arrive, before they are written: 0.76 to 0.94 of it."""
-
-WATCH_EVERY = 0.2
-"""Seconds between two looks at how far a query is."""
-
-Progress = Callable[[float], None]
-"""Takes the share of the work that is done."""
-
-FORMATS: Mapping[str, tuple[str, str]] = {
-    ".csv": ("csv", "FORMAT csv, HEADER"),
-    ".tsv": ("csv", "FORMAT csv, HEADER"),
-    ".parquet": ("parquet", "FORMAT parquet"),
-    ".pq": ("parquet", "FORMAT parquet"),
-    ".json": ("json", "FORMAT json, ARRAY true"),
-    ".jsonl": ("json", "FORMAT json, ARRAY false"),
-    ".ndjson": ("json", "FORMAT json, ARRAY false"),
-}
-"""By the ending of a file: its kind, and what DuckDB is told to write it."""
+__all__ = ["label_file"]
 
 NUMERIC = ("integer", "float")
 
 NOT_A_NUMBER = "not a number"
 """A text that stands for any that is neither a number nor means "no value"."""
 
-FORMULA = "^[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
-"""How texts begin that a spreadsheet may run as a formula: OWASP's list for CSV injection."""
-
-NUMBER = "^[+-]?([0-9][0-9.,]*|[.,][0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(inf|infinity|nan)$"
-"""Those of them that are numbers, and stay."""
-
-
-def check_format(target: Path) -> tuple[str, str, bool]:
-    """Return the ending, the kind of file and whether it is compressed; OptionError for an ending not known."""
-    name = target.name.lower()
-    compressed = name.endswith(".gz")
-    ending = Path(name.removesuffix(".gz")).suffix
-    if ending not in FORMATS or (compressed and FORMATS[ending][0] == "parquet"):
-        raise OptionError(
-            f"-o {target}: the ending says what to write; known are: {', '.join(FORMATS)}, and .gz for text"
-        )
-    return ending, FORMATS[ending][0], compressed
+TOLD: Mapping[str, Sequence[str]] = {
+    "csv": ("delimiter", "decimal", "thousands", "format", "null", "keep_text", "encoding"),
+    "json": ("null", "encoding"),
+    "parquet": (),
+    "workbook": ("decimal", "thousands", "format", "null", "keep_text"),
+}
+"""By the kind of a file, the options of `Reading` that mean something to it."""
 
 
 def label_file(
     rules: RuleSet,
     where: Where,
-    target: Path,
+    output: Output,
     reading: Reading,
-    cluster_column: str,
+    columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
-    csv_safe: bool = False,
-) -> dict[int | None, int]:
+) -> Labelled:
     """Write every row of a file with one more column, its cluster.
 
     The cluster is its given label where the rules have names, else its number; NULL where no rule matches.
@@ -122,20 +87,13 @@ def label_file(
     rules : RuleSet
     where : str or sequence of str
         CSV, Parquet or JSON files.
-    target : Path
-        Written whole or not at all, as its ending says.
+    output : Output
     reading : Reading
-    cluster_column : str
-        Name of the column that is added.
+        What the rules' own conversions decide is read as `read_as_told` says.
+    columns : mapping from str to str, optional
+        What the file calls columns of the rules that have another name there.
     progress : callable, optional
         Called now and then with the share of the work that is done.
-    csv_safe : bool
-        Whether a CSV file has an apostrophe before each text and name that a spreadsheet may run as a formula.
-
-    Returns
-    -------
-    dict
-        Rows by number of the cluster, None for those without one.
 
     Raises
     ------
@@ -143,198 +101,60 @@ def label_file(
         If the file is not a table, or lacks a tested column or has it in another type.
     ExportError
         If the file has a column of the new one's name.
+    OptionError
+        If the reading has options that mean nothing to the kind of file.
     ShallowRulesError
         If the result cannot be written.
     """
-    _, kind, _ = check_format(target)
-    with open_source(where, reading_for(rules, reading)) as source:
+    _, kind, _ = check_format(output.path)
+    rules = read_as_told(rules, reading, columns)
+    with open_source(where, reading_for(rules, reading, columns)) as source:
         parts = _parts(source)
+        _refuse_meaningless(reading, parts[0])
+        names = parts[0].names
+        repeated = named_alike(names) is not None
+        if repeated and (kind != "csv" or output.csv_safe or len(parts) > 1):
+            check_names(names)
         database = parts[0].database
-        _bound_memory(database)
-        number = absent_name("cluster number", [cluster_column, *(name for file in parts for name in file.names)])
-        queries = []
-        for file in parts:
-            with named(str(file.provenance)) if len(parts) > 1 else nullcontext():
-                queries.append(_labelled(rules, file, kind, cluster_column, number))
-        labelled = f"({' UNION ALL BY NAME '.join(f'({query})' for query in queries)}) AS labelled"
+        bound_memory(database)
+        number = absent_name(
+            "cluster number", [output.cluster_column, *(name for file in parts for name in file.names)]
+        )
+        files = []
+        for part in parts:
+            with named(str(part.provenance)) if len(parts) > 1 else nullcontext():
+                files.append(_Labelling(rules, part, kind, output.cluster_column, number, columns or {}))
+        queries = (f"({file.query()})" for file in files)
+        labelled = f"({' UNION ALL BY NAME '.join(queries)}) AS labelled"
         delimiter = getattr(parts[0], "delimiter", ",").replace("\t", ",")
-        return _write(database, labelled, number, target, delimiter, progress, csv_safe)
+        header = [*names, output.cluster_column] if repeated else None
+        counts = write(database, labelled, number, output, delimiter, progress, header)
+        return Labelled(counts, _unseen(files, sum(counts.values())))
 
 
-def label_rows(
-    rules: RuleSet,
-    rows: DatabaseRows,
-    target: Path,
-    columns: Mapping[str, str],
-    cluster_column: str,
-    progress: Progress | None = None,
-    csv_safe: bool = False,
-) -> dict[int | None, int]:
-    """Write rows of a database as `label_file` writes those of a file; clusters are those of the tree.
-
-    Columns have the type as which they are read: a NUMERIC with a fraction is a double. Rows are fetched in batches,
-    which DuckDB keeps, on disk beyond its bound of memory, until the types of all columns are known. They are fetched
-    a second time, and held whole, only where the values of a column are of several types (SQLite alone has such) or
-    the rules cannot be held against some of them.
-
-    Parameters
-    ----------
-    rules : RuleSet
-    rows : DatabaseRows
-    target : Path
-    columns : mapping from str to str
-        What the database calls columns of the rules that have another name there.
-    cluster_column : str
-    progress : callable, optional
-        Called now and then with the share of the work that is done.
-    csv_safe : bool
-        As `label_file` has it.
-
-    Raises
-    ------
-    DataError
-        If a tested column is missing or of another type, there are no rows, or the database refuses something.
-    ExportError
-        If the table has a column of the new one's name.
-    ShallowRulesError
-        If the result cannot be written.
-    """
-    check_format(target)
-    with scratch_folder() as scratch, open_database(scratch) as database:
-        _bound_memory(database)
-        with open_rows(rows) as source:
-            _refuse_taken(cluster_column, source.names)
-            found = find_tested_columns(rules, source, columns)
-            parts = RowParts(database)
-            fetched = _part_of(progress, 0.0, FETCHING)
-            selection = _fetch_batches(rules, source, found, parts, fetched) or _fetch_whole(
-                rules, source, found, parts
+def _refuse_meaningless(reading: Reading, source: DuckDBSource) -> None:
+    """Raise OptionError for options that mean nothing to a kind of file: the rules would be applied without them."""
+    kind, default = source.provenance.kind, vars(Reading())
+    for name, value in vars(reading).items():
+        if name in TOLD["csv"] and name not in TOLD[kind] and value and tuple(value) != tuple(default[name] or ()):
+            shown = {"json": "JSON", "parquet": "Parquet", "workbook": "workbook"}[kind]
+            raise OptionError(
+                f"--{name.replace('_', '-')} means nothing to a {shown} file, whose values have types: leave it out"
             )
-            names = source.names
-        number = absent_name("cluster number", [cluster_column, *names])
-        selected = ", ".join(f"c{j} AS {quote_name(name)}" for j, name in enumerate((*names, number)))
-        name = _name(rules, quote_name(number))
-        numbered = f"(SELECT {selected} FROM ({selection})) AS numbered"
-        labelled = f"(SELECT *, {name} AS {quote_name(cluster_column)} FROM {numbered}) AS labelled"
-        return _write(database, labelled, number, target, progress=_part_of(progress, FETCHING, 1.0), csv_safe=csv_safe)
 
 
-def _fetch_batches(
-    rules: RuleSet, source: DatabaseSource, found: FoundColumns, parts: RowParts, progress: Progress | None
-) -> str | None:
-    """Add all rows and their clusters in batches, and return the query for them.
-
-    None where only all rows together tell the type of a column, or whether the rules can be held against it.
-    """
-    expected = source.rows.sample
-    if source.rows.is_whole_table and progress is not None:
-        expected = source.count_rows()
-    with closing(source.tables(range(len(source.names)))) as tables:
-        for table in tables:
-            try:
-                clusters = _clusters_of(rules, table, found)
-            except DataError:  # of which all rows together say more: the number of a row
-                return None
-            parts.add([*table.columns, clusters])
-            if progress is not None and expected is not None:
-                progress(min(1.0, parts.n_rows / expected))
-    return parts.selection(single=found.positions)
-
-
-def _fetch_whole(rules: RuleSet, source: DatabaseSource, found: FoundColumns, parts: RowParts) -> str | None:
-    """Add all rows and their clusters at once, and return the query for them."""
-    parts.clear()
-    table = source.table()
-    parts.add([*table.columns, _clusters_of(rules, table, found)])
-    return parts.selection()
-
-
-def _clusters_of(rules: RuleSet, table: Table, found: FoundColumns) -> Column:
-    """Return the numbers of the clusters of rows, by the tree."""
-    tested = (replace(table.columns[j], name=c.name) for c, j in zip(found.columns, found.positions, strict=True))
-    labels = rules.assign(Table(tuple(tested), table.n_rows))
-    return Column("cluster number", "integer", labels.astype(np.int64), labels == NO_CLUSTER)
-
-
-def _part_of(progress: Progress | None, first: float, last: float) -> Progress | None:
-    """Return what reports the shares of a part of the work, from the share `first` of all work to `last`."""
-    return None if progress is None else lambda share: progress(first + (last - first) * share)
-
-
-def _bound_memory(database: DuckDBPyConnection) -> None:
-    """Bound what DuckDB takes: otherwise rows that are to be written wait in most of the machine's memory."""
-    [(n_threads,)] = database.execute("SELECT current_setting('threads')").fetchall()
-    database.execute(f"SET memory_limit = '{(n_threads + 2) * MEMORY_PER_THREAD} MiB'")
-
-
-def _write(
-    database: DuckDBPyConnection,
-    labelled: str,
-    number: str,
-    target: Path,
-    delimiter: str = ",",
-    progress: Progress | None = None,
-    csv_safe: bool = False,
-) -> dict[int | None, int]:
-    """Write a table, or a query in brackets, to a file, whole or not at all; return its rows by the column `number`.
-
-    Rows are counted by a query of their own, so that those of a file are never all in memory.
-    """
-    import duckdb
-
-    ending, kind, compressed = check_format(target)
-    query = f"SELECT {quote_name(number)}, count(*) FROM {labelled} GROUP BY 1 ORDER BY 2 DESC, 1"
-    with _watched(database, progress, 0.0, COUNTING):
-        counts = dict(database.execute(query).fetchall())
-    written = f"SELECT * EXCLUDE ({quote_name(number)}) FROM {labelled}"
-    if csv_safe:
-        written = _defused(database, written)
-    options = f"{FORMATS[ending][1]}, USE_TMP_FILE false"  # which would be left behind by an interrupt
-    if kind == "csv":
-        options += f", DELIMITER {quote_text(TAB if ending == '.tsv' else delimiter)}"
-    if compressed:
-        options += ", COMPRESSION gzip"
-    try:
-        with atomic_path(target) as part, _watched(database, progress, COUNTING, 1.0):
-            database.execute(f"COPY ({written}) TO {quote_text(str(part))} ({options})")
-    except (duckdb.Error, OSError) as error:
-        reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
-        raise ShallowRulesError(f"{target} cannot be written: {reason}") from error
-    return counts
-
-
-def _defused(database: DuckDBPyConnection, query: str) -> str:
-    """Return a query for the texts that CSV has for the rows of another, none of them a formula, nor a name."""
-    text = "CAST({0} AS VARCHAR)"
-    is_formula = f"regexp_matches({text}, '{FORMULA}') AND NOT regexp_matches({text}, '{NUMBER}', 'i')"
-    defused = f"CASE WHEN {is_formula} THEN '''' || {text} ELSE {text} END"
-    columns = []
-    for name, *_ in database.execute(f"DESCRIBE {query}").fetchall():
-        [(shown,)] = database.execute(f"SELECT {defused.format('$1')}", [name]).fetchall()
-        columns.append(f"{defused.format(quote_name(name))} AS {quote_name(shown)}")
-    return f"SELECT {', '.join(columns)} FROM ({query})"
-
-
-@contextmanager
-def _watched(database: DuckDBPyConnection, progress: Progress | None, first: float, last: float) -> Iterator[None]:
-    """Report how far the query of a block is, from the share `first` of all work to `last`."""
-    ended = Event()
-
-    def watch() -> None:
-        while progress is not None and not ended.wait(WATCH_EVERY):
-            share = database.query_progress() / 100
-            if 0.0 <= share <= 1.0:  # it is less where DuckDB does not know
-                progress(first + (last - first) * share)
-
-    database.execute("SET enable_progress_bar = true")
-    database.execute("SET enable_progress_bar_print = false")
-    thread = Thread(target=watch)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+def _unseen(files: Sequence[_Labelling], n_rows: int) -> tuple[ColumnShift, ...]:
+    """Return the columns of text with categories that training did not have, and the rows of these."""
+    database = files[0].source.database
+    shifts = []
+    for column in (column for column in files[0].tested if column.type == "text"):
+        found = " UNION ALL ".join(file.unknown(column) for file in files)
+        counted = f"SELECT value, count(*) AS n FROM ({found}) GROUP BY value"
+        query = f"SELECT value, sum(n) OVER () FROM ({counted}) ORDER BY n DESC, value LIMIT {VALUES_SHOWN}"
+        if rows := database.execute(query).fetchall():
+            examples = tuple(value for value, _ in rows)
+            shifts.append(ColumnShift(column, n_rows, unseen=int(rows[0][1]), examples=examples))
+    return tuple(shifts)
 
 
 def _parts(source: Source) -> list[DuckDBSource]:
@@ -343,40 +163,70 @@ def _parts(source: Source) -> list[DuckDBSource]:
     return [part for part in parts if isinstance(part, DuckDBSource)]
 
 
-def _labelled(rules: RuleSet, source: DuckDBSource, kind: str, cluster_column: str, number: str) -> str:
-    """Return the query that gives the columns to write, and the number of each row's cluster, by the name `number`."""
-    _refuse_taken(cluster_column, source.names)
-    tested = [rules.columns[feature] for feature in rules.tested_columns]
-    positions = source.positions([column.name for column in tested]) if tested else []
-    source.stream_text(positions)
-    read = ["*"]
-    inner: dict[str, str] = {}
-    # Of text, also words that others read as missing: in the rules they are values, or they are not.
-    as_text = [c.name for c in tested if c.converts_text or not set(c.values).isdisjoint(MISSING_WORDS)]
-    empty = source.is_empty
-    for column, j, found in zip(tested, positions, source.fields(positions, as_text), strict=True):
-        # Without a value there is no type.
-        nothing = Field(column.type, f"CAST(NULL AS {_declared(column)})")
-        field = nothing if empty else _as_compared(column, source, j, found)
-        if column.from_text and field.type == "text":
-            if not column.conversion.is_for_sql:
-                field = _without_format(column, field)
-            _refuse_stray(column, source, field, given=found)
+class _Labelling:
+    """How the rows of a file are labelled; `number` is the name of the column with the number of the cluster."""
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        source: DuckDBSource,
+        kind: str,
+        cluster_column: str,
+        number: str,
+        columns: Mapping[str, str],
+    ) -> None:
+        refuse_taken(cluster_column, source.names)
+        self.rules, self.source, self.kind = rules, source, kind
+        self.cluster_column, self.number = cluster_column, number
+        self.tested = [rules.columns[feature] for feature in rules.tested_columns]
+        self.positions = find_columns(self.tested, source.names, columns, None)
+        check_names(source.names, {source.names[j] for j in self.positions})
+        source.stream_text(self.positions)
+        # Of text, also words that others read as missing: in the rules they are values, or they are not.
+        as_text = [
+            source.names[j]
+            for c, j in zip(self.tested, self.positions, strict=True)
+            if c.converts_text or not set(c.values).isdisjoint(MISSING_WORDS)
+        ]
+        empty = source.is_empty
+        self.fields: dict[str, Field] = {}
+        fields = source.fields(self.positions, as_text)
+        for column, j, found in zip(self.tested, self.positions, fields, strict=True):
+            # Without a value there is no type.
+            nothing = Field(column.type, f"CAST(NULL AS {_declared(column)})")
+            field = nothing if empty else _as_compared(column, source, j, found)
+            if column.from_text and field.type == "text":
+                if not column.conversion.is_for_sql:
+                    field = _without_format(column, field)
+                _refuse_stray(column, source, field, given=found)
+            self.fields[column.name] = field
+
+    def query(self) -> str:
+        """Return the query that gives the columns to write, and the number of each row's cluster."""
+        source, names = self.source, self.source.names
         # Beside the columns of the file, whose names may be anything.
-        inner[column.name] = absent_name(f"tested column {len(inner)}", source.names)
-        read.append(f"{field.expression} AS {quote_name(inner[column.name])}")
-    plain = replace(rules, columns=tuple(map(_plain, rules.columns)))
-    case = export(plain, "sql", dialect="duckdb", style="case", columns=inner)
-    everything = list(range(len(source.names)))
-    if _as_they_stand(source, kind):
-        values = [source.original(j) for j in everything]
-    else:
-        values = [field.expression for field in source.fields(everything, findings=[])]
-    written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, source.names, strict=True)]
-    relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
-    numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(number)} FROM {relation} AS read"
-    name = _name(rules, quote_name(number))
-    return f"SELECT *, {name} AS {quote_name(cluster_column)} FROM ({numbered}) AS numbered"
+        inner = {column.name: absent_name(f"tested column {i}", names) for i, column in enumerate(self.tested)}
+        read = ["*", *(f"{field.expression} AS {quote_name(inner[name])}" for name, field in self.fields.items())]
+        plain = replace(self.rules, columns=tuple(map(_plain, self.rules.columns)))
+        case = export(plain, "sql", dialect="duckdb", style="case", columns=inner)
+        everything = list(range(len(names)))
+        if _as_they_stand(source, self.kind):
+            values = [source.original(j) for j in everything]
+        else:
+            values = [field.expression for field in source.fields(everything, findings=[])]
+        given = [absent_name(f"column {j}", names) for j in everything] if named_alike(names) else names
+        written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, given, strict=True)]
+        relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
+        numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(self.number)} FROM {relation} AS read"
+        name = cluster_name(self.rules, quote_name(self.number))
+        return f"SELECT *, {name} AS {quote_name(self.cluster_column)} FROM ({numbered}) AS numbered"
+
+    def unknown(self, column: RuleColumn) -> str:
+        """Return the query that gives the texts in a tested column which no training row had."""
+        field = self.fields[column.name]
+        text = _number_text(field.expression) if field.type in NUMERIC else field.expression
+        unknown = unknown_predicate(replace(column, codes=False), "value", "duckdb")
+        return f"SELECT value FROM (SELECT {text} AS value FROM {self.source.relation}) WHERE {unknown}"
 
 
 def _declared(column: RuleColumn) -> str:
@@ -391,18 +241,11 @@ def _as_they_stand(source: DuckDBSource, kind: str) -> bool:
     return source.provenance.kind in (kind, "parquet")
 
 
-def _refuse_taken(cluster_column: str, names: Sequence[str]) -> None:
-    """Raise ExportError if a table has a column of the new one's name."""
-    for name in names:
-        if name.casefold() == cluster_column.casefold():
-            raise ExportError(f"the table already has a column {name!r}: name the new one by --cluster-column")
-
-
 def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> Field:
     """Return how to fetch a column as the rules compare it; DataError if it holds values of another type."""
     if column.codes:
         return _as_codes(column, source, field)
-    if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind == "csv":
+    if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind in ("csv", "workbook"):
         return Field("text", source.original(j))  # categories that happen to be numbers or truth values here
     if column.holds_numbers and field.type in NUMERIC and _are_exact(source, field):
         return Field("text", _number_text(field.expression))
@@ -437,7 +280,7 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
     """Return how to fetch a column as times; DataError if it holds something else."""
     if field.type == column.type or {field.type, column.type} == {"date", "timestamp"}:
         return field
-    text = source.text(j)
+    text = field.expression if field.type == "text" else source.text(j)
     given = None if text is None else source.row(f"count({text})")[0]
     if text is not None and not given:
         return Field(column.type, f"CAST(NULL AS {_declared(column)})")
@@ -449,6 +292,8 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
             span = duration_cast(value)
             if source.row(f"count({span})")[0] == given:
                 return Field("duration", span)
+        if column.dates:
+            return _as_dates(column, source, value)
         kind = time_type(source, value, given)
         if kind is not None and (kind == column.type or {kind, column.type} == {"date", "timestamp"}):
             return Field(kind, time_cast(value, kind))
@@ -475,6 +320,19 @@ def _without_format(column: RuleColumn, field: Field) -> Field:
     kept = f"{text} IN ({text_literals(['', *conversion.words])}) OR {is_nan}"
     read = f"CASE WHEN {text} IS NULL OR {kept} THEN {text} ELSE coalesce({number}, {quote_text(NOT_A_NUMBER)}) END"
     return replace(field, expression=read)
+
+
+def _as_dates(column: RuleColumn, source: DuckDBSource, value: str) -> Field:
+    """Return how to fetch dates that are written in a format; DataError for a text that is not one of them."""
+    date = written_cast(f"nullif(trim({value}), '')", column.dates)
+    stray = f"{value} IS NOT NULL AND trim({value}) <> '' AND ({date}) IS NULL"
+    kind = f"dates written as {format_words(column.dates)} ({column.dates})"
+    row = source.row(f"min({PLACE})", f"arg_min({value}, {PLACE})", where=stray, rows=source.numbered)
+    if row[0] is not None:
+        raise DataError(
+            f"column {column.name!r} holds {kind}, but row {row[0]} has {row[1]!r}: correct it, or leave it empty"
+        )
+    return Field(kind_of_dates(column.dates), date)
 
 
 def _refuse_stray(
@@ -523,17 +381,3 @@ def _is_zero_one(source: DuckDBSource, field: Field) -> bool:
 
 def _kind(column_type: str) -> str:
     return "number" if column_type in NUMERIC else column_type
-
-
-def _name(rules: RuleSet, number: str) -> str:
-    """Return SQL for what to call the cluster of a row: its name where a person named some cluster, else its number.
-
-    Names that are whole numbers, all of them, as given labels are, stay numbers.
-    """
-    if not any(cluster.is_named for cluster in rules.clusters):
-        return number
-    names = {cluster.index: cluster.name for cluster in rules.clusters}
-    whole = all(name.removeprefix("-").isdecimal() and name == str(int(name)) for name in names.values())
-    whole = whole and all(int(name) in INT64 for name in names.values())
-    branches = (f"WHEN {index} THEN {name if whole else quote_text(name)}" for index, name in names.items())
-    return f"CASE {number} {' '.join(branches)} END"

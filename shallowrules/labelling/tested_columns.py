@@ -1,8 +1,9 @@
-"""The columns that rules test, found in a database: where they are, and whether they hold what the rules compare."""
+"""The columns that rules test, found in a table: where they are, and whether they hold what the rules compare."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +13,10 @@ from shallowrules.files import Reading
 from shallowrules.labelling.column_types import column_types, dialect_of
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources.database import DatabaseSource
+from shallowrules.tables.names import find_name, show_absent
 from shallowrules.tables.times import NATURES
 
-__all__ = ["FoundColumns", "find_tested_columns", "reading_for"]
+__all__ = ["FoundColumns", "find_columns", "find_tested_columns", "reading_for"]
 
 _KINDS = {"number": "numbers", "boolean": "truth values", "other": "dates or the like", **NATURES}
 
@@ -49,10 +51,16 @@ class FoundColumns:
         return {"dialect": self.dialect, "columns": self.names, "types": self.types, "guards": guards}
 
 
-def reading_for(rules: RuleSet, reading: Reading) -> Reading:
-    """Return how a file is read for rules: they say how their columns are written, so that no format is looked for."""
+def reading_for(rules: RuleSet, reading: Reading, columns: Mapping[str, str] | None = None) -> Reading:
+    """Return how a file is read for rules: they say how their columns are written, so that no format is looked for.
+
+    `columns` are what the file calls columns of the rules that have another name there.
+    """
     told = {each.rpartition("=")[0] for each in reading.format}
-    tested = [rules.columns[feature].name for feature in rules.tested_columns]
+    given = [rules.columns[feature] for feature in rules.tested_columns]
+    # A mark that is told of the whole file is looked for where the rules leave the reading to the file.
+    decided = [column for column in given if column.converts_text or reading.thousands is None]
+    tested = [(columns or {}).get(column.name, column.name) for column in decided]
     return replace(reading, format=(*reading.format, *(f"{name}=" for name in tested if name not in told)))
 
 
@@ -72,29 +80,57 @@ def find_tested_columns(rules: RuleSet, source: DatabaseSource, given: Mapping[s
         If one is missing, or is declared as another type than the rules test.
     """
     tested = tuple(rules.columns[feature] for feature in rules.tested_columns)
-    positions = _find(tested, source, given)
+    dialect = dialect_of_database(source.rows.backend)
+    fold = str.casefold if dialect is None else DIALECTS[dialect].names.fold
+    positions = find_columns(tested, source.names, given, str(source.rows), fold)
     _check_types(tested, positions, source)
     names = {column.name: source.names[j] for column, j in zip(tested, positions, strict=True)}
     return FoundColumns(tested, positions, {**given, **names}, column_types(source), dialect_of(source))
 
 
-def _find(tested: tuple[RuleColumn, ...], source: DatabaseSource, given: Mapping[str, str]) -> tuple[int, ...]:
-    dialect = dialect_of_database(source.rows.backend)
-    fold = str.casefold if dialect is None else DIALECTS[dialect].names.fold
-    places = {fold(name): j for j, name in enumerate(source.names)}
-    missing, positions = [], []
+def find_columns(
+    tested: Sequence[RuleColumn],
+    names: Sequence[str],
+    given: Mapping[str, str],
+    where: str | None,
+    *folds: Callable[[str], str],
+) -> tuple[int, ...]:
+    """Return where a table has the columns that rules test.
+
+    Parameters
+    ----------
+    tested : sequence of RuleColumn
+    names : sequence of str
+        Of all columns of the table.
+    given : mapping from str to str
+        What the table calls columns of the rules that have another name there.
+    where : str, optional
+        What the table is called in a message; by default the message stands behind it.
+    *folds : callable
+        As `find_name` has them.
+
+    Raises
+    ------
+    DataError
+        If one is missing.
+    """
+    missing, positions, near = [], [], []
     for column in tested:
         name = given.get(column.name, column.name)
-        if fold(name) in places:
-            positions.append(places[fold(name)])
+        found = find_name(name, names, *folds)
+        if found is not None:
+            positions.append(names.index(found))
             continue
-        alike = nearest(name, source.names)
-        missing.append(repr(name) if alike is None else f"{name!r} (the nearest is {alike!r})")
+        missing.append(show_absent(name, names))
+        if (alike := nearest(name, names)) is not None:
+            near.append(f"--column {shlex.quote(f'{column.name}={alike}')}")
     if missing:
-        raise DataError(
-            f"the rules test {', '.join(missing)}, which {source.rows} does not have; its columns are: "
-            f"{', '.join(map(repr, source.names))}. --column OLD=NEW says what a column is called there"
-        )
+        listed, shown = ", ".join(missing), ", ".join(map(repr, names))
+        lacking = f"the rules test {listed}, which {where} does not have; its columns are: {shown}"
+        if where is None:
+            lacking = f"there is no column {listed}, which the rules test; the columns are: {shown}"
+        use = f"; if that is the column, use {' '.join(near)}" if len(near) == len(missing) else ""
+        raise DataError(f"{lacking}. --column OLD=NEW says what a column is called there{use}")
     return tuple(positions)
 
 

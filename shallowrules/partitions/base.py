@@ -135,7 +135,7 @@ def _both(one: Conversion, other: Conversion) -> Conversion:
     if one == other:
         return one
     told = one if one.decimal != "." or one.format else other
-    return Conversion(told.decimal, tuple(sorted({*one.nulls, *other.nulls})), told.format)
+    return replace(told, nulls=tuple(sorted({*one.nulls, *other.nulls})), dates=one.dates or other.dates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,10 +249,8 @@ class Partitions(ABC):
         The columns of the source, also those that were not taken, in order.
     format : str
         "csv", "json", "parquet"; empty where the rows are in no file.
-    notes : list of str
-        What was found of the rows and is taken so, for whoever should know.
     column_notes : dict from str to tuple of Finding
-        The same of single columns, by name.
+        By the name of a column: what was found out about it, and is to be said.
     kept : dict
         What was found in the parts and will be asked for again, by what it depends on.
     """
@@ -262,7 +260,6 @@ class Partitions(ABC):
         self.where = where
         self.all_names = list(kinds)
         self.format = ""
-        self.notes: list[str] = []
         self.column_notes: dict[str, tuple[Finding, ...]] = {}
         self.kept: dict[Any, Any] = {}
 

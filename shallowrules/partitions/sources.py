@@ -84,9 +84,8 @@ class FileParts(ThreadedPartitions):
         kinds = cast(KindsFound, merge_all(None, found)).checked()
         where = str(self.sources[0].provenance) if len(sources) == 1 else f"{len(sources)} files"
         super().__init__(kinds, where, n_threads)
-        self.all_names = list(self.sources[0].names)
+        self.all_names = list(dict.fromkeys(self.sources[0].names))
         self.format = self.sources[0].provenance.kind
-        self.notes = [note for source in self.sources for note in source.notes]
         self.column_notes = {name: notes for source in self.sources for name, notes in source.column_notes.items()}
 
     def _kinds(

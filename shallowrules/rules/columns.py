@@ -44,7 +44,7 @@ class RuleColumn:
     `codes` tells that the values of a column of type "text" are whole numbers in their plain spelling, and are compared
     as numbers: 3, 3.0, a decimal 3.00 and the text '3.0' are one.
 
-    `decimal`, `nulls` and `format` say how the text of a file became the values, where it was needed
+    `dates`, `decimal`, `nulls` and `format` say how the text of a file became the values, where it was needed
     (`shallowrules.tables.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
     missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
     lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of what separates the
@@ -60,6 +60,7 @@ class RuleColumn:
     values: tuple[Value, ...] = field(default=(), metadata=OPTIONAL)
     shares: tuple[float, ...] = field(default=(), metadata=OPTIONAL)
     codes: bool = field(default=False, metadata=OPTIONAL)
+    dates: str = field(default="", metadata=OPTIONAL)
     decimal: str = field(default=".", metadata=OPTIONAL)
     nulls: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     format: str = field(default="", metadata=OPTIONAL)
@@ -70,7 +71,7 @@ class RuleColumn:
     @property
     def conversion(self) -> Conversion:
         """What turns the text of a file into the values."""
-        return Conversion(self.decimal, self.nulls, self.format, self.codes)
+        return Conversion(self.decimal, self.nulls, self.format, self.codes, self.dates)
 
     def read(self, given: Column) -> Column:
         """Return a column as the rules compare it: converted, and with its missing values imputed.
@@ -167,7 +168,8 @@ class RuleColumn:
     @property
     def converts_text(self) -> bool:
         """Whether the rules convert the text of a file themselves, so that a reader can leave it as it is."""
-        return self.from_text or self.codes or ((self.is_time or not self.is_numeric) and bool(self.nulls))
+        told = bool(self.nulls or self.dates)
+        return self.from_text or self.codes or ((self.is_time or not self.is_numeric) and told)
 
 
 def format_value(value: Value) -> str:

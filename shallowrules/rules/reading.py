@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import NoneType
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
 from shallowrules.tables.conversion import FALSE_TEXTS, GRAMMAR, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
+from shallowrules.tables.dates import written_time
 from shallowrules.tables.table import Column, times_among_text, times_of_text
 from shallowrules.tables.times import DAY, NATURES, TimeType, time_of_text
 
@@ -115,7 +116,7 @@ def read_times(column: Column, kind: TimeType, conversion: Conversion = PLAIN) -
         raise DataError(
             f"column {column.name!r} must hold {NATURES[kind]}, but holds {column.nature}: convert it first"
         )
-    return times_of_text(column, kind, conversion, time_of_text)
+    return times_of_text(column, kind, conversion, _reader(conversion))
 
 
 def stray_numbers(column: Column, conversion: Conversion) -> NDArray[np.bool_]:
@@ -140,7 +141,7 @@ def stray_times(column: Column, kind: TimeType, conversion: Conversion) -> NDArr
     """Return where a text is neither a time of a kind nor means "no value"."""
     if column.type != "text":
         return np.zeros(len(column.values), bool)
-    _, strays = times_among_text(column, kind, conversion, time_of_text)
+    _, strays = times_among_text(column, kind, conversion, _reader(conversion))
     return strays
 
 
@@ -148,6 +149,20 @@ def stray_truths(column: Column) -> NDArray[np.bool_]:
     """Return where a value is neither a truth value nor missing."""
     present = zip(column.values.tolist(), column.absent.tolist(), strict=True)
     return np.fromiter((not absent and _truth(value) is None for value, absent in present), bool, len(column.values))
+
+
+def _reader(conversion: Conversion) -> Callable[[str, str], int | None]:
+    """Return what reads a text as a time of a kind: in the form of ISO 8601, or as the conversion has it."""
+    if not conversion.dates:
+        return time_of_text
+
+    def read(kind: str, text: str) -> int | None:
+        number = time_of_text(kind, text)
+        if number is None and (written := written_time(conversion.dates, text)) is not None:
+            return written // DAY if kind == "date" else written
+        return number
+
+    return read
 
 
 def _truth(value: Any) -> bool | None:

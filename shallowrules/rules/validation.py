@@ -19,6 +19,7 @@ from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.figures import Cluster, Statistics, normalized_cost
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule, rules_length
+from shallowrules.tables.dates import FORMATS
 from shallowrules.tables.labels import NO_CLUSTER, is_label
 from shallowrules.tables.number_format import NumberFormat
 from shallowrules.tables.table import Value, is_code_text
@@ -183,6 +184,8 @@ def _reading_fault(column: RuleColumn) -> str | None:
     codes = [*column.values, *([] if column.imputed is None else [column.imputed])]
     if column.codes and not (column.type == "text" and all(isinstance(c, str) and is_code_text(c) for c in codes)):
         return f"is of codes, which are whole numbers below 2**53 as texts, and is of type {column.type} with {codes!r}"
+    if column.dates and (column.type not in ("date", "timestamp") or column.dates not in FORMATS):
+        return f"is of type {column.type} and has dates written as {column.dates!r}"
     if column.format and not (column.is_numeric and not column.is_time and _is_format(column)):
         return f"is of type {column.type} and has the format {column.format!r}"
     if column.nulls and column.type == "boolean":

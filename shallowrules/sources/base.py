@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from shallowrules.errors import DataError, Finding, MissingExtraError
 from shallowrules.files import FULL
+from shallowrules.tables.names import named_alike, show_absent
 from shallowrules.tables.table import Column, ColumnType, Table
 
 if TYPE_CHECKING:
@@ -52,22 +53,23 @@ class Source(ABC):
     Parameters
     ----------
     names : list of str
-        Of all columns, in order. DataError where two are one name in SQL.
+        Of all columns, in order. DataError where two are one name in SQL, unless `names_may_repeat`.
     provenance : Provenance
 
     Attributes
     ----------
-    notes : list of str
-        What was found of the rows and is taken so, for whoever should know.
     column_notes : dict from str to tuple of Finding
         By the name of a column that was read: what was found out about it, and is to be said.
     """
 
+    names_may_repeat: ClassVar[bool] = False
+    """Whether columns are found by their places, so that only two that are read may not be one name in SQL."""
+
     def __init__(self, names: list[str], provenance: Provenance) -> None:
-        check_names(names)
+        if not self.names_may_repeat:
+            check_names(names)
         self.names = names
         self.provenance = provenance
-        self.notes: list[str] = []
         self.column_notes: dict[str, tuple[Finding, ...]] = {}
 
     @abstractmethod
@@ -90,8 +92,10 @@ class Source(ABC):
 
         What is excluded may be a pattern of names, as ``flag_*``, unless a column is called so.
         """
-        place = {name: j for j, name in enumerate(self.names)}
+        place: dict[str, int] = {}
         left_out: set[str] = set()
+        for j, name in enumerate(self.names):
+            place.setdefault(name, j)
         for name in exclude:
             is_pattern = name not in place and any(character in name for character in "*?[")
             found = [each for each in self.names if (fnmatchcase(each, name) if is_pattern else each == name)]
@@ -101,14 +105,18 @@ class Source(ABC):
         for name in columns or ():
             if name not in place:
                 self._refuse_absent(name, "there is no column")
-        wanted = self.names if columns is None else list(dict.fromkeys(columns))
-        chosen = [place[name] for name in wanted if name not in left_out]
+        if columns is None:
+            chosen = [j for j, name in enumerate(self.names) if name not in left_out]
+        else:
+            chosen = [place[name] for name in dict.fromkeys(columns) if name not in left_out]
         if not chosen:
             raise DataError("no column is left to read")
+        if self.names_may_repeat:
+            check_names(self.names, {self.names[j] for j in chosen})
         return chosen
 
     def _refuse_absent(self, name: str, what: str) -> NoReturn:
-        raise DataError(f"{what} {name!r}; the columns are: {', '.join(map(repr, self.names))}")
+        raise DataError(f"{what} {show_absent(name, self.names)}; the columns are: {', '.join(map(repr, self.names))}")
 
     def table(
         self,
@@ -175,7 +183,7 @@ def named(file: str) -> Iterator[None]:
         if type(error) is not DataError or str(error).startswith(f"{file}: "):
             raise
         findings = [replace(finding, file=file) for finding in error.findings]
-        raise DataError(f"{file}: {error}", findings=findings) from error.__cause__
+        raise DataError(f"{file}: ", *error.parts, findings=findings) from error.__cause__
     except OSError as error:
         if error.errno in FULL:
             raise  # of a temporary file
@@ -193,14 +201,15 @@ def refuse(findings: Sequence[Finding]) -> None:
         raise DataError("; ".join(finding.message for finding in findings), findings=findings)
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Refuse names that a database would take for one."""
-    seen: dict[str, tuple[int, str]] = {}
-    for position, name in enumerate(names, start=1):
-        earlier, other = seen.setdefault(name.lower(), (position, name))
-        if earlier != position:
-            what = f"are both named {name!r}" if name == other else f"are named {other!r} and {name!r}, one name in SQL"
-            raise DataError(f"columns {earlier} and {position} {what}: rename one of them")
+def check_names(names: Sequence[str], among: Collection[str] | None = None) -> None:
+    """Refuse names that a database would take for one, of all or `among` some."""
+    alike = named_alike(names, among)
+    if alike is None:
+        return
+    earlier, other = (names[place] for place in alike)
+    what = f"are both named {other!r}" if earlier == other else f"are named {earlier!r} and {other!r}, one name in SQL"
+    message = f"columns {alike[0] + 1} and {alike[1] + 1} {what}: rename one of them"
+    refuse([Finding("equal names", message, other)])
 
 
 def import_pyarrow() -> Any:

@@ -46,7 +46,6 @@ class CombinedSource(Source):
                     f"{part.provenance} {what}, which {first.provenance} {other}: files of one table have the "
                     "same columns"
                 )
-        self.notes = [note for part in parts for note in part.notes]
         self.parts = tuple(part for part in parts if not _is_empty(part)) or tuple(parts[:1])
 
     def count_rows(self) -> int:
@@ -83,7 +82,7 @@ class CombinedSource(Source):
 
 
 def check_one_format(name: str, found: Sequence[tuple[str, ColumnType, Conversion]]) -> None:
-    """Raise DataError where files write the numbers of a column in several formats, of which rules keep one.
+    """Raise DataError where files write the numbers or dates of a column in several formats, of which rules keep one.
 
     Each file is given by its name, and what the column is in it. Whole numbers as any program writes them go with a
     format that has marks between digits alone.
@@ -97,6 +96,12 @@ def check_one_format(name: str, found: Sequence[tuple[str, ColumnType, Conversio
         raise DataError(
             f"column {name!r} is written as {ways}: the files of one table must write the numbers of a column in one "
             "way, because rules keep one; correct a file"
+        )
+    dates = dict.fromkeys(each.dates for _, _, each in found if each.dates)
+    if len(dates) > 1:
+        raise DataError(
+            f"column {name!r} has dates written as {' and '.join(dates)} in different files: a table has "
+            "one format for a column"
         )
 
 
@@ -154,11 +159,13 @@ def _types(columns: Sequence[Column], parts: Sequence[Source]) -> dict[str, Colu
     return types
 
 
-FOUND_TYPES = ("csv", "json")
+FOUND_TYPES = ("csv", "json", "workbook")
 """Kinds of sources whose types are found from the values."""
 
 
 def _conversion(columns: Sequence[Column]) -> Conversion:
     """Return what the text of any part needed."""
     told = next((c.conversion for c in columns if c.conversion.decimal != "." or c.conversion.format), PLAIN)
-    return replace(told, nulls=tuple(dict.fromkeys(token for c in columns for token in c.conversion.nulls)))
+    dates = next((c.conversion.dates for c in columns if c.conversion.dates), "")
+    nulls = tuple(dict.fromkeys(token for c in columns for token in c.conversion.nulls))
+    return replace(told, nulls=nulls, dates=dates)

@@ -13,6 +13,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -30,9 +31,8 @@ from shallowrules.sources.engine import (
     nearly_numeric,
     quote_text,
     reason,
+    text_field,
     text_literals,
-    time_cast,
-    time_type,
     typed_column,
 )
 from shallowrules.sources.number_formats import (
@@ -46,14 +46,14 @@ from shallowrules.sources.number_formats import (
 )
 from shallowrules.sources.number_rows import read_numbers
 from shallowrules.sources.text import scan
-from shallowrules.tables.conversion import PLAIN, Conversion
+from shallowrules.tables.conversion import PLAIN, Conversion, has_digit
+from shallowrules.tables.dates import MONTHS
 from shallowrules.tables.table import Column, ColumnType
-from shallowrules.tables.times import TIME_TYPES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["DELIMITERS", "CsvSource", "check_delimiter", "find_delimiter"]
+__all__ = ["DELIMITERS", "CsvSource", "check_delimiter", "find_delimiter", "possible_delimiters"]
 
 PLAINLY = Reading()
 
@@ -84,7 +84,9 @@ NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 GROUPED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}\.[0-9]{3}\s*")
 """Numbers whose point may be one that groups digits."""
 
-LETTER_FIRST = re.compile(r"(?!nan|inf)[a-z]", re.ASCII | re.IGNORECASE)
+LETTER_FIRST = re.compile(
+    rf"(?!nan|inf|({'|'.join(month[:3] for month in MONTHS)})[a-z]* \d)[a-z]", re.ASCII | re.IGNORECASE
+)
 DOUBTFUL = {"true", "false", "t", "f", *(word.lower() for word in MISSING_WORDS)}
 """A field that begins with a letter is text, but for such words in any case and what begins as NaN or infinity does."""
 
@@ -99,8 +101,10 @@ class CsvSource(DuckDBSource):
 
     It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
     that a sample takes for numbers are loaded as such, unless their text is asked for. `header_line` is where `text`
-    begins in the file, for messages.
+    begins in the file, for messages; `kind` is that of the file, of which a text may have been made.
     """
+
+    names_may_repeat = True
 
     def __init__(
         self,
@@ -113,6 +117,7 @@ class CsvSource(DuckDBSource):
         scratch: str,
         reading: Reading = PLAINLY,
         header_line: int = 1,
+        kind: str = "csv",
     ) -> None:
         self.file = text
         self._header_line = header_line
@@ -126,14 +131,13 @@ class CsvSource(DuckDBSource):
         self._regular = self._scan.regular and not self._scan.blank_lines
         if not self._regular:
             _check_rows(text, delimiter, header_line)
-        _check_header(names, header_line)
         # The name that DuckDB gives; data frames write their index without one.
         names = [name or f"column{j}" for j, name in enumerate(names)]
         if len(names) == 1:
             _check_single(names[0], text, delimiter, told.decimal if reading.delimiter else "")
-        super().__init__(database, names, Provenance("csv", (shown,)))
+        super().__init__(database, names, Provenance(kind, (shown,)))
         self._formats = formats_by_column(reading.format, told)
-        for name in self._formats:
+        for name in (name for name, told in self._formats.items() if told is not None):
             self.positions([name])  # which refuses one that is not there
         is_told = told.decimal != "." or reading.thousands is not None
         self._finder = Finder(self, told.decimal if is_told else None, reading.thousands)
@@ -231,6 +235,7 @@ class CsvSource(DuckDBSource):
         others = self._counted([j for j, (given, numbers, _) in counted.items() if numbers < given], _count_others)
         kinds: dict[int, ColumnType] = {}
         plain: list[int] = []
+        dated: dict[int, Field] = {}
         for j, (given, numbers, whole) in counted.items():
             if j not in others:
                 kinds[j] = "integer" if given == whole > 0 else "float"
@@ -238,13 +243,16 @@ class CsvSource(DuckDBSource):
             truths, dates = others[j]
             if given == truths:
                 kinds[j] = "boolean"
-            elif given == dates:
-                kinds[j] = time_type(self, self._value(f"c{j}"), given) or "other"
             else:
                 found: list[Finding] = []
-                kinds[j], conversions[j] = self._text_or_numbers(j, conversions[j], given, numbers, found)
+                if dates == given or self.names[j] in self.dates:
+                    dated[j] = text_field(self, j, self._value(f"c{j}"), dates, given, PLAIN, findings)
+                    kinds[j] = dated[j].type
+                else:
+                    kinds[j], conversions[j] = self._text_or_numbers(j, conversions[j], given, numbers, found)
                 findings += found
-                if kinds[j] == "text" and not found:
+                # Numbers and texts with a digit may be taken as categories, and words for missing stand out then too.
+                if kinds[j] == "text" and (not found or any(map(has_digit, found[0].values))):
                     plain.append(j)
         floats = {j: counted[j][0] for j in kinds if kinds[j] == "float" and conversions[j] == self.told}
         for finding in self._doubtful_points(floats, conversions):
@@ -254,7 +262,7 @@ class CsvSource(DuckDBSource):
             values = {self.names[j]: self._value(f"c{j}") for j in batch}
             findings += missing_words(self, values, self._missing_words)
         for batch in batched(texts):
-            fields |= self._converted({j: kinds[j] for j in batch}, conversions)
+            fields |= self._converted({j: kinds[j] for j in batch}, conversions, dated)
         return [fields[j] for j in positions]
 
     def _text_or_numbers(
@@ -264,7 +272,7 @@ class CsvSource(DuckDBSource):
         name, value = self.names[j], self._value(f"c{j}")
         number = self._number(value, conversion)
         if name not in self._formats and j in self._with_digits:
-            found = self._finder.find(name, value, number, given)
+            found = self._finder.find(name, value, number, numbers, given)
             findings += found.findings
             self.column_notes[name] = found.notes
             if found.format is not None and found.numbers == given:
@@ -321,8 +329,13 @@ class CsvSource(DuckDBSource):
         number, whole = self._number(value, conversion), self._whole(value, conversion)
         return f"count({value})", f"count({number})", f"count({whole})"
 
-    def _converted(self, kinds: dict[int, ColumnType], conversions: Mapping[int, Conversion]) -> dict[int, Field]:
-        """Return how to fetch columns of text in their types, and what of the conversion that was told each needs."""
+    def _converted(
+        self, kinds: dict[int, ColumnType], conversions: Mapping[int, Conversion], dated: Mapping[int, Field]
+    ) -> dict[int, Field]:
+        """Return how to fetch columns of text in their types, and what of the conversion that was told each needs.
+
+        `dated` are the columns of dates.
+        """
         expressions: dict[int, str] = {}
         for j, kind in kinds.items():
             value = self._value(f"c{j}")
@@ -332,14 +345,14 @@ class CsvSource(DuckDBSource):
                 expression = (self._whole if kind == "integer" else self._number)(value, conversions[j])
             elif kind == "boolean":
                 expression = _truth(value)
-            if kind in TIME_TYPES:
-                expression = time_cast(value, kind)
+            elif j in dated:
+                expression = dated[j].expression
             if numeric and (null_numbers := conversions[j].null_numbers):
                 tokens = ", ".join(map(repr, null_numbers))
                 expression = f"CASE WHEN {expression} NOT IN ({tokens}) THEN {expression} END"
             expressions[j] = expression
         if all(conversions[j] == PLAIN for j in kinds):
-            return {j: Field(kinds[j], expression) for j, expression in expressions.items()}
+            return {j: dated.get(j, Field(kinds[j], expression)) for j, expression in expressions.items()}
         found = self.row(
             *(
                 count
@@ -362,6 +375,8 @@ class CsvSource(DuckDBSource):
             decimal = conversion.decimal if numeric and (commas or conversion.format) else "."
             format_ = conversion.format if numeric else ""
             told = PLAIN if kinds[j] == "boolean" else Conversion(decimal, nulls, format_)  # a truth value is no text
+            if j in dated:
+                told = replace(told, dates=dated[j].conversion.dates)
             fields[j] = Field(kinds[j], expression, told)
         return fields
 
@@ -580,18 +595,24 @@ def check_delimiter(delimiter: str | None) -> None:
         raise OptionError(f"the delimiter must be one character and no quote, letter or digit, not {delimiter!r}")
 
 
-def find_delimiter(name: str, text: str, decimal: str) -> str:
-    """Return the one delimiter by which header and rows have equally many fields.
+def possible_delimiters(name: str, text: str, decimal: str) -> tuple[str, ...]:
+    """Return the delimiters that a file of that name may have without being asked.
 
-    That is the decimal separator only where no other one fits, and fields have it within quotes.
+    The decimal separator is the one only where no other one fits, and fields have it within quotes.
     """
     if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
-        return "\t"
-    fits = _fits(text, decimal)
-    if not fits and decimal in DELIMITERS and _has_quoted(text, decimal):
-        return decimal
+        return ("\t",)
+    if decimal in DELIMITERS and not _fits(text, decimal) and _has_quoted(text, decimal):
+        return (decimal,)
+    return tuple(delimiter for delimiter in DELIMITERS if delimiter != decimal)
+
+
+def find_delimiter(name: str, text: str, decimal: str) -> str:
+    """Return the one delimiter by which header and rows have equally many fields."""
+    possible = possible_delimiters(name, text, decimal)
+    fits = _fits(text, decimal) if len(possible) > 1 else {}
     if not fits:
-        return next(delimiter for delimiter in DELIMITERS if delimiter != decimal)  # a single column
+        return possible[0]  # a single column
     perfect = [delimiter for delimiter, (share, _) in fits.items() if share == 1]
     if len(perfect) > 1:
         message = (
@@ -698,26 +719,3 @@ def _first_fault(text: str, delimiter: str, header_line: int) -> Finding:
             return Finding("quotes", message, place=line)
     message = f"line {line} has {len(row)} field(s), the header has {width} (delimiter {delimiter!r})"
     return Finding("ragged", message, count=len(row), place=line)
-
-
-def _check_header(names: Sequence[str], header_line: int) -> None:
-    """Refuse a first line that can only be data, and warn of one that may be."""
-
-    def is_number(name: str) -> bool:
-        try:
-            float(name.replace(",", "."))
-        except ValueError:
-            return False
-        return True
-
-    if not all(map(is_number, names)):
-        return
-    shown = ", ".join([*names[:3], "…"] if len(names) > 3 else names)
-    # Whole numbers without a sign may be years or positions.
-    if not all(name.strip().isdigit() for name in names):
-        raise DataError(f"line {header_line} holds numbers ({shown}); it must name the columns: add a header line")
-    warnings.warn(
-        f"the first line, {shown}, was taken for the column names; if the file has no header, add one",
-        ShallowRulesWarning,
-        stacklevel=2,
-    )

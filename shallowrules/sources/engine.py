@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from shallowrules.errors import DataError, Finding, MissingExtraError, counted
+from shallowrules.errors import DataError, Finding, MissingExtraError, ShallowRulesNote, counted
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
 from shallowrules.tables.conversion import PLAIN, Conversion
+from shallowrules.tables.dates import FORMATS, format_words, swapped, written_pattern, written_time
 from shallowrules.tables.table import Column, ColumnType, time_column
 from shallowrules.tables.times import DAY, FORMS, SPAN, TIME_TYPES, TimeType, time_range
 
@@ -55,7 +57,15 @@ query of 1,000 columns each and 0.02 s per 100."""
 NEARLY_ALL = 0.9
 """Share of numbers from which a column is taken for numbers with something wrong in it."""
 
-MISSING_SPELLINGS = ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "null", "none", "nil", "missing", "unknown")
+MIN_NUMBERS = 10
+"""Distinct numbers among which a single word of any share is taken for "no value": fewer may be categories with it."""
+
+MISSING_SPELLINGS = (
+    *("", "?", "-", "--", "---", "–", "—", ".", "..", "...", "*", "**", "/", "na", "<na>", "n/a", "n.a.", "n. a."),
+    *("n.d.", "n/d", "#na", "#n/a", "#null!", "#value!", "#ref!", "#div/0!", "#num!", "#name?", "null", "none", "nil"),
+    *("nan", "missing", "unknown", "not available", "not applicable", "suppressed", "privacysuppressed", "(d)", "(s)"),
+    *("(x)", "(z)", "(na)", "k.a.", "k. a.", "keine angabe", "unbekannt", "nicht verfügbar", "s.d.", "n.s.p."),
+)
 """Ways to write "no value" that betray a column of numbers, whatever their share. In lower case."""
 
 MISSING_WORDS = (
@@ -67,7 +77,10 @@ MISSING_WORDS = (
 PLACE = '"place of the row, from 1"'
 """SQL for the number of a row among those of `DuckDBSource.numbered`."""
 
-DATES = r"\s*([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}([/.])[0-9]{1,2}[/.][0-9]{2,4})([ T][0-9]{1,2}:[0-9].*)?\s*"
+DATES = (
+    r"\s*([0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}|[0-9]{1,2}([/.-])[0-9]{1,2}[/.-][0-9]{2,4}"
+    r"|[0-9]{1,2}[ -][A-Za-z]{3,9}[ -][0-9]{2,4}|[A-Za-z]{3,9} [0-9]{1,2}, [0-9]{4})([ T][0-9]{1,2}:[0-9].*)?\s*"
+)
 """Texts that are dates, with or without a time."""
 
 
@@ -95,6 +108,7 @@ class DuckDBSource(Source):
         self, database: DuckDBPyConnection, names: list[str], provenance: Provenance, relation: str = ""
     ) -> None:
         super().__init__(names, provenance)
+        self.dates: Mapping[str, str] = {}  # how dates are written in columns, where that was told
         self.database = database
         self._relation = relation
 
@@ -219,12 +233,76 @@ class DuckDBSource(Source):
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
 
 
-def text_field(source: DuckDBSource, text: str, dates: int, given: int, conversion: Conversion) -> Field:
+def text_field(
+    source: DuckDBSource, j: int, text: str, dates: int, given: int, conversion: Conversion, findings: list[Finding]
+) -> Field:
     """Return how to fetch a column of text: if all of its `given` values are dates, as times, or as "other"."""
-    if dates != given:
+    if not given or (dates != given and source.names[j] not in source.dates):
         return Field("text", text, conversion)
-    kind = time_type(source, text, given) if given else None
-    return Field("other", text, conversion) if kind is None else Field(kind, time_cast(text, kind), conversion)
+    kind = time_type(source, text, given)
+    if kind is not None:
+        return Field(kind, time_cast(text, kind), conversion)
+    form = find_dates(source, source.names[j], text, given, findings)
+    if form is None:
+        return Field("other", text, conversion)
+    return Field(kind_of_dates(form), written_cast(text, form), replace(conversion, dates=form))
+
+
+def find_dates(source: DuckDBSource, name: str, text: str, given: int, findings: list[Finding]) -> str | None:
+    """Return the format that all values of a column are written in, and note it; None if there is none, or several.
+
+    `text` is SQL for a value, `given` how many are not NULL.
+
+    Raises
+    ------
+    DataError
+        If the format that was told does not fit a value; names its row.
+    """
+    told = source.dates.get(name)
+    sample = [] if told else source.row(f"(list(DISTINCT {text}) FILTER ({text} IS NOT NULL))[:{SAMPLED_DATES}]")[0]
+    forms = [told] if told else [f for f in FORMATS if all(written_time(f, value) is not None for value in sample)]
+    counts = source.row(*(f"count({written_cast(text, form)})" for form in forms)) if forms else ()
+    forms = [form for form, count in zip(forms, counts, strict=True) if count == given]
+    if not forms and told:
+        row, example = source.row(
+            f"min({PLACE})",
+            f"arg_min({text}, {PLACE})",
+            where=f"{text} IS NOT NULL AND ({written_cast(text, told)}) IS NULL",
+            rows=source.numbered,
+        )
+        raise DataError(
+            f"column {name!r} has {example!r} in row {row}, which is not a date in the format {told!r} ("
+            f"{format_words(told)}): correct it, or give the format of all its values by --dates"
+        )
+    if not forms:
+        return None
+    example = source.row(f"min({text})")[0]
+    if (other := swapped(forms[0])) in forms:
+        message = (
+            f"the dates in column {name!r}, such as {example!r}, may be {format_words(forms[0])} or "
+            f"{format_words(other)}: no value tells which"
+        )
+        findings.append(Finding("dates", message, name, given, given, example=example, values=(forms[0], other)))
+        return None
+    note = f"{name!r} holds dates written as {format_words(forms[0])} ({forms[0]}), such as {example!r}"
+    if not told:
+        warnings.warn(note, ShallowRulesNote, stacklevel=2)
+    return forms[0]
+
+
+def kind_of_dates(form: str) -> TimeType:
+    """Return the type of the values of a format."""
+    return "timestamp" if ":" in form else "date"
+
+
+def written_cast(text: str, form: str) -> str:
+    """Return SQL for a text as a date or a point in time, written in a format or as by ISO 8601; NULL for any other."""
+    kind = kind_of_dates(form)
+    written = f"try_strptime(trim({text}), {quote_text(form)})"
+    return (
+        f"CASE WHEN regexp_full_match(trim({text}), {quote_text(written_pattern(form))}) "
+        f"THEN CAST({written} AS {kind.upper()}) ELSE {_checked_time(text, kind)} END"
+    )
 
 
 def time_type(source: DuckDBSource, text: str, given: int) -> TimeType | None:
@@ -234,6 +312,10 @@ def time_type(source: DuckDBSource, text: str, given: int) -> TimeType | None:
     """
     counts = source.row(*(f"count({_checked_time(text, kind)})" for kind in FORMS))
     return next((cast(TimeType, kind) for kind, count in zip(FORMS, counts, strict=True) if count == given), None)
+
+
+SAMPLED_DATES = 100
+"""Distinct texts that tell which formats to try on all rows."""
 
 
 def _checked_time(text: str, kind: str) -> str:
@@ -258,24 +340,45 @@ def duration_cast(text: str) -> str:
 def nearly_numeric(
     source: DuckDBSource, name: str, text: str, offending: str, numbers: int, given: int
 ) -> list[Finding]:
-    """Return a finding for a column of numbers with something else in it, none for plain text."""
+    """Return a finding for a column of numbers with something else in it, none for plain text.
+
+    A single word among numbers stands for "no value" whatever its share; a text with a digit never does. The texts of
+    the finding with a digit come first.
+    """
     if not numbers:
         return []
-    words, example, row, distinct = source.row(
-        f"count(*) FILTER (lower(trim({text})) NOT IN ({text_literals(MISSING_SPELLINGS)}))",
-        f"arg_min({text}, {PLACE})",
-        f"min({PLACE})",
-        f"list_slice(list_sort(list(DISTINCT trim({text}))), 1, 4)",
-        where=f"{text} IS NOT NULL AND {offending}",
+    others = f"{text} IS NOT NULL AND {offending}"
+    trimmed = f"trim({text})"
+    plain = f"'plain': NOT {_has_digit(trimmed)}"
+    words, first, texts, spellings = source.row(
+        f"count(*) FILTER (lower({trimmed}) NOT IN ({text_literals(MISSING_SPELLINGS)}))",
+        f"min({{{plain}, 'row': {PLACE}, 'text': {text}}})",
+        f"list_slice(list_sort(list(DISTINCT {{{plain}, 'text': {trimmed}}})), 1, 4)",
+        f"count(DISTINCT {trimmed})",
+        where=others,
         rows=source.numbered,
     )
-    if words and numbers < NEARLY_ALL * given:
+    found = tuple(each["text"] for each in texts)
+    nearly_all = numbers >= NEARLY_ALL * given
+    if words and not nearly_all and (spellings > 1 or not texts[0]["plain"]):
         return []
+    distinct = source.row(f"count(DISTINCT {trimmed})")[0]
+    if words and not nearly_all and distinct <= MIN_NUMBERS:
+        return []
+    n_others = given - numbers
+    what = "is nearly all numbers" if nearly_all else "holds numbers"
     message = (
-        f"column {name!r} is nearly all numbers, but {given - numbers} of {counted(given, 'value')} "
-        f"{'is' if given - numbers == 1 else 'are'} not, such as {example!r} in row {row}"
+        f"column {name!r} {what}, but {n_others:,} of {counted(given, 'value')} {'is' if n_others == 1 else 'are'} "
+        f"not, such as {first['text']!r} in row {first['row']}"
     )
-    return [Finding("nearly numeric", message, name, given - numbers, given, row, example, tuple(distinct))]
+    return [
+        Finding("nearly numeric", message, name, n_others, given, first["row"], first["text"], found, distinct=distinct)
+    ]
+
+
+def _has_digit(text: str) -> str:
+    """Return SQL for whether a text has a digit, or another character that is a number, of any script."""
+    return f"regexp_matches({text}, '\\pN')"
 
 
 def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequence[str]) -> list[Finding]:

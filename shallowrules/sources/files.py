@@ -22,7 +22,7 @@ from shallowrules.sources.looking import is_file, is_folder, look, matches, walk
 
 __all__ = ["FileKind", "files_of", "kind_of", "open_bytes", "regular_file", "told_delimiter"]
 
-FileKind = Literal["csv", "json", "parquet"]
+FileKind = Literal["csv", "json", "parquet", "workbook"]
 
 CHUNK = 1 << 20
 """Bytes that are read at once."""
@@ -164,7 +164,7 @@ def kind_of(name: str, file: str) -> FileKind:
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith(OLD_OFFICE) or (head.startswith(ZIP) and _is_workbook(file)):
-        raise DataError("this is a workbook, as Excel writes it; save its sheet as CSV, and name that file")
+        return "workbook"
     if head.startswith(ZIP):
         raise DataError("this is an archive; unpack it, and name a file in it")
     if stem.endswith(PARQUET_ENDINGS):

@@ -117,7 +117,7 @@ class JsonSource(DuckDBSource):
         offending = f"json_type({value}) NOT IN ({text_literals(NUMBERS)})"
         numbers = sum(kinds.get(kind, 0) for kind in NUMBERS)
         findings += nearly_numeric(self, self.names[j], text, offending, numbers, given)
-        return text_field(self, text, dates, given, conversion)
+        return text_field(self, j, text, dates, given, conversion, findings)
 
 
 def _path(key: str) -> str:

@@ -113,7 +113,7 @@ class Finder:
     decimal: str | None
     thousands: str | None
 
-    def find(self, name: str, value: str, plain: str, given: int) -> Found:
+    def find(self, name: str, value: str, plain: str, numbers: int, given: int) -> Found:
         """Return the format of a column of text.
 
         Parameters
@@ -121,8 +121,8 @@ class Finder:
         name : str
         value, plain : str
             SQL for a text, and for the number that it is to any reader; NULL where there is none.
-        given : int
-            Texts that are not NULL.
+        numbers, given : int
+            Texts that are such numbers, and that are not NULL.
         """
         rows = self.source.database.execute(
             f"SELECT trim({value}) FROM {self.source.relation} WHERE {value} IS NOT NULL AND {plain} IS NULL "
@@ -131,12 +131,12 @@ class Finder:
         texts = [text for (text,) in rows]
         tried = self._candidates(texts)
         if not tried:
-            return Found(notes=_units(name, texts))
+            return Found(notes=() if numbers else _units(name, texts))
         counts = self.source.row(*(f"count({plain_number(value, each)})" for each in tried))
         full = [each for each, count in zip(tried, counts, strict=True) if count == given]
         if not full:
-            numbers, nearly = max(zip(counts, tried, strict=True), key=lambda found: found[0])
-            return Found(nearly, numbers)
+            fitting, nearly = max(zip(counts, tried, strict=True), key=lambda found: found[0])
+            return Found(nearly, fitting)
         return self._decided(name, value, given, full)
 
     def _candidates(self, texts: Sequence[str]) -> list[NumberFormat]:

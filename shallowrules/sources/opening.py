@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.errors import OptionError, OptionName, check_choice
+from shallowrules.errors import OptionError, OptionName, ShallowRulesNote, check_choice
 from shallowrules.files import Reading, scratch_folder
 from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
-from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter
+from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter, possible_delimiters
 from shallowrules.sources.database import DatabaseRows, open_rows
 from shallowrules.sources.engine import DuckDBSource, file_literal, open_database, quote_text
+from shallowrules.sources.extent import Remark
 from shallowrules.sources.files import files_of, is_compressed, kind_of, open_bytes, regular_file, told_delimiter
 from shallowrules.sources.json import JsonSource
 from shallowrules.sources.parquet import ParquetSource
 from shallowrules.sources.text import check_encoding, found_encoding, plain_text
+from shallowrules.sources.trimming import check_reading, say, trim
+from shallowrules.sources.workbook import DELIMITER, sheet_text
 from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.dates import FORMATS
 from shallowrules.tables.number_format import MARKS
 from shallowrules.tables.table import Table
 
@@ -51,10 +56,10 @@ def read_table(
     as_text: Sequence[str] = (),
     **reading: Any,
 ) -> Table:
-    """Read a CSV, Parquet or JSON file, or several that are one table; or rows of a database.
+    """Read a CSV, Parquet or JSON file or a sheet, or several that are one table; or rows of a database.
 
     The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
-    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` behind.
+    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` behind; ``.xlsx``, ``.xls``, ``.ods``.
 
     Parameters
     ----------
@@ -91,8 +96,10 @@ def read_table(
 
     Warns
     -----
+    ShallowRulesNote
+        Of what was found and left out: title lines, units, comments, notes, totals; of a header that is missing.
     ShallowRulesWarning
-        If the column names may be a first row, or the delimiter looks wrong.
+        If rows within the table are called totals, or the delimiter looks wrong.
     """
     with open_source(where, Reading(**reading)) as source:
         return source.table(columns, exclude, as_text)
@@ -112,15 +119,20 @@ def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
     check_thousands(reading)
     check_delimiter(reading.delimiter)
     check_encoding(reading.encoding)
+    _told_dates(reading.dates)
+    check_reading(reading)
     if isinstance(where, DatabaseRows):
         with open_rows(where) as rows:
             yield rows
         return
     files = files_of(where)
     with scratch_folder() as scratch:
+        remarks: list[tuple[str, Remark]] = []
         if len(files) == 1:
             with named(files[0]), open_database(scratch) as database:
-                yield _opened(database, files[0], reading, scratch)
+                source = _opened(database, files[0], reading, scratch, remarks)
+                say(remarks)
+                yield source
             return
         with open_database(scratch) as database:
             parts = []
@@ -128,7 +140,8 @@ def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
                 folder = os.path.join(scratch, str(number))
                 os.mkdir(folder)
                 with named(file):
-                    parts.append(_opened(database, file, reading, folder, f"fields{number}"))
+                    parts.append(_opened(database, file, reading, folder, remarks, f"fields{number}"))
+            say(remarks)
             yield CombinedSource(parts)
 
 
@@ -150,36 +163,68 @@ def _opened(
     name: str,
     reading: Reading,
     scratch: str,
+    remarks: list[tuple[str, Remark]],
     table: str = "fields",
 ) -> DuckDBSource:
-    """Return the source of one file, loaded into a table of that name where it is loaded."""
+    """Return the source of one file, loaded into a table of that name where it is loaded; say what was found in it."""
     file = regular_file(name, scratch)
     kind = kind_of(name, file)
+    if reading.sheet is not None and kind != "workbook":
+        raise OptionError(OptionName("sheet"), f" is for a workbook, and {name} is not one; leave it out")
     if kind == "parquet":
         return ParquetSource(database, name, file)
     # A point that groups digits leaves the comma for the fraction.
     decimal = "," if reading.thousands == "." else reading.decimal
     told = Conversion(decimal, tuple(dict.fromkeys(token.strip(" ") for token in reading.null)))
+    dates = _told_dates(reading.dates)
+    if kind == "workbook":
+        found = sheet_text(file, reading, scratch)
+        remarks += ((name, remark) for remark in found.remarks)
+        source = CsvSource(
+            database, name, found.text, DELIMITER, told, table, scratch, reading, found.line, kind="workbook"
+        )
+        return _with_dates(source, dates)
     encoding = found_encoding(file, reading.encoding)
-    notes = [] if encoding == reading.encoding else [f"{name} is read as {encoding.upper()}, as its first bytes say"]
+    if encoding != reading.encoding:
+        message = f"{name} is read as {encoding.upper()}, as its first bytes say"
+        warnings.warn(message, ShallowRulesNote, stacklevel=2)
     text = plain_text(file, encoding, os.path.join(scratch, "text"))
     if kind == "json":
-        return _with_notes(JsonSource(database, name, text, told, table), notes)
+        return _with_dates(JsonSource(database, name, text, told, table), dates)
     delimiter = reading.delimiter
     told_by_file = told_delimiter(text)
     if told_by_file is not None:
         text = _without_first_line(text, told_by_file[1], scratch)
         delimiter = delimiter or told_by_file[0]
-    if delimiter is None:
-        delimiter = find_delimiter(name, text, told.decimal)
-    header_line = 1 if told_by_file is None else 2
-    source = CsvSource(database, name, text, delimiter, told, table, scratch, reading, header_line)
-    return _with_notes(source, notes)
+    known = possible_delimiters(name, text, told.decimal) if delimiter is None else (delimiter,)
+    found = trim(text, reading, known, scratch, 1 if told_by_file is None else 2)
+    remarks += ((name, remark) for remark in found.remarks)
+    delimiter = found.delimiter or delimiter or find_delimiter(name, found.text, told.decimal)
+    source = CsvSource(database, name, found.text, delimiter, told, table, scratch, reading, found.line)
+    return _with_dates(source, dates)
 
 
-def _with_notes(source: DuckDBSource, notes: Sequence[str]) -> DuckDBSource:
-    """Return a source with more to say of what was found."""
-    source.notes += notes
+def _told_dates(told: Sequence[str]) -> dict[str, str]:
+    """Return the format of dates by column; OptionError for what is not COLUMN=FORMAT."""
+    found = {}
+    for each in told:
+        name, _, form = each.rpartition("=")
+        if form not in FORMATS:
+            raise OptionError(
+                f"--dates {each!r} is not a column and a format of dates, such as signup=%d/%m/%Y; the formats are "
+                f"{', '.join(form for form in FORMATS if ':' not in form)}, also with a time behind it: %H:%M, "
+                "%H:%M:%S, %I:%M %p or %I:%M:%S %p"
+            )
+        found[name] = form
+    return found
+
+
+def _with_dates(source: DuckDBSource, dates: Mapping[str, str]) -> DuckDBSource:
+    """Return a source that was told how dates are written; OptionError for a column that is not there."""
+    for name in dates:
+        if name not in source.names:
+            raise OptionError(f"--dates: there is no column {name!r}; the columns are: {', '.join(source.names)}")
+    source.dates = dates
     return source
 
 
@@ -201,7 +246,7 @@ def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
     if not os.path.isfile(file):
         return None
     kind = kind_of(os.fspath(path), file)
-    if kind == "csv" and told_delimiter(file) is not None:
+    if kind == "csv" and (told_delimiter(file) is not None or not _is_plain(os.fspath(path), file, delimiter)):
         return None  # DuckDB takes that line for the names
     if kind == "csv":
         said = "" if delimiter is None else f", delim={quote_text(delimiter)}"
@@ -218,6 +263,14 @@ def delimiter_of(path: str | Path, told: str | None = None) -> str | None:
     file = os.path.abspath(path)
     if not os.path.isfile(file) or is_compressed(file) or kind_of(os.fspath(path), file) != "csv":
         return None
-    if told_delimiter(file) is not None:
+    if told_delimiter(file) is not None or not _is_plain(os.fspath(path), file, told):
         return None
     return told or find_delimiter(os.fspath(path), file, ".")
+
+
+def _is_plain(name: str, file: str, delimiter: str | None) -> bool:
+    """Return whether a CSV file begins with the header of its table and ends with its last row."""
+    with scratch_folder() as scratch:
+        text = plain_text(file, "utf-8", os.path.join(scratch, "text"))
+        known = possible_delimiters(name, text, ".") if delimiter is None else (delimiter,)
+        return trim(text, Reading(delimiter=delimiter), known, scratch).text == text

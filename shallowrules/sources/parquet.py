@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shallowrules.errors import Finding
@@ -37,6 +38,8 @@ WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT", "BIGNUM", "VARINT")
 class ParquetSource(DuckDBSource):
     """A Parquet file."""
 
+    names_may_repeat = True
+
     def __init__(self, database: DuckDBPyConnection, shown: str, file: str) -> None:
         # The schema is a tree in pre-order; DuckDB's own description has renamed names that repeat.
         schema = database.execute(f"SELECT name, num_children FROM parquet_schema({file_literal(file)})").fetchall()
@@ -57,11 +60,16 @@ class ParquetSource(DuckDBSource):
 
     def original(self, j: int) -> str:
         """Return SQL for a column as it stands in the file."""
-        return quote_name(self.names[j])
+        return quote_name(self._described[j][0])
+
+    @cached_property
+    def _described(self) -> list[tuple[str, str]]:
+        """The name and the type that DuckDB has for each column: of equal names it makes different ones."""
+        described = self.database.execute(f"DESCRIBE SELECT * FROM {self.relation}").fetchall()
+        return [(name, kind) for name, kind, *_ in described]
 
     def _fields(self, positions: Sequence[int], findings: list[Finding]) -> list[Field]:
-        described = self.database.execute(f"DESCRIBE SELECT * FROM {self.relation}").fetchall()
-        declared = {j: (quote_name(described[j][0]), described[j][1]) for j in positions}
+        declared = {j: (quote_name(self._described[j][0]), self._described[j][1]) for j in positions}
         for j, (name, kind) in declared.items():
             unit = self.durations.get(self.names[j])
             if kind == "BIGINT" and unit is not None:
@@ -109,6 +117,8 @@ def _field(name: str, declared: str, fits: bool | None) -> Field:
         return Field("boolean", name)
     if declared in TIMES and fits:
         return Field(TIMES[declared], name)
+    if declared in ("TIME", "BLOB"):  # whose values tell what they are
+        return Field("other", name)
     text = declared in ("VARCHAR", "UUID") or declared.startswith("ENUM")
     # An infinite date has no Python value.
     return Field("text" if text else "other", f"CAST({name} AS VARCHAR)")

@@ -27,6 +27,7 @@ __all__ = [
     "Conversion",
     "Grammar",
     "Number",
+    "has_digit",
 ]
 
 Number = int | float
@@ -36,6 +37,11 @@ INT64 = range(-(2**63), 2**63)
 
 DOUBLE_EXACT = 2**53
 """Up to it, a double tells each whole number from its neighbours."""
+
+
+def has_digit(text: str) -> bool:
+    """Return whether a text has a digit, or another character that is a number: it is a value then, not "no value"."""
+    return any(character.isnumeric() for character in text)
 
 
 @dataclass(frozen=True)
@@ -94,12 +100,16 @@ class Conversion:
         one with the same separator.
     codes : bool
         Whether the values are codes: whole numbers that are categories.
+    dates : str
+        How dates and points in time are written beside ISO 8601, one of `shallowrules.tables.dates.FORMATS`; empty for
+        ISO 8601 alone.
     """
 
     decimal: str = "."
     nulls: tuple[str, ...] = ()
     format: str = ""
     codes: bool = False
+    dates: str = ""
 
     @classmethod
     def of(cls, number_format: NumberFormat, nulls: tuple[str, ...] = ()) -> Conversion:

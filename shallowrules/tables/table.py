@@ -58,6 +58,15 @@ Value = str | bool
 ColumnType = Literal["integer", "float", "date", "timestamp", "timestamptz", "duration", "text", "boolean", "other"]
 
 
+OTHER_NATURES = {
+    "str": "dates in another form than 2024-03-31",
+    "time": "times of day",
+    "bytes": "binary data",
+    "bytearray": "binary data",
+    "UUID": "UUIDs",
+}
+"""The same by the type of the values of a column of type "other"."""
+
 NESTED = "mixed or nested values"
 """What a column of type "other" may hold; else it is one kind of value."""
 
@@ -157,9 +166,9 @@ class Column:
         present = self.values[~self.absent]
         nested = any(str(value).startswith(("[", "{")) for value in present)
         kinds = set(map(type, present))
-        if nested or len(kinds) > 1:
+        if nested or len(kinds) > 1 or kinds & {list, dict, tuple, set, np.ndarray}:
             return NESTED
-        return "dates in another form than 2024-03-31" if kinds == {str} else "dates or the like"
+        return OTHER_NATURES.get(next(iter(kinds), str).__name__, "dates or the like")
 
     @cached_property
     def absent(self) -> NDArray[np.bool_]:

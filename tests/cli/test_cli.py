@@ -499,13 +499,15 @@ def test_a_cluster_with_a_name_is_shown_with_its_number(capsys):
     assert sorted(re.findall(r"^ ?(\d(?: \(.+?\))?) ", capsys.readouterr().out, re.MULTILINE)) == ["0", "1 (high)", "2"]
 
 
-def test_a_first_line_of_whole_numbers_is_shown_and_kept(folder, words):
-    (folder / "t.csv").write_text("1,2\n3,4\n5,6\n")
+def test_what_was_found_in_a_file_is_shown_and_kept(folder, words):
+    (folder / "t.csv").write_text("my table\n3,x\n4,y\n5,x\n6,y\n")
     result = call("run", "t.csv", "-k", 2)
     assert result.exit_code == 0
-    [doubt] = [note for note in RuleSet.from_json("t_rules/rules.json").statistics.notes if "1, 2" in note]
-    assert result.stderr.count(f"warning: {doubt}\n") == 1
-    words(doubt)
+    found = [note for note in RuleSet.from_json("t_rules/rules.json").statistics.notes if "--" in note]
+    assert "--skip 1" in found[0]
+    assert "--header none" in found[1]
+    assert all(result.stderr.count(f"note: {note}\n") == 1 for note in found)
+    words("\n".join(found[:2]))
 
 
 # Replacing files -----------------------------------------------------------------------------------

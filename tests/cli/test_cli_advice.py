@@ -36,7 +36,7 @@ def write_messy(path, n_rows=200):
             rows.writerow(
                 [
                     1000 + i,
-                    f"{i % 28 + 1:02d}.01.2020",
+                    f"{i % 28 + 1:02d}{'./'[i % 2]}01.2020",
                     pick.randint(18, 90),
                     pick.randint(0, 90_000) if i % 9 else "",
                     pick.random() * 100 if i % 20 else " ",
@@ -148,7 +148,7 @@ def test_findings_about_weights_and_other_columns_are_said_at_once(tmp_path, mon
 
 def test_no_command_is_proposed_where_none_works(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text("day\n1.1.2020\n2.1.2020\n")
+    (tmp_path / "t.csv").write_text("day\n1.1.2020\n2/1.2020\n")
     refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2"])
     assert "--exclude day" in refused.stderr
     assert WORKS not in refused.stderr
@@ -200,7 +200,7 @@ def test_columns_to_leave_out_are_taken_out_of_those_named():
 
 def test_the_command_proposed_repeats_no_option(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text("a,b,day\n" + "1,5,1.1.2020\n2,6,2.1.2020\n4,1,2.1.2020\n")
+    (tmp_path / "t.csv").write_text("a,b,day\n" + "1,5,1.1.2020\n2,6,2/1.2020\n4,1,2.1.2020\n")
     typed = ["fit", "t.csv", "--columns", "a,b,day", "-k", "2", "--encoding", "utf-16", "-o", "r.json"]
     refused = CliRunner().invoke(shallowrules, typed)
     proposed = shlex.split(refused.stderr.partition(WORKS)[2])

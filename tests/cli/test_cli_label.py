@@ -23,6 +23,7 @@ from rulesets import make_rules
 
 from shallowrules.cli.commands import shallowrules
 from shallowrules.labelling import files as labelling
+from shallowrules.labelling import writing
 from shallowrules.sources import read_table
 from shallowrules.sources.engine import DuckDBSource
 
@@ -264,11 +265,9 @@ def test_what_is_refused_leaves_nothing_behind(rules, folder, words):
 
 
 def test_a_result_that_cannot_be_written_leaves_the_old_one(rules, folder, monkeypatch):
-    from shallowrules.labelling import files as labelling
-
     write_csv()
     (folder / "out.csv").write_text("old")
-    monkeypatch.setitem(labelling.FORMATS, ".csv", ("csv", "FORMAT csv, NO_SUCH_OPTION"))
+    monkeypatch.setitem(writing.FORMATS, ".csv", ("csv", "FORMAT csv, NO_SUCH_OPTION"))
     result = call("t.csv", "-o", "out.csv", "--force")
     assert result.exit_code == 3
     assert "out.csv cannot be written" in result.stderr
@@ -412,13 +411,13 @@ def test_the_result_of_last_time_in_the_folder_is_not_read(rules):
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 def test_rows_of_a_csv_file_are_held_by_no_table(monkeypatch, ending):
     seen = []
-    write = labelling._write
+    write = labelling.write
 
     def spy(database, *arguments):
         seen.extend(database.execute("SELECT table_name FROM duckdb_tables()").fetchall())
         return write(database, *arguments)
 
-    monkeypatch.setattr(labelling, "_write", spy)
+    monkeypatch.setattr(labelling, "write", spy)
     call(write_csv(), "-o", f"out.{ending}")
     assert written_clusters(f"out.{ending}") == CLUSTERS
     assert seen == []
@@ -454,7 +453,7 @@ def test_how_far_a_query_is_goes_to_the_caller(monkeypatch):
                 return -1.0
             return share
 
-    monkeypatch.setattr(labelling, "WATCH_EVERY", 0.001)
-    with labelling._watched(Database(), shown.append, 0.25, 0.75):
+    monkeypatch.setattr(writing, "WATCH_EVERY", 0.001)
+    with writing._watched(Database(), shown.append, 0.25, 0.75):
         assert ended.wait(60)
     assert shown == [0.25, 0.5, 0.75]

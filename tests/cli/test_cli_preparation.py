@@ -293,8 +293,8 @@ def test_an_encoding_that_is_found_is_noted(tmp_path, encoding, memory):
     path = tmp_path / "t.csv"
     path.write_bytes("a,b\n1,é\n2,ü\n5,é\n".encode(encoding))
     with prepared(str(path), options(), READING, memory) as loaded:
-        assert [note for note in loaded.notes if "UTF-16" in note] == list(loaded.notes)
-        assert len(loaded.notes) == (encoding == "utf-16")
+        assert [note for note in loaded.warnings if "UTF-16" in note] == list(loaded.warnings)
+        assert len(loaded.warnings) == (encoding == "utf-16")
 
 
 def test_a_dominant_column_is_named(write):

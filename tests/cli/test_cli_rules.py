@@ -43,7 +43,10 @@ def test_export_to_stdout_and_to_a_file(folder, rules):
     assert (folder / "r.sql").read_text() == text
     assert "def assign_cluster(row: NamedValues)" in call("export", "rules.json", "python").stdout
     assert call("export", "rules.json", "markdown").stdout.startswith("#")
-    assert "`y` <= 0.5" in call("export", "rules.json", "sql", "--dialect", "sqlite", "--column", "x=y").stdout
+    assert (
+        "`y` <= CAST(0.5 AS NUMERIC)"
+        in call("export", "rules.json", "sql", "--dialect", "sqlite", "--column", "x=y").stdout
+    )
 
 
 def test_export_with_a_template(folder, rules):
@@ -124,16 +127,19 @@ def test_missing_rules():
         assert refused(*arguments) == f"none.json: {os.strerror(errno.ENOENT)}"
 
 
+AT_MOST = r" <= (?=(CAST\()?0\.5)"
+
+
 def test_verify_reports_the_first_row_that_differs(folder, rules, monkeypatch):
     (folder / "t.csv").write_text("x,n\n0.1,1\n0.9,3\n")
     export = runners.sql.export
 
     def faulty(rules, name, **settings):
-        return export(rules, name, **settings).replace(" <= 0.5", " < 0.5")
+        return re.sub(AT_MOST, " < ", export(rules, name, **settings))
 
     def faulty_predicates(rules, **settings):
         found = predicates(rules, **settings)
-        return {cluster: predicate.replace(" <= 0.5", " < 0.5") for cluster, predicate in found.items()}
+        return {cluster: re.sub(AT_MOST, " < ", predicate) for cluster, predicate in found.items()}
 
     predicates = runners.sql.cluster_predicates
     monkeypatch.setattr(runners.python, "export", faulty)

@@ -21,8 +21,9 @@ from every_command import REAL, RealTable
 from page import PAGE, put_section
 
 from shallowrules.cli.commands import shallowrules
-from shallowrules.cli.options.reading import ReadingOptions, read_tested
+from shallowrules.cli.options.reading import read_tested
 from shallowrules.exporters import installed_exporters
+from shallowrules.files import Reading
 from shallowrules.rules import RuleSet
 from shallowrules.sources import file_relation
 from shallowrules.verification import Comparison, NotRun, verify
@@ -48,7 +49,7 @@ def verified(table: RealTable) -> tuple[list[Comparison], list[NotRun]]:
             if fitted.exit_code:
                 raise RuntimeError(f"{table.name}: {fitted.output}")
             rules = RuleSet.from_json("rules.json")
-            given = read_tested(rules, "t.csv", ReadingOptions(None, ".", (), "utf-8"))
+            _, given = read_tested(rules, "t.csv", Reading())
             found = verify(rules, given, relation=file_relation("t.csv"), on_not_run=not_run.append)
             return list(found), not_run
         finally:

@@ -116,5 +116,5 @@ def test_what_is_missing_is_said(small):
     assert not Path("out.csv").exists()
     (Path("t.csv")).write_text("x,i\n1,2\n")
     done = call("label", "rules.json", "t.csv", "-o", "out.csv", "--column", "x=wide")
-    assert done.exit_code == 2
-    assert "--column is for rows of a database" in " ".join(done.stderr.split())
+    assert done.exit_code == 3
+    assert "t.csv: there is no column 'wide', which the rules test" in " ".join(done.stderr.split())

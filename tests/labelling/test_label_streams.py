@@ -13,7 +13,7 @@ from draws import few
 from rulesets import make_rules
 
 from shallowrules.errors import DataError
-from shallowrules.labelling import files as labelling
+from shallowrules.labelling import rows as labelling
 from shallowrules.sources import database
 
 pytest.importorskip("sqlalchemy")

@@ -55,6 +55,7 @@ OPEN = FLOORS[0].folders.split()
 # What comes with an extra: outside the command line it is imported where it is used, not on top of a module.
 EXTRAS = {"click", "rich", "duckdb", "matplotlib", "sqlalchemy", "pandas", "polars", "pyarrow", "chdb", "pyspark"}
 EXTRAS |= {"dask", "distributed", "adbc_driver_manager", "adbc_driver_postgresql", "psycopg", "xlsxwriter"}
+EXTRAS |= {"python_calamine"}
 
 CYTHON_IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<source>[\w.]+)[ \t]+)?c?import[ \t]+(?P<names>[^\n#]+)", re.MULTILINE

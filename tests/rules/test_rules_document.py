@@ -177,19 +177,8 @@ def test_an_optional_entry_is_not_written_where_it_has_its_default():
         if entry.metadata.get("optional")
     }
     assert {name for _, name in optional} == {
-        *(
-            "values",
-            "shares",
-            "codes",
-            "decimal",
-            "nulls",
-            "format",
-            "imputed",
-            "edges",
-            "ordered",
-            "other_columns",
-            "separation",
-        ),
+        *("values", "shares", "codes", "dates", "decimal", "nulls", "format", "imputed", "edges", "ordered"),
+        "other_columns",
         *("separation", "histograms", "reference_clusters", "reference_weights", "note", "named_by_rules"),
     }
     for (kind, name), default in optional.items():

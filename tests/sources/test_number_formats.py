@@ -17,6 +17,7 @@ from shallowrules.errors import DataError, ExportError
 from shallowrules.exporters import export
 from shallowrules.files import Reading
 from shallowrules.labelling.files import label_file
+from shallowrules.labelling.writing import Output
 from shallowrules.rules import RuleSet
 from shallowrules.sources import open_source, read_table
 from shallowrules.tables.conversion import Conversion
@@ -271,13 +272,13 @@ def test_every_form_labels_a_drawn_format_as_the_plain_numbers(tmp_path, number_
         )
         assert [None if label is pd.NA else label for label in labelled.to_list()] == right
     path = write_column(tmp_path / "t.csv", texts)
-    label_file(rules, str(path), tmp_path / "out.csv", Reading(), "cluster")
+    label_file(rules, str(path), Output(tmp_path / "out.csv"), Reading())
     with open(tmp_path / "out.csv", newline="", encoding="utf-8") as file:
         found = [row["cluster"] for row in csv.DictReader(file, delimiter=";")]
     assert [int(label) if label else None for label in found] == right
     write_column(path, [*texts, "12;5"])
     with pytest.raises(DataError, match=f"row {len(texts) + 1} has '12;5'"):
-        label_file(rules, str(path), tmp_path / "out.csv", Reading(), "cluster")
+        label_file(rules, str(path), Output(tmp_path / "out.csv"), Reading())
 
 
 @pytest.mark.parametrize("example", ["1,234.50", "1\u00a0234,50", "$1,234.50", "12,5 %", "(1,234.50)"])

@@ -131,13 +131,6 @@ def test_a_delimiter_that_looks_wrong_is_doubted_where_it_may_be_right(write):
     assert read_table(write("width, cm\n1.5\n"), delimiter=";").names == ["width, cm"]
 
 
-@pytest.mark.parametrize(("line", "shown"), [("1,2", "1, 2"), ("2019,2020,2021,2022", "2019, 2020, 2021, …")])
-def test_a_first_line_of_whole_numbers_is_doubted(write, line, shown):
-    path = write(f"{line}\n{line}\n")
-    with pytest.warns(ShallowRulesWarning, match=f"first line, {shown}, .*column names"):
-        assert read_table(path).names == line.split(",")
-
-
 def test_a_decimal_comma_is_found(write):
     path = write("a;b\n1,5;2\n-2,5;3\n")
     for told in ({}, {"decimal": ","}):
@@ -187,15 +180,20 @@ def test_grouped_digits_do_not_become_text_silently(write):
         ("é,b\n1,2\n".encode("latin-1"), {"encoding": "latin-1"}),
         ("é,b\n1,2\n".encode("cp1252"), {"encoding": "cp1252"}),
         ("é,b\n1,2\n".encode("utf-16"), {"encoding": "utf-16"}),
-        ("é,b\n1,2\n".encode("utf-16"), {}),
-        ("\ufeffé,b\n1,2\n".encode("utf-16-be"), {}),
-        (gzip.compress("é,b\n1,2\n".encode("utf-16"), mtime=0), {}),
         (gzip.compress("é,b\n1,2\n".encode(), mtime=0), {}),
         (gzip.compress("é,b\n1,2\n".encode("latin-1"), mtime=0), {"encoding": "latin-1"}),
     ],
 )
 def test_encodings_and_compression(write, content, options):
     assert typed(read_table(write(content), **options)) == [("é", "integer", [1]), ("b", "integer", [2])]
+
+
+@pytest.mark.parametrize("form", ["utf-16-le", "utf-16-be", "compressed"])
+def test_a_byte_order_mark_tells_utf_16(write, form):
+    content = "\ufeffé,b\n1,2\n".encode(form if form != "compressed" else "utf-16-le")
+    path = write(gzip.compress(content, mtime=0) if form == "compressed" else content)
+    with pytest.warns(ShallowRulesWarning, match="table.csv is read as UTF-16"):
+        assert typed(read_table(path)) == [("é", "integer", [1]), ("b", "integer", [2])]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +262,6 @@ def test_a_damaged_file_is_refused_with_its_place(write, words):
         ("", "file is empty"),
         ("a,b\n", "no rows .*2 column names"),
         ("a,b", "no rows .*2 column names"),
-        ("\n\na,b\n1,2\n", "line 1 is blank"),
         ("a,b\n1,2\n3\n", r"line 3 has 1 field\(s\), .* 2"),
         ("a,b\n1,2\n3,4,5\n", r"line 3 has 3 field\(s\)"),
         ("a,b\n1,2\n3,4,\n", r"line 3 has 3 field\(s\)"),
@@ -277,8 +274,6 @@ def test_a_damaged_file_is_refused_with_its_place(write, words):
         ('a,b\n1,2\n"xy,2\n' + "3,4\n" * 50_000, "line 3: .*quote is never closed"),
         ('"a,b\n1,2\n', "line 1: .*quote is never closed"),
         ('a,b\n"xy"z,2\n', "line 2: ',' expected"),
-        ("1.5,2\n3,4\n", r"line 1 holds numbers \(1.5, 2\)"),
-        ("1.5,2,3,4\n3,4,5,6\n", r"line 1 holds numbers \(1.5, 2, 3, …\)"),
         (b"a,b\n1,2\n3,\xe9\n", "line 3: byte 0xe9 is not utf-8.*--encoding cp1252"),
         (b"\x89PNG\r\n\x1a\n\0\0", "line 1 has bytes.*text file"),
         (bytes(range(254, 0, -1)), "line 1 has bytes.*text file"),

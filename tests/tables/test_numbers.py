@@ -19,6 +19,7 @@ from shallowrules.errors import DataError
 from shallowrules.exporters import export
 from shallowrules.files import Reading
 from shallowrules.labelling.files import label_file
+from shallowrules.labelling.writing import Output
 from shallowrules.verification.engines import ENGINES
 
 IMPUTED = pytest.mark.parametrize("imputed", [False, True], ids=["", "imputed"])
@@ -242,7 +243,7 @@ def labelled(folder, rules, texts):
     source, target = folder / "texts.csv", folder / "labelled.csv"
     with source.open("w", newline="") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["row", "x"], *enumerate(texts)])
-    counts = label_file(rules, str(source), target, Reading(), "cluster")
+    counts = label_file(rules, str(source), Output(target), Reading()).counts
     with target.open(newline="") as file:
         found = [row["cluster"] for row in csv.DictReader(file)]
     return counts, [-1 if label == "" else int(label) for label in found]

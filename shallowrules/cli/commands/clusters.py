@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from shallowrules.cli.escaping import spell_plainly
 from shallowrules.cli.fitting import prepare_model
-from shallowrules.cli.options.exporters import spell_plainly
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.settings import settings_option

@@ -47,7 +47,8 @@ def command(old_file: str, new_file: str, tables: Tables, **options: Any) -> Non
     else:
         reading = gather(Reading, options)
         with progress(f"reading {show_tables(tables)}"):
-            before, now = (rules.assign(read_tested(rules, tables, reading)) for rules in (old, new))
+            told = (read_tested(rules, tables, reading) for rules in (old, new))
+            before, now = (rules.assign(table) for rules, table in told)
         changes = changes_between(old, new, labels=(before, now))
     write_result(f"{changes}\n", None)
     if changes:

@@ -74,7 +74,7 @@ def command(
       shallowrules drift rules.json --database @shop --table sales.visits --max-shift 2%
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.advice import worded
-    from shallowrules.cli.summary import show_shifts
+    from shallowrules.cli.summary import show_new_values, show_shifts
     from shallowrules.labelling.drift import ColumnShift, count_in_database, count_rows, measure_columns, measure_shifts
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
@@ -92,13 +92,12 @@ def command(
         if isinstance(rows, DatabaseRows) and counted_there:
             counts = count_in_database(rules, rows, columns)
         else:
-            table = read_tested(rules, rows, gather(Reading, options))
+            rules, table = read_tested(rules, rows, gather(Reading, options))
             counts = count_rows(rules, table)
             found = measure_columns(rules, table) if table.n_rows else []
     shifts = measure_shifts(rules, counts)
     show_shifts(shifts)
-    for sentence in (sentence for shift in found for sentence in shift.sentences()):
-        show_message("note", sentence)
+    show_new_values(found)
     if refit:
         show_message("note", str(_gain(rules, rules_file, rows)))
     moved = [shift for shift in shifts if abs(shift.size) > max_shift]

@@ -66,7 +66,7 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
             explained = [rules.explain_row(_written_row(rules, text)) for text in rows]
         else:
             with progress(f"reading {show_tables(tables)}"):
-                table = read_tested(rules, tables, gather(Reading, options))
+                rules, table = read_tested(rules, tables, gather(Reading, options))
             if max(numbers) > table.n_rows:
                 raise OptionError(f"--number {max(numbers)}: the table has {table.n_rows:,} rows")
             explained = rules.explain(table.take(np.array(numbers) - 1))

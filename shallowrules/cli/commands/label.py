@@ -13,6 +13,7 @@ from shallowrules.cli.naming import NamedRules, files_of_names, names_option, wi
 from shallowrules.cli.options.reading import (
     Tables,
     reading_options,
+    refuse_reading,
     rows_of,
     show_tables,
     table_or_database,
@@ -49,7 +50,7 @@ TEXT_FILES = [field.name for field in fields(Reading)]
 @click.argument("rules_file", metavar="RULES")
 @table_or_database
 @seed_option
-@output_option("Write the rows to this file: .csv, .tsv, .parquet, .json or .jsonl, as its ending says.", "OUT")
+@output_option("Write the rows to this file: .csv, .tsv, .parquet, .json, .jsonl or .xlsx, as its ending says.", "OUT")
 @apply_options
 @click.option(
     "--cluster-column",
@@ -79,9 +80,10 @@ def command(
 ) -> None:
     """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
 
-    In a file clusters go by their numbers. Where people named some of them, by --names or by the labels that --labels
-    explains, all go by their names, which `export --cluster-as name` gives too. Text is written as it is, also where a
-    spreadsheet would run it as a formula: --csv-safe.
+    Values of tested columns that training did not have are said, with their rows. Where RULES know how the text of a
+    column is read, --null and --decimal add to it. In a file clusters go by their numbers. Where people named some of
+    them, by --names or by the labels that --labels explains, all go by their names, which `export --cluster-as name`
+    gives too. Text is written as it is, also where a spreadsheet would run it as a formula: --csv-safe.
 
     With --apply the labels stay in the database: the statements and the rows of each cluster are shown, and then run.
     What is there already is left alone, but for what --apply made: --replace makes it anew, --undo takes it away.
@@ -89,6 +91,7 @@ def command(
     \b
     Examples:
       shallowrules label wine_rules/rules.json new_wine.csv -o labelled.parquet
+      shallowrules label rules.json new.csv --column Gender=gender -o labelled.csv
       shallowrules label rules.json --database @shop --table sales.visits --apply view
       shallowrules label rules.json --database @shop --table sales.visits --apply update
       shallowrules label rules.json --database @shop --table sales.visits --apply labels --key id
@@ -100,6 +103,8 @@ def command(
     if not cluster_column.strip():
         raise OptionError("--cluster-column must not be blank")
     rows, applying = rows_of(tables, options), gather(ApplyOptions, options)
+    if isinstance(rows, DatabaseRows):
+        refuse_reading(options)
     if applying.apply is None:
         _refuse_options_of_apply(applying, options)
         if output is None:
@@ -137,25 +142,26 @@ def _write_file(
 ) -> None:
     """Write rows with their clusters."""
     from shallowrules.cli.advice import worded
-    from shallowrules.cli.summary import show_labels
-    from shallowrules.labelling.files import check_format, label_file, label_rows
+    from shallowrules.cli.summary import show_labels, show_new_values
+    from shallowrules.labelling.files import label_file
+    from shallowrules.labelling.rows import label_rows
+    from shallowrules.labelling.writing import Output, check_format
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows, files_of
 
     _, kind, _ = check_format(output)
     if options["csv_safe"] and kind != "csv":
         raise click.UsageError(f"--csv-safe is for a CSV file, and -o {output} is not one; leave it out")
-    if options["columns"] and not isinstance(rows, DatabaseRows):
-        raise click.UsageError("--column is for rows of a database: say which by --database URL")
     files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of last time
     check_target(output, rules_file, *files, *files_of_names(names), force=force)
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
-    csv_safe = options["csv_safe"]
+    written, columns = Output(output, cluster_column, options["csv_safe"]), options["columns"]
     with progress(f"labelling {show_tables(rows)}") as show:
         if isinstance(rows, DatabaseRows):
-            counts = label_rows(rules, rows, output, options["columns"], cluster_column, show, csv_safe)
+            labelled = label_rows(rules, rows, written, columns, show)
         else:
             with worded():
-                counts = label_file(rules, files, output, gather(Reading, options), cluster_column, show, csv_safe)
-    show_labels(rules, counts, str(output))
+                labelled = label_file(rules, files, written, gather(Reading, options), columns, show)
+    show_labels(rules, labelled.counts, str(output))
+    show_new_values(labelled.unseen)

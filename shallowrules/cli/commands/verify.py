@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from shallowrules.labelling.answers import Answers
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
+    from shallowrules.tables.table import Table
     from shallowrules.verification import Comparison, NotRun
 
 __all__ = ["command"]
@@ -151,8 +153,9 @@ def _verify_files(
     from shallowrules.verification import verify as verify_forms
 
     with progress(f"reading {show_tables(tables)}"), worded():
-        table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
-    same = reading.encoding.lower() in ("utf-8", "utf8") and reading.decimal == "." and not reading.null
+        told, table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
+    _refuse_unknown(rules, told, table)
+    same = replace(reading, delimiter=None, keep_text=()) == Reading()
     same = same and not any(rules.columns[i].format for i in rules.tested_columns)  # which DuckDB is not told
     file = tables if isinstance(tables, str) and same else None
     delimiter = None if file is None else delimiter_of(file, reading.delimiter)
@@ -185,3 +188,19 @@ def _verify_files(
     if loading.refused and not wrong:
         raise DataError("; ".join(loading.refused))
     return wrong
+
+
+def _refuse_unknown(rules: RuleSet, told: RuleSet, table: Table) -> None:
+    """Raise OptionError where what was said of the file means "no value" to `told` alone: no exported form knows it."""
+    for feature in rules.tested_columns:
+        known, column = rules.columns[feature], told.columns[feature]
+        if column == known:
+            continue
+        if column.decimal != known.decimal:
+            raise OptionError(f"the rules read column {column.name!r} with a decimal point: leave out --decimal")
+        words = {value.strip(" ") for value in table[column.name].values.tolist() if isinstance(value, str)}
+        if new := sorted(words & (set(column.nulls) - set(known.nulls))):
+            raise OptionError(
+                f"column {column.name!r} has {new[0]!r}, which the rules take for a value, and so does all that is "
+                "exported from them: leave out --null, or fit the rules again with it"
+            )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shallowrules.exporters import Exporter
     from shallowrules.exporters.options import OptionSpec
 
-__all__ = ["ExporterChoice", "ExporterCommand", "spell_plainly"]
+__all__ = ["ExporterChoice", "ExporterCommand"]
 
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
 """Where a value comes from that a user gave: typed, or in a file of settings."""
@@ -307,14 +307,6 @@ class ExporterCommand(click.Command):
 def prefix_of(name: str) -> str:
     """Return what stands before an exporter's options on ``run``."""
     return re.sub(r"[^0-9A-Za-z]+", "-", name).strip("-").lower() + "-"
-
-
-def spell_plainly(option: OptionName, command: click.Command | None = None) -> str:
-    """Return a parameter of the package as a command spells it: where it has an option for it, by that."""
-    spelt = f"--{option.name.replace('_', '-')}"
-    if command is not None:
-        spelt = next((each.opts[0] for each in command.params if each.name == option.name), spelt)
-    return spelt if option.value is None else f"{spelt} {option.value}"
 
 
 def _unprefixed(chosen: Sequence[ExporterChoice], taken: Iterable[str]) -> dict[str, set[str]]:

@@ -33,7 +33,8 @@ TEXT_SHARE = 1.0
 """Size of the numbers of a text file as float64, in sizes of the file: a number takes 8 characters or so."""
 
 PACKED_SHARE = 5.0
-"""The same for a text file that is packed."""
+PACKED = (".gz", ".xlsx", ".ods")
+"""The same for a text file that is packed, by the ending, as sheets are."""
 
 
 class _Memory(click.ParamType[int]):
@@ -108,4 +109,4 @@ def _numbers_size(file: str) -> float:
         except duckdb.Error:
             return float(size)  # reading it says what is wrong
         return 8.0 * float((found and found[0]) or 0)
-    return size * (PACKED_SHARE if file.lower().endswith(".gz") else TEXT_SHARE)
+    return size * (PACKED_SHARE if file.lower().endswith(PACKED) else TEXT_SHARE)

@@ -20,6 +20,7 @@ __all__ = [
     "optional_table",
     "read_tested",
     "reading_options",
+    "refuse_reading",
     "rows_of",
     "show_tables",
     "table_argument",
@@ -60,16 +61,34 @@ def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows
     return DatabaseRows(database, options["table"], options["query"], sample, options["seed"], options["timeout"])
 
 
-def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -> Table:
-    """Read the columns that rules test; those of text, and what they convert, as they stand in the rows."""
+def refuse_reading(options: Mapping[str, Any]) -> None:
+    """Raise UsageError for options of text files beside rows of a database, where they would be ignored."""
+    default = vars(Reading())
+    for name in default:
+        if options[name] and options[name] != default[name]:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for text files, and a database has types: leave it out")
+
+
+def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -> tuple[RuleSet, Table]:
+    """Read the columns that rules test; those of text, and what they convert, as they stand in the rows.
+
+    Returns
+    -------
+    RuleSet
+        The rules, which read those columns as `read_as_told` says.
+    Table
+    """
     from shallowrules.labelling.tested_columns import reading_for
+    from shallowrules.labelling.told import read_as_told
     from shallowrules.sources import read_table
 
+    rules = read_as_told(rules, reading)
     reading = reading_for(rules, reading)
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     as_text = [column.name for column in tested if column.converts_text or column.type == "text"]
     names = [column.name for column in tested] or None
-    return read_table(rows, columns=names, as_text=as_text, **vars(reading))
+    return rules, read_table(rows, columns=names, as_text=as_text, **vars(reading))
 
 
 table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=True, callback=_tables)
@@ -134,6 +153,32 @@ reading_options = together(
         metavar="WORD",
         help='A word such as NA or None that is a text like any other, not "no value". May be repeated.',
     ),
+    click.option(
+        "--dates",
+        multiple=True,
+        metavar="COLUMN=FORMAT",
+        help="How dates are written in a column, such as 'signup=%d/%m/%Y', where two formats fit. May be repeated.",
+    ),
     click.option("--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of a text file."),
+    click.option(
+        "--header",
+        type=click.Choice(["first", "none"]),
+        help="Whether the first row names the columns; without, they are called column1, column2, …  [default: found]",
+    ),
+    click.option(
+        "--skip", type=click.IntRange(min=0), metavar="N", help="Lines above the table to leave out.  [default: found]"
+    ),
+    click.option(
+        "--comment",
+        metavar="TEXT",
+        help="What lines begin with that are to be left out.  [default: # where such lines are no rows]",
+    ),
+    click.option(
+        "--footer",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Rows at the end to leave out, such as notes and totals.  [default: found]",
+    ),
+    click.option("--sheet", metavar="NAME", help="Sheet of a workbook.  [default: the only one with a table]"),
 )
 """The options of `Reading`."""

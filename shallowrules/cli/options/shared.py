@@ -177,5 +177,5 @@ columns_option = click.option(
     multiple=True,
     metavar="OLD=NEW",
     callback=_pairs,
-    help="What the --database calls a column of the rules. May be repeated.",
+    help="What the table calls a column of the rules. May be repeated.",
 )

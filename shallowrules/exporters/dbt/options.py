@@ -18,6 +18,7 @@ from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.rules import RuleSet
 from shallowrules.sources.qualified_names import split_table
+from shallowrules.tables.names import find_name
 
 __all__ = ["DbtOptions"]
 
@@ -129,8 +130,7 @@ class DbtOptions:
     def names_of(self, rules: RuleSet) -> list[str]:
         """Return the names of the columns of rules in the warehouse, which may differ in case from those given."""
         given = [self.columns.get(column.name, column.name) for column in rules.columns]
-        folded = {name.casefold(): name for name in self.table_types}
-        return [name if name in self.table_types else folded.get(name.casefold(), name) for name in given]
+        return [find_name(name, self.table_types, str.casefold) or name for name in given]
 
 
 def _check_name(name: object, option: OptionName) -> None:

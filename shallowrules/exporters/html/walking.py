@@ -20,6 +20,7 @@ from shallowrules.rules import (
     Value,
     format_value,
 )
+from shallowrules.tables.dates import written_pattern
 
 __all__ = ["describe_inputs", "describe_walk"]
 
@@ -79,6 +80,7 @@ def _input(index: int, column: RuleColumn, asked: set[Value]) -> dict[str, Any]:
         "values": values,
         "decimal": column.decimal,
         "nulls": list(column.nulls),
+        **({"dates": written_pattern(column.dates).replace("?P<", "?<")} if column.dates else {}),
         "written": [column.conversion.number_format.pattern, column.conversion.number_format.removed]
         if column.format
         else None,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shallowrules.rules import Number, RuleColumn, RuleSet
+from shallowrules.tables.dates import written_pattern
 
 __all__ = ["describe_input", "name_variables"]
 
@@ -28,6 +29,7 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
         ("written", repr(_patterns(column)) if conversion.format else ""),
         ("numbers", "True" if column.holds_numbers and not column.codes else ""),
         ("kind", repr(column.type) if column.is_time else ""),
+        ("dates", repr(written_pattern(column.dates)) if column.dates else ""),
     ]
     given = "".join(f", {name}={value}" for name, value in arguments if value)
     by_class = column.type in CLASSES and not column.codes
@@ -39,6 +41,7 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
         "variable": variable,
         **dict(arguments[:3]),
         "holds_numbers": column.holds_numbers,
+        "dates": column.dates,
         "imputed": None if column.imputed is None else repr(column.imputed),
         "null_numbers": repr(numbers),
         "arguments": f"{column.name!r}{given}",

@@ -46,7 +46,7 @@ MODULE_NAMES = frozenset(
         *("_boolean", "_code", "_float", "_integer", "_is_missing", "_number", "_parse", "_text", "_to_float"),
         *("_NODES", "_LEAVES", "_CHUNK", "_assign", "_categories", "_elements", "_flags", "_numbers", "_of_name"),
         *("_rows",),
-        *("date", "datetime", "timedelta", "timezone", "_time", "_times", "_time_of_text"),
+        *("date", "datetime", "timedelta", "timezone", "_time", "_times", "_time_of_text", "_written_time"),
         *("_DATES", "_INSTANTS", "_SPANS"),
         *("Iterable", "cluster", "clusters", "cs", "frame", "math", "pd", "pl"),
         *("_DOUBLES", "_TEXTS", "_TRUTHS", "_WHOLE", "_column", "_one_of", "_read", "_values", "_within_64_bits"),

@@ -11,6 +11,7 @@ from shallowrules.exporters.sql.exporter import (
     lacks_value,
     neither_predicate,
     plain_sql,
+    unknown_predicate,
 )
 from shallowrules.exporters.sql.migration import write_migration
 from shallowrules.exporters.sql.options import LABELLING_STYLES, STYLES, SqlOptions
@@ -33,5 +34,6 @@ __all__ = [
     "neither_predicate",
     "plain_sql",
     "range_of_times",
+    "unknown_predicate",
     "write_migration",
 ]

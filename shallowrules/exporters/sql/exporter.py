@@ -27,7 +27,7 @@ from dataclasses import fields, replace
 from itertools import count
 from typing import Any
 
-from shallowrules.errors import ExportError, OptionError, OptionName, nearest
+from shallowrules.errors import ExportError, OptionError, OptionName
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.rendering import render
@@ -55,6 +55,7 @@ from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.exporters.sql.writing import WRITING, Writing
 from shallowrules.rules import Cluster, RuleColumn, RuleSet
 from shallowrules.tables.labels import MIN_LABEL
+from shallowrules.tables.names import find_name, show_absent
 
 __all__ = [
     "SqlExporter",
@@ -66,6 +67,7 @@ __all__ = [
     "plain_sql",
     "signature",
     "target_of",
+    "unknown_predicate",
 ]
 
 
@@ -336,6 +338,14 @@ def neither_predicate(column: RuleColumn, name: str, dialect: str) -> str:
     return NumberColumn(column, name, find_dialect(dialect)).neither()
 
 
+def unknown_predicate(column: RuleColumn, name: str, dialect: str) -> str:
+    """Return what is true of the rows whose text no training row had; the parameters are those of `neither_predicate`.
+
+    A row without a value has none.
+    """
+    return Predicates([name], find_dialect(dialect)).unknown(0, column)
+
+
 def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:
     """Return the dialect, and what makes predicates of rules in it."""
     check_length(rules)
@@ -450,24 +460,17 @@ def _names_in_table(
     names: Sequence[str], tested: Sequence[int], types: Mapping[str, str], dialect: Dialect
 ) -> list[str]:
     """Return the names of columns as the table has them: a tested one may differ in case, where only one does."""
-    found, fold = list(names), dialect.names.fold
+    found = list(names)
     for index in tested:
-        name = names[index]
-        alike = (
-            [other for other in types if other == name]
-            or [other for other in types if fold(other) == fold(name)]
-            or [other for other in types if other.casefold() == name.casefold()]
-        )
-        if len(alike) != 1:
-            near = nearest(name, types)
-            hint = "" if near is None else f" (the nearest is {near!r})"
+        alike = find_name(names[index], types, dialect.names.fold, str.casefold)
+        if alike is None:
             raise OptionError(
-                f"the table has no column {name!r}{hint}: give its type by ",
+                f"the table has no column {show_absent(names[index], types)}: give its type by ",
                 TYPES,
                 ", or its name in the table by ",
                 COLUMNS,
             )
-        found[index] = alike[0]
+        found[index] = alike
     return found
 
 

@@ -14,6 +14,8 @@ from shallowrules.exporters.sql.options import IN_STATEMENTS, SqlOptions
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.rules import Cut, Number, RuleColumn, RuleSet, Value
 from shallowrules.rules.figures import show_figure
+from shallowrules.tables.dates import format_words
+from shallowrules.tables.times import NATURES
 
 __all__ = ["header_lines"]
 
@@ -36,10 +38,22 @@ def header_lines(rules: RuleSet, predicates: Predicates, settings: SqlOptions, w
         _worth(rules),
         *_missing(rules, predicates.names, predicates.dialect),
         without_cluster,
+        *_written_dates(rules, predicates),
         *_unconverted(rules, predicates),
         *_unsuited(rules, predicates, settings),
         *_cautions(rules, predicates),
         *(["Parsed, not executed: try it where nothing is lost."] if is_parsed else []),
+    ]
+
+
+def _written_dates(rules: RuleSet, predicates: Predicates) -> list[str]:
+    """Return which columns of dates SQL does not read as they are written in files."""
+    identifier = predicates.dialect.identifier
+    return [
+        f"{identifier(predicates.names[i])} must hold {NATURES[column.type]}, or text such as 2024-03-31 where the "
+        f"engine has no such type: text as in the file, {format_words(column.dates)}, has no cluster."
+        for i in rules.tested_columns
+        if (column := rules.columns[i]).dates
     ]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shallowrules.errors import DataError, OptionName, counted, nearest
+from shallowrules.errors import DataError, OptionName, counted
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.tables.names import find_name, show_absent
 
 __all__ = ["RULES", "STAMP", "Labels", "find_key"]
 
@@ -127,14 +128,12 @@ def find_key(database: Database, table: Sequence[str], names: Sequence[str]) -> 
     DataError
         If one is missing, or two rows are alike in them, or a row has no value in one.
     """
-    fold, source = database.dialect.names.fold, database.source
-    there = {fold(name): name for name in source.names}
-    for name in names:
-        if fold(name) not in there:
-            near = nearest(name, source.names)
-            hint = "" if near is None else f" (the nearest is {near!r})"
-            raise DataError(f"{source.rows} has no column {name!r}{hint}: name others by ", KEY)
-    key = tuple(there[fold(name)] for name in names)
+    source = database.source
+    found = [find_name(name, source.names, database.dialect.names.fold) for name in names]
+    for name, there in zip(names, found, strict=True):
+        if there is None:
+            raise DataError(f"{source.rows} has no column {show_absent(name, source.names)}: name others by ", KEY)
+    key = tuple(name for name in found if name is not None)
     columns = [database.dialect.identifier(name) for name in key]
     quoted, listed = database.quoted(table), ", ".join(columns)
     missing = " OR ".join(f"{column} IS NULL" for column in columns)

@@ -19,7 +19,7 @@ from shallowrules.labelling.databases.inspecting import Database, Found, Thing, 
 from shallowrules.labelling.databases.labels import Labels, find_key
 from shallowrules.labelling.databases.marks import Mark
 from shallowrules.labelling.databases.refusals import NOTHING_CHANGED, State, explain
-from shallowrules.labelling.drift import Counts, count_labels
+from shallowrules.labelling.drift import ColumnShift, Counts, count_labels, unseen_in_database
 from shallowrules.labelling.tested_columns import find_tested_columns
 from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
@@ -151,6 +151,8 @@ class Plan:
     counts : mapping or None
         Rows by the number of their cluster, as the database counts them; None where labels are taken away, or where the
         table that is made tells.
+    unseen : tuple of ColumnShift
+        The columns with categories that training did not have.
     changes : int or None
         Rows that an update writes; None where that is not known.
     replaces : bool
@@ -174,6 +176,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     is_repeated: bool = False
     counts: Counts | None = None
+    unseen: tuple[ColumnShift, ...] = ()
     changes: int | None = None
     replaces: bool = False
 
@@ -236,13 +239,22 @@ def plan_labels(
         try:
             database.limit_waiting(application.lock_timeout)
             plan = plan_in(database, rules, application, undo=undo)
-            late = application.style == "table" and not counted
-            return plan if undo or late else _counted(plan, database)
+            if undo:
+                return plan
+            plan = plan if application.style == "table" and not counted else _counted(plan, database)
+            return replace(plan, unseen=_unseen(plan, database))
         except SQLAlchemyError as error:
             database.roll_back()
             raise_interrupt(error)
             table = Thing("table", tuple(rows.name_parts))
             raise explain(error, database, application.style, [table], str(rows), NOTHING_CHANGED) from None
+
+
+def _unseen(plan: Plan, database: Database) -> tuple[ColumnShift, ...]:
+    """Return the columns with categories that training did not have."""
+    source, columns = database.source, plan.application.columns
+    n_rows = source.count_rows() if plan.counts is None else sum(plan.counts.values())
+    return unseen_in_database(plan.rules, source, columns, n_rows)
 
 
 def _counted(plan: Plan, database: Database) -> Plan:

@@ -1,0 +1,288 @@
+"""What is said of columns that a table to cluster has: why they are refused, or what to know of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from shallowrules.cli.advice import Refusal, Remedy, column_list, exclude, unit_remedy, unit_words
+from shallowrules.cli.escaping import shell_word
+from shallowrules.cli.opening import Opened
+from shallowrules.cli.options.fitting import FitOptions
+from shallowrules.encoding import ColumnFacts
+from shallowrules.encoding.checks import (
+    MAX_CATEGORIES,
+    find_infinite,
+    find_other_types,
+    find_too_many_values,
+    find_without_values,
+    values_counted,
+)
+from shallowrules.errors import Finding, counted
+from shallowrules.fitting.examining import Rows, find_ids
+from shallowrules.fitting.meanings import find_date_numbers, find_labels, find_repeated_ids, find_sentinels
+from shallowrules.fitting.survey import Survey
+from shallowrules.tables.times import TIME_TYPES, format_time
+
+__all__ = ["column_notes", "columns_of", "infinite_columns", "label_warnings", "repeated_ids", "unusable_columns"]
+
+MAX_SHOWN = 5
+"""Columns with one value only that a note names."""
+
+
+CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msisdn)(?![a-z])")
+"""Words in the names of columns whose whole numbers are codes more often than quantities."""
+
+
+def columns_of(refusals: Sequence[Refusal]) -> set[str]:
+    """Return the columns that are refused already; what else is wrong with them does not matter."""
+    return {finding.column for refusal in refusals for finding in refusal.findings if finding.column is not None}
+
+
+def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: Sequence[Refusal]) -> list[Refusal]:
+    """Return what is wrong with columns, whatever the rows: each column is refused for one reason."""
+    rows, found = opened.rows, _columns_with_units(opened.rows, facts, columns_of(refusals))
+    for find, word in (
+        (find_other_types, _other_types),
+        (find_without_values, _without_values),
+        (lambda columns: _find_too_many_values(rows, columns), _too_many_values),
+        (lambda columns: find_ids(rows, opened.first, columns, insisted(fit)), _ids),
+    ):
+        refused = columns_of([*refusals, *found])
+        findings = find([column for column in facts.columns if column.name not in refused])
+        if findings:
+            found.append(Refusal(tuple(findings), word(findings), Remedy(exclude=_names(findings))))
+    return found
+
+
+def _columns_with_units(rows: Rows, facts: Survey, refused: Collection[str]) -> list[Refusal]:
+    """Return the columns of too many different texts that are numbers with a unit."""
+    units = {name: note for name, notes in rows.column_notes.items() for note in notes if note.kind == "unit"}
+    asked = [column for column in facts.columns if column.name in units and column.name not in refused]
+    return [
+        Refusal((finding,), unit_words(units[str(finding.column)]), unit_remedy(units[str(finding.column)]))
+        for finding in _find_too_many_values(rows, asked)
+    ]
+
+
+def _other_types(findings: Sequence[Finding]) -> str:
+    return (
+        f"{counted(len(findings), 'column holds', 'columns hold')} neither numbers nor categories: "
+        f"{', '.join(f'{finding.column!r} ({finding.example})' for finding in findings)}; "
+        f"leave out what is to play no part: {exclude(_names(findings))}"
+    )
+
+
+def _without_values(findings: Sequence[Finding]) -> str:
+    return (
+        f"{counted(len(findings), 'column has', 'columns have')} no values: {_listed(findings)}; "
+        f"leave out what is empty: {exclude(_names(findings))}"
+    )
+
+
+def _too_many_values(findings: Sequence[Finding]) -> str:
+    listed = ", ".join(f"{finding.column!r} ({values_counted(finding.count or 0)})" for finding in findings)
+    return (
+        f"too many different texts to be categories, as ids and free text have them, in {listed} of "
+        f"{counted(findings[0].rows or 0, 'row')}; leave out what is to play no part: {exclude(_names(findings))}"
+    )
+
+
+def _ids(findings: Sequence[Finding]) -> str:
+    return (
+        f"{_listed(findings)} {'looks' if len(findings) == 1 else 'look'} like the number of a row, another in each "
+        f"and nothing to cluster by; leave out what is an id: {exclude(_names(findings))}; or name in --columns all "
+        "columns to cluster by, if it is meant"
+    )
+
+
+def _find_too_many_values(rows: Rows, columns: Sequence[ColumnFacts]) -> list[Finding]:
+    """Return the columns of text with too many values, and how many each has, as far as that can be told."""
+    return [
+        replace(finding, count=rows.count_distinct(str(finding.column)) or finding.count)
+        for finding in find_too_many_values(columns)
+    ]
+
+
+def infinite_columns(facts: Survey, refused: set[str]) -> list[Refusal]:
+    """Return why columns with infinite values are refused."""
+    columns = [*facts.columns, *([] if facts.weight is None else [facts.weight])]
+    findings = find_infinite(column for column in columns if column.name not in refused)
+    if not findings:
+        return []
+    listed = ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
+    names = tuple(name for name in _names(findings) if facts.weight is None or name != facts.weight.name)
+    ways = f" or leave columns out ({exclude(names)})" if names else ""
+    message = f"values are infinite in {listed}: correct the file{ways}"
+    return [Refusal(tuple(findings), message, Remedy(exclude=names))]
+
+
+def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Finding], fit: FitOptions) -> list[str]:
+    """Return what to know of the columns: what values may mean that are taken for quantities, and what plays no part.
+
+    `ids` are the columns that look like IDs; what options name is meant as it is.
+    """
+    doubtful = _doubtful(opened, fit)
+    dates = find_date_numbers(opened.first, facts, doubtful - columns_of_findings(ids))
+    few = {str(f.column) for f in ids if f.distinct is not None and f.distinct <= MAX_CATEGORIES}
+    many = [finding for finding in ids if finding.column not in few]
+    others = doubtful - columns_of_findings([*dates, *many])
+    return [
+        *_truth_values(rows, opened.columns),
+        *_codes(rows.types, [name for name in opened.columns if name in others], few, opened.padded),
+        *_repeated_ids(many),
+        *_date_numbers(dates),
+        *_sentinels(rows, facts, find_sentinels(rows, opened.first, facts)),
+        *_constant_columns(facts),
+    ]
+
+
+def label_warnings(opened: Opened, facts: Survey, fit: FitOptions) -> list[str]:
+    """Return a warning of columns that look like the labels of an earlier clustering."""
+    names = _names(find_labels(facts, {name for name in opened.columns if name not in insisted(fit)}))
+    if not names:
+        return []
+    looks, decide = ("looks like the", "decides") if len(names) == 1 else ("look like", "decide")
+    explain = "" if fit.labels is not None else f", --labels {column_list(names[:1])} explains it as it is"
+    return [
+        f"{', '.join(map(repr, names))} {looks} labels of an earlier clustering; clustered again, "
+        f"{'it' if len(names) == 1 else 'they'} nearly {decide} the result: {exclude(names)} leaves "
+        f"{'it' if len(names) == 1 else 'them'} out{explain}"
+    ]
+
+
+def insisted(fit: FitOptions) -> set[str]:
+    """Return the columns that options name as something to use."""
+    return {*(fit.columns or ()), *(fit.explain or ())}
+
+
+def repeated_ids(opened: Opened, facts: Survey, fit: FitOptions, refused: set[str]) -> list[Finding]:
+    """Return the columns that look like IDs that repeat, but for those that options name or that are refused."""
+    return find_repeated_ids(opened.rows, opened.first, facts, _doubtful(opened, fit) - insisted(fit) - refused)
+
+
+def columns_of_findings(findings: Sequence[Finding]) -> set[str]:
+    """Return the columns that findings are about."""
+    return set(_names(findings))
+
+
+def _doubtful(opened: Opened, fit: FitOptions) -> set[str]:
+    """Return the columns that are not said to be quantities or categories."""
+    return {*opened.columns} - {*fit.numbers, *fit.categories}
+
+
+def _codes(types: Mapping[str, str], names: Sequence[str], few: Collection[str], padded: Collection[str]) -> list[str]:
+    """Return notes on whole numbers that may be codes: by their names, as `few` IDs, or `padded` with zeros."""
+    columns = [name for name in names if types[name] == "integer" or name in few]
+    with_zeros = [name for name in columns if name in padded]
+    called = [name for name in columns if name not in padded and (name in few or CODE.search(name))]
+    notes = []
+    for found, one, more in (
+        (called, "holds whole numbers that look like a code", "hold whole numbers that look like codes"),
+        (with_zeros, "has leading zeros, which a number loses", "have leading zeros, which numbers lose"),
+    ):
+        if found:
+            notes.append(
+                f"{', '.join(map(repr, found))} {one if len(found) == 1 else more}: --categories {column_list(found)} "
+                f"takes them as categories, --numbers {column_list(found)} says that they are quantities"
+            )
+    return notes
+
+
+def _repeated_ids(findings: Sequence[Finding]) -> list[str]:
+    """Return a note on columns that look like IDs that repeat."""
+    if not findings:
+        return []
+    listed = ", ".join(
+        f"{f.column!r}" + (f" ({f.distinct:,} distinct values in {f.rows or 0:,} rows)" if f.distinct else "")
+        for f in findings
+    )
+    names, one = column_list(_names(findings)), len(findings) == 1
+    return [
+        f"{listed} {'looks like an ID' if one else 'look like IDs'}, and IDs are not quantities: --exclude {names} "
+        f"leaves {'it' if one else 'them'} out, --numbers {names} says that {'it is a quantity' if one else 'they are'}"
+    ]
+
+
+def _date_numbers(findings: Sequence[Finding]) -> list[str]:
+    """Return a note on each column of whole numbers that look like dates, which are unevenly far apart, or times."""
+    notes = []
+    for finding in findings:
+        example, shown, name = finding.example, finding.values[0], column_list(_names([finding]))
+        if finding.kind == "dates":
+            what = f"dates written as whole numbers ({example} for {shown}), which are not evenly spaced"
+        else:
+            what = f"{finding.kind} since 1970 ({example} is {shown})"
+        notes.append(
+            f"{finding.column!r} looks like {what}: write them as {shown} for rules with dates; --exclude {name} "
+            f"leaves the column out, --numbers {name} says that it is a quantity"
+        )
+    return notes
+
+
+def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[str]:
+    """Return a note on each column with values that are far from all others and repeat.
+
+    ``--null`` goes for every column, and is not advised where another one may have such a value as well.
+    """
+    notes = []
+    for finding in findings:
+        *before, last = finding.values
+        values = f"{', '.join(before)} or {last}" if before else last
+        nulls = " ".join(f"--null {shell_word(value)}" for value in finding.values)
+        alike = {f.column for f in findings if f.values == finding.values}
+        others = [column for column in facts.columns if column.name not in alike and _may_have(column, finding.values)]
+        way = "make it NULL in the table" if rows.format != "csv" else f"use {nulls}"
+        if rows.format == "csv" and others:
+            way = f"leave these fields empty in the file ({nulls} would take it from {others[0].name!r} too)"
+        notes.append(
+            f"{finding.column!r} is {values} in {finding.count:,} of {counted(finding.rows or 0, 'row')}, far from its "
+            f"other values ({finding.example}): if that stands for a missing value, {way}"
+        )
+    return notes
+
+
+def _may_have(column: ColumnFacts, texts: Sequence[str]) -> bool:
+    """Return whether a column may have one of some values, by its range or its categories."""
+    if column.ends is None:
+        return not column.values.isdisjoint(texts)
+    if column.type in TIME_TYPES:
+        low, high = (format_time(column.type, int(end)) for end in column.ends)
+        return any(low <= text <= high for text in texts if not text.lstrip("-").isdigit())
+    numbers = [float(text) for text in texts if re.fullmatch(r"-?[\d.]+(e[+-]?\d+)?", text)]
+    return any(column.ends[0] <= number <= column.ends[1] for number in numbers)
+
+
+def _truth_values(rows: Rows, columns: Sequence[str]) -> list[str]:
+    """Return a note on columns of a CSV file that are truth values by their words alone."""
+    names = [repr(name) for name in columns if rows.types[name] == "boolean"]
+    if rows.format != "csv" or not names:
+        return []
+    return [f"nothing but true and false is in {', '.join(names)}: read as truth values, not as text"]
+
+
+def _constant_columns(facts: Survey) -> list[str]:
+    """Return a note on the columns that have one value only."""
+    constant = [column for column in facts.columns if column.only_value is not None]
+    if not constant:
+        return []
+    shown = ", ".join(f"{column.name!r} ({_shown(column)})" for column in constant[:MAX_SHOWN])
+    if len(constant) == 1:
+        return [f"column {constant[0].name!r} has one value only ({_shown(constant[0])}) and plays no part"]
+    more = f" and {len(constant) - MAX_SHOWN:,} more" if len(constant) > MAX_SHOWN else ""
+    return [f"{len(constant):,} columns have one value only and play no part: {shown}{more}"]
+
+
+def _shown(column: ColumnFacts) -> str:
+    """Return the only value of a column, a time as one."""
+    value = column.only_value
+    return format_time(column.type, value) if column.type in TIME_TYPES and isinstance(value, int) else str(value)
+
+
+def _listed(findings: Sequence[Finding]) -> str:
+    return ("column " if len(findings) == 1 else "columns ") + ", ".join(map(repr, _names(findings)))
+
+
+def _names(findings: Sequence[Finding]) -> tuple[str, ...]:
+    return tuple(finding.column for finding in findings if finding.column is not None)

@@ -1,0 +1,191 @@
+"""Missing values: which rows are complete, what the values of others are taken as, and what each way out loses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shallowrules.cli.advice import Refusal, Remedy, column_list, exclude
+from shallowrules.cli.options.fitting import FitOptions
+from shallowrules.encoding.checks import find_missing
+from shallowrules.encoding.roles import Roles
+from shallowrules.errors import DataError, Finding, counted
+from shallowrules.fitting.assembling import shown_value
+from shallowrules.fitting.examining import Rows, count_incomplete
+from shallowrules.fitting.imputing import find_imputed
+from shallowrules.fitting.survey import Survey, find_facts
+from shallowrules.partitions import WholeTable
+from shallowrules.tables.conversion import Number
+from shallowrules.tables.table import Value
+
+__all__ = ["Filled", "complete_rows", "fill", "filled_text", "find_filled"]
+
+MOSTLY = 0.5
+"""Share of missing values in a column from which it is proposed to be left out: filling it would make up most of it."""
+
+MAX_DROPPED_SHARE = 0.2
+"""Share of incomplete rows up to which they are proposed to be left out; of more rows values are filled."""
+
+MAX_SHOWN = 3
+"""Columns of which the value is shown that a missing one would be taken as."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What the missing values of a column are taken as.
+
+    Parameters
+    ----------
+    name : str
+    value : int, float, str or bool
+    shown : str
+        The value for a reader.
+    count, rows : int
+        Rows without a value, and rows in all.
+    """
+
+    name: str
+    value: Number | Value
+    shown: str
+    count: int
+    rows: int
+
+
+def filled_text(filled: Sequence[Filled]) -> str:
+    """Return what missing values are taken as, in words; of many columns, of those with most of them."""
+    most = sorted(filled, key=lambda each: -each.count)
+    shown = [f"{each.name!r} as {each.shown} in {each.count:,} of {counted(each.rows, 'row')}" for each in most]
+    more = len(shown) - MAX_SHOWN
+    return ", ".join(shown[:MAX_SHOWN]) + (f" and values of {counted(more, 'more column')}" if more > 0 else "")
+
+
+def complete_rows(
+    rows: Rows, facts: Survey, roles: Roles, fit: FitOptions, refused: set[str], ids: Sequence[Finding]
+) -> tuple[Rows, list[str], list[Refusal]]:
+    """Return the complete rows with a note, or all rows and why they are refused; what is imputed is not missing.
+
+    Rows may lack a label: the estimator counts them.
+
+    Parameters
+    ----------
+    rows : WholeTable or ThreadedPartitions
+    facts : Survey
+    roles : Roles
+    fit : FitOptions
+    refused : set of str
+        Columns that are refused anyway.
+    ids : sequence of Finding
+        Columns that look like IDs, whose values cannot be made up.
+    """
+    unfillable = _names(ids)
+    columns = [column for column in facts.columns if column.name not in refused]
+    used = columns if fit.impute is None else [column for column in columns if column.name in unfillable]
+    findings = find_missing([*used, *([] if facts.weight is None else [facts.weight])])
+    if not findings:
+        return rows, [], []
+    if not fit.drop_missing:
+        return rows, [], _refusals(rows, findings, facts, roles, fit, unfillable)
+    lacking = _names(findings)
+    n_rows = count_incomplete(rows, lacking)
+    if n_rows == facts.rows:
+        mostly = [finding for finding in findings if _is_mostly_missing(finding, roles)]
+        names = tuple(name for name in _names(mostly or findings) if name != roles.weight)
+        leave_out = f": leave columns out ({exclude(names)})" if names else ": correct the file"
+        message = f"every row lacks a value, in {_counts(findings)}{leave_out}"
+        return rows, [], [Refusal(tuple(findings), message, Remedy(exclude=names))]
+    note = f"{n_rows:,} of {counted(facts.rows, 'row')} left out for missing values: {_counts(findings)}"
+    return rows.complete(lacking), [note], []
+
+
+def find_filled(rows: Rows, facts: Survey, roles: Roles) -> list[Filled]:
+    """Return what missing values are taken as; DataError where a column has no value in the rows that count."""
+    found = find_imputed(rows, facts, replace(roles, weight_exponent=facts.weight_exponent))
+    return [
+        Filled(each.name, value, shown_value(value, each.type), each.n_missing, facts.rows)
+        for each, value in zip(facts.columns, found, strict=False)
+        if value is not None
+    ]
+
+
+def fill(rows: Rows, filled: Sequence[Filled]) -> tuple[Rows, Mapping[str, Number | Value | None]]:
+    """Return the rows, filled if they are in memory, and what is taken for missing values that are still in them."""
+    imputed = {each.name: each.value for each in filled}
+    if isinstance(rows, WholeTable):
+        return rows.with_table(rows.table.filled([imputed.get(name) for name in rows.table.names])), {}
+    return rows, imputed
+
+
+def _refusals(
+    rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions, ids: Collection[str]
+) -> list[Refusal]:
+    """Return why missing values are refused, by what there is to do about them."""
+    unfit = [finding for finding in findings if finding.column in ids]
+    mostly = [f for f in findings if f not in unfit and _is_mostly_missing(f, roles)]
+    refusals = []
+    if unfit:
+        names = _names(unfit)
+        looks, it_is = ("looks like an ID", "it is") if len(unfit) == 1 else ("look like IDs", "they are")
+        message = (
+            f"values are missing in {_counts(unfit)}, which {looks}: no other value can stand for an ID; leave "
+            f"{_columns(unfit)} out ({exclude(names)}), or use --numbers {column_list(names)} if {it_is} a quantity"
+        )
+        refusals.append(Refusal(tuple(unfit), message, Remedy(exclude=names)))
+    if mostly:
+        names = _names(mostly)
+        shares = ", ".join(f"{f.column!r} ({f.count:,} of {counted(facts.rows, 'row')})" for f in mostly)
+        message = (
+            f"most values are missing in {shares}: leave {_columns(mostly)} out "
+            f"({exclude(names)}), for --impute median would make most of the values up"
+        )
+        refusals.append(Refusal(tuple(mostly), message, Remedy(exclude=names)))
+    others = [finding for finding in findings if finding not in (*unfit, *mostly)]
+    if others:
+        refusals.append(_ways_out(rows, others, facts, roles, fit))
+    return refusals
+
+
+def _ways_out(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions) -> Refusal:
+    """Return why some missing values are refused, with what each way out loses, that which loses least first."""
+    n_rows = count_incomplete(rows, _names(findings))
+    names = tuple(name for name in _names(findings) if name != roles.weight)
+    filled = _fillable(rows, names, roles) if fit.impute is None and len(names) == len(findings) else []
+    instead = "" if fit.impute is None else f" in place of --impute {fit.impute}"
+    drop = f"leave these rows out (--drop-missing{instead})"
+    ways = [drop]
+    few = n_rows <= MAX_DROPPED_SHARE * facts.rows
+    if filled:
+        taken = f"fill the values (--impute median: takes {filled_text(filled)})"
+        ways = [drop, taken] if few else [taken, drop]
+    if names:
+        ways.append(f"leave out {len(names):,} of {counted(len(facts.columns), 'column')} ({exclude(names)})")
+    message = (
+        f"values are missing in {_counts(findings)}, {n_rows:,} of {counted(facts.rows, 'row')} in all: "
+        f"{' or '.join([', '.join(ways[:-1]), ways[-1]]) if ways[1:] else ways[0]}"
+    )
+    remedy = Remedy(impute="median") if filled and not few else Remedy(drop_missing=True)
+    return Refusal(tuple(findings), message, remedy)
+
+
+def _fillable(rows: Rows, names: tuple[str, ...], roles: Roles) -> list[Filled]:
+    """Return what the missing values of some columns would be taken as; nothing where one has no value that counts."""
+    asked = replace(roles, columns=names, imputes=True)
+    try:
+        return find_filled(rows, find_facts(rows, asked), asked)
+    except DataError:
+        return []
+
+
+def _columns(findings: Sequence[Finding]) -> str:
+    return "the column" if len(findings) == 1 else "the columns"
+
+
+def _is_mostly_missing(finding: Finding, roles: Roles) -> bool:
+    return finding.column != roles.weight and (finding.count or 0) > MOSTLY * (finding.rows or 0)
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    return ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
+
+
+def _names(findings: Sequence[Finding]) -> tuple[str, ...]:
+    return tuple(finding.column for finding in findings if finding.column is not None)

@@ -1,0 +1,141 @@
+"""The labels of rows of a database, by the tree, written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from shallowrules.errors import DataError
+from shallowrules.files import scratch_folder
+from shallowrules.labelling.drift import UnseenCategories
+from shallowrules.labelling.row_parts import RowParts
+from shallowrules.labelling.tested_columns import FoundColumns, find_tested_columns
+from shallowrules.labelling.writing import (
+    Labelled,
+    Output,
+    Progress,
+    bound_memory,
+    check_format,
+    cluster_name,
+    refuse_taken,
+    write,
+)
+from shallowrules.rules import RuleSet
+from shallowrules.sources import DatabaseRows
+from shallowrules.sources.database import DatabaseSource, open_rows
+from shallowrules.sources.engine import absent_name, open_database, quote_name
+from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.table import Column, Table
+
+__all__ = ["label_rows"]
+
+FETCHING = 0.8
+"""Share of the time that the rows of a database take to arrive, before they are written: 0.76 to 0.94 of it."""
+
+
+def label_rows(
+    rules: RuleSet,
+    rows: DatabaseRows,
+    output: Output,
+    columns: Mapping[str, str],
+    progress: Progress | None = None,
+) -> Labelled:
+    """Write rows of a database as `label_file` writes those of a file; clusters are those of the tree.
+
+    Columns have the type as which they are read: a NUMERIC with a fraction is a double. Rows are fetched in batches,
+    which DuckDB keeps, on disk beyond its bound of memory, until the types of all columns are known. They are fetched
+    a second time, and held whole, only where the values of a column are of several types (SQLite alone has such) or
+    the rules cannot be held against some of them.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    rows : DatabaseRows
+    output : Output
+    columns : mapping from str to str
+        What the database calls columns of the rules that have another name there.
+    progress : callable, optional
+        Called now and then with the share of the work that is done.
+
+    Raises
+    ------
+    DataError
+        If a tested column is missing or of another type, there are no rows, or the database refuses something.
+    ExportError
+        If the table has a column of the new one's name.
+    ShallowRulesError
+        If the result cannot be written.
+    """
+    check_format(output.path)
+    with scratch_folder() as scratch, open_database(scratch) as database:
+        bound_memory(database)
+        with open_rows(rows) as source:
+            refuse_taken(output.cluster_column, source.names)
+            found = find_tested_columns(rules, source, columns)
+            parts, unseen = RowParts(database), UnseenCategories(found.columns)
+            fetched = _part_of(progress, 0.0, FETCHING)
+            label = partial(_clusters_of, rules, found, unseen)
+            selection = _fetch_batches(label, source, found, parts, fetched)
+            if selection is None:
+                unseen.clear()
+                selection = _fetch_whole(label, source, parts)
+            names = source.names
+        number = absent_name("cluster number", [output.cluster_column, *names])
+        selected = ", ".join(f"c{j} AS {quote_name(name)}" for j, name in enumerate((*names, number)))
+        name = cluster_name(rules, quote_name(number))
+        numbered = f"(SELECT {selected} FROM ({selection})) AS numbered"
+        labelled = f"(SELECT *, {name} AS {quote_name(output.cluster_column)} FROM {numbered}) AS labelled"
+        counts = write(database, labelled, number, output, progress=_part_of(progress, FETCHING, 1.0))
+        return Labelled(counts, unseen.shifts(sum(counts.values())))
+
+
+def _fetch_batches(
+    label: Callable[[Table], Column],
+    source: DatabaseSource,
+    found: FoundColumns,
+    parts: RowParts,
+    progress: Progress | None,
+) -> str | None:
+    """Add all rows and their clusters in batches, and return the query for them.
+
+    None where only all rows together tell the type of a column, or whether the rules can be held against it.
+    """
+    expected = source.rows.sample
+    if source.rows.is_whole_table and progress is not None:
+        expected = source.count_rows()
+    with closing(source.tables(range(len(source.names)))) as tables:
+        for table in tables:
+            try:
+                clusters = label(table)
+            except DataError:  # of which all rows together say more: the number of a row
+                return None
+            parts.add([*table.columns, clusters])
+            if progress is not None and expected is not None:
+                progress(min(1.0, parts.n_rows / expected))
+    return parts.selection(single=found.positions)
+
+
+def _fetch_whole(label: Callable[[Table], Column], source: DatabaseSource, parts: RowParts) -> str | None:
+    """Add all rows and their clusters at once, and return the query for them."""
+    parts.clear()
+    table = source.table()
+    parts.add([*table.columns, label(table)])
+    return parts.selection()
+
+
+def _clusters_of(rules: RuleSet, found: FoundColumns, unseen: UnseenCategories, table: Table) -> Column:
+    """Return the numbers of the clusters of rows, by the tree; their new categories are counted."""
+    columns = (replace(table.columns[j], name=c.name) for c, j in zip(found.columns, found.positions, strict=True))
+    tested = Table(tuple(columns), table.n_rows)
+    labels = rules.assign(tested)
+    unseen.add(tested)
+    return Column("cluster number", "integer", labels.astype(np.int64), labels == NO_CLUSTER)
+
+
+def _part_of(progress: Progress | None, first: float, last: float) -> Progress | None:
+    """Return what reports the shares of a part of the work, from the share `first` of all work to `last`."""
+    return None if progress is None else lambda share: progress(first + (last - first) * share)
