@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from shallowrules.errors import DataError, Finding, MissingExtraError, counted
+from shallowrules.errors import DataError, Finding, MissingExtraError, ShallowRulesWarning, counted
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
 from shallowrules.tables.conversion import PLAIN, Conversion
 from shallowrules.tables.dates import FORMATS, format_words, swapped, written_pattern, written_time
