@@ -27,6 +27,8 @@ from shallowrules.tables.table import Column
 from shallowrules.tables.times import DAY
 from shallowrules.verification.runners.python import define
 
+pytestmark = pytest.mark.filterwarnings("ignore:'.*' holds dates written as")
+
 DAYS = [date(2024, 1, 1) + timedelta(days=9 * i) for i in range(80)]
 
 
