@@ -314,3 +314,43 @@ def test_the_command_line_says_finds_and_takes_formats(tmp_path, monkeypatch, wo
     for options in (["--thousands", ","], ["--format", "revenue=$1,234.5"]):
         assert call("fit", "t.csv", "-k", "2", "-o", "again.json", "--force", *options).exit_code == 0
         assert RuleSet.from_json("again.json").nodes == RuleSet.from_json("r.json").nodes
+
+
+TOLD = [
+    ("$1,234.50", "1.234,50 \u20ac", ["--format", "x=1.234,50 \u20ac"]),
+    ("$1,234.50", "12.5", ["--format", "x="]),
+    ("$1,234.50", "$1.234,50", ["--decimal", ","]),
+    ("1,234.50", "1.234,50", ["--thousands", "."]),
+    ("1 234,50", "1.234,50", ["--thousands", "."]),
+    ("12,5", "1.234,50", ["--thousands", "."]),
+    ("12.5", "1.234,50", ["--thousands", "."]),
+    ("12.5", "$1,234.50", ["--format", "x=$1,234.50"]),
+]
+"""How rules know a column, how a file writes it, and the option that says so."""
+
+
+@pytest.mark.parametrize(("known", "given", "options"), TOLD)
+@pytest.mark.parametrize("name", ["x", "y"])
+@pytest.mark.parametrize("nulls", [(), ("NA",)])
+def test_what_is_told_of_a_file_goes_before_what_the_rules_know(
+    tmp_path, monkeypatch, known, given, options, name, nulls
+):
+    monkeypatch.chdir(tmp_path)
+    rules = rules_over(NumberFormat.of(known), "float", 1234.5)
+    replace(rules, columns=(replace(rules.columns[0], nulls=nulls),)).to_json("r.json")
+    numbers, right = ["2", "-1250", "1234.5", "1235", "999999"], ["0", "0", "0", "1", "1"]
+    written = [NumberFormat.of(given).written(number) for number in numbers]
+    write_column(tmp_path / "t.csv", written, name)
+    told = [option.replace("x=", f"{name}=") for option in options]
+    renamed = [] if name == "x" else ["--column", f"x={name}"]
+    done = call("label", "r.json", "t.csv", "-o", "out.csv", *told, *renamed)
+    assert done.exit_code == 0, done.stderr
+    with open("out.csv", newline="", encoding="utf-8") as file:
+        assert [row["cluster"] for row in csv.DictReader(file, delimiter=";")] == right
+
+
+def test_a_unit_is_one_that_every_value_has(tmp_path):
+    assert read_found(write_column(tmp_path / "t.csv", ["12 kg", "3 kg"]))[1] == ["unit"]
+    with open_source(write_column(tmp_path / "t.csv", ["0.5", "3+", "2", "3+", "7"]), Reading()) as source:
+        source.table(findings=[])
+        assert source.column_notes.get("x", ()) == ()
