@@ -55,6 +55,16 @@ def test_a_run_is_repeated_as_it_was(table, options) -> None:
     assert fitted.stdout == (table / "first" / "rules.json").read_text(encoding="utf-8")
 
 
+def test_how_numbers_are_written_is_repeated(table) -> None:
+    options = ["--format", "a=12.5", "--format", "b=", "--thousands", "'"]
+    first = call("run", "t.csv", "-k", 3, *options, "-o", "first")
+    assert first.exit_code == 0, first.stderr
+    again = call("run", "--settings", "first/settings.json", "-o", "again")
+    assert again.exit_code == 0, again.stderr
+    for name in ("rules.json", "settings.json"):
+        assert (table / "again" / name).read_bytes() == (table / "first" / name).read_bytes()
+
+
 def test_what_is_typed_goes_before(table) -> None:
     call("run", "t.csv", "-k", 3, "--seed", 5, "--exclude", "code", "-o", "first")
     call("run", "t.csv", "--settings", "first/settings.json", "-k", 2, "-o", "second")

@@ -300,7 +300,7 @@ def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -
     options = {parameter.name: parameter for parameter in context.command.params}
     for name, value in settings.items():
         where = f"{path}: option {name!r}"
-        is_list = name in LISTS or name in ("null", "keep_text", "dates", "keep")
+        is_list = name in LISTS or name in ("null", "keep_text", "format", "dates", "keep")
         if is_list:
             if not _are_texts(value):
                 raise DataError(f"{where} must be a list of names")
