@@ -374,6 +374,8 @@ def _is_footer(rows: Sequence[Record], body: Body, *, whole: bool) -> bool:
     """Return whether the last of the rows is a note or a total, no row of the table."""
     record = rows[-1]
     fields = [field.strip() for field in record.fields if field.strip()]
+    if not fields:  # a missing value of the only column
+        return False
     label, is_full = fields[0], len(record.fields) == body.width
     if NOTE.match(label) and ":" in label and not (is_full and body.recurs(record.fields, 0)):
         return True

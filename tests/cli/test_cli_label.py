@@ -289,22 +289,22 @@ def test_text_columns_and_kept_conversions(folder, ending, imputed):
     columns = tuple(replace(c, imputed=imputed.get(c.name), **kept[c.name]) for c in rules.columns)
     rules = replace(rules, columns=columns)
     rules.to_json("rules.json")
-    (folder / "t.csv").write_text("city;amount;kind\né;1,5;A\nb; 20,25 ;B\nc;NA;B\nd;21,5; NA\ne;19,75;  \nf;9;C\n;;\n")
-    expected = [2, 1, 0, 3, 3, 3, 3] if imputed else [2, 1, None, None, None, 3, None]
+    (folder / "t.csv").write_text("city;amount;kind\né;1,5;A\nb; 20,25 ;B\nc;NA;B\nd;21,5; NA\ne;19,75;  \n;;\nf;9;C\n")
+    expected = [2, 1, 0, 3, 3, 3, 3] if imputed else [2, 1, None, None, None, None, 3]
     # The rules know how to read the columns that they test, and the file's are written as they are.
     assert call("t.csv", "-o", f"out.{ending}").exit_code == 0
     assert written_clusters(f"out.{ending}") == expected
     written = read_table(f"out.{ending}", keep_text=["NA"], as_text=["amount"])
     assert written.names == ["city", "amount", "kind", "cluster"]
-    assert written["amount"].values.tolist() == ["1,5", " 20,25 ", "NA", "21,5", "19,75", "9", None]
-    assert written["kind"].values.tolist() == ["A", "B", "B", " NA", "  ", "C", None]
+    assert written["amount"].values.tolist() == ["1,5", " 20,25 ", "NA", "21,5", "19,75", None, "9"]
+    assert written["kind"].values.tolist() == ["A", "B", "B", " NA", "  ", None, "C"]
     as_read = read_table("t.csv", as_text=["amount", "kind"])
     assert rules.assign(as_read).tolist() == [-1 if label is None else label for label in expected]
     # Told once more, the labels are the same, and another kind of file has the numbers.
     assert call("t.csv", "-o", f"out.{ending}", "--force", "--decimal", ",", "--null", "NA").exit_code == 0
     assert written_clusters(f"out.{ending}") == expected
     if ending == "parquet":
-        assert pq.read_table("out.parquet")["amount"].to_pylist() == [1.5, 20.25, None, 21.5, 19.75, 9.0, None]
+        assert pq.read_table("out.parquet")["amount"].to_pylist() == [1.5, 20.25, None, 21.5, 19.75, None, 9.0]
         # In that one too, where they are numbers already.
         assert call("out.parquet", "-o", "again.parquet", "--cluster-column", "again").exit_code == 0
         assert pq.read_table("again.parquet")["again"].to_pylist() == expected

@@ -78,10 +78,10 @@ def test_categories_pass_and_texts_with_many_values_are_named_with_the_way_out(w
 def test_dates_are_refused(tmp_path, write):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1, 2], "b": [True, False], "d": pa.array([1, 2], pa.time32("s"))}), path)
-    with pytest.raises(DataError, match=r"^1 column .*: 'd' \(dates .*--exclude d$"):
+    with pytest.raises(DataError, match=r"^1 column .*: 'd' \(times of day\).*--exclude d$"):
         prepare(str(path), options(), READING)
     assert prepare(str(path), options(exclude=("d",)), READING).table["b"].type == "boolean"
-    path = write(a=[1, 2, 2], day=["2020-01-01", "2020-1-2 10:00", ""], when=["1.2.2020", "", "03.04.2020"])
+    path = write(a=[1, 2, 2], day=["2020-01-01", "2020-1-2 10:00", ""], when=["1.2.2020", "", "03/04/2020"])
     with pytest.raises(DataError, match=r"^2 columns .*'day' \(dates .*'when' \(dates .*--exclude day,when$"):
         prepare(path, options(), READING)
 
@@ -95,11 +95,11 @@ def test_nested_values_are_called_so(tmp_path, value):
 
 
 def test_whole_numbers_for_names_are_doubted(write):
-    loaded = prepare(write(**{"1": [3, 5, 5], "2": [4, 6, 6]}), options(), READING)
-    assert loaded.table.names == ["1", "2"]
-    [warning] = loaded.warnings
-    assert "1, 2" in warning
-    assert "header" in warning
+    path = write(**{"1": [3, 5, 5], "2": [4, 6, 6]})
+    with pytest.raises(DataError, match=r"'1, 2', may name the columns or be a row: .*header"):
+        prepare(path, options(), READING)
+    assert prepare(path, options(), replace(READING, header="first")).table.names == ["1", "2"]
+    assert prepare(path, options(), replace(READING, header="none")).n_rows == 4
 
 
 @pytest.mark.parametrize(
@@ -293,8 +293,8 @@ def test_an_encoding_that_is_found_is_noted(tmp_path, encoding, memory):
     path = tmp_path / "t.csv"
     path.write_bytes("a,b\n1,é\n2,ü\n5,é\n".encode(encoding))
     with prepared(str(path), options(), READING, memory) as loaded:
-        assert [note for note in loaded.warnings if "UTF-16" in note] == list(loaded.warnings)
-        assert len(loaded.warnings) == (encoding == "utf-16")
+        assert [note for note in loaded.notes if "UTF-16" in note] == list(loaded.notes)
+        assert len(loaded.notes) == (encoding == "utf-16")
 
 
 def test_a_dominant_column_is_named(write):

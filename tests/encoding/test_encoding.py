@@ -154,7 +154,7 @@ def test_ranks_and_turned_numbers():
     [
         (np.array(["a", 1] * 5, object), []),
         (np.array([f"{i}" for i in range(10)], object), [("too many values", "c", 10, None)]),
-        (np.array([time(12)] * 10, object), [("other type", "c", None, "dates or the like")]),
+        (np.array([time(12)] * 10, object), [("other type", "c", None, "times of day")]),
         (np.array([[1], {}] * 5, object), [("other type", "c", None, "mixed or nested values")]),
     ],
 )

@@ -434,7 +434,7 @@ def test_tables_that_are_refused(six_groups):
         ExplainableKMeans(3).fit(frame.assign(b=frame.b.where(frame.index > 1)))
     with pytest.raises(DataError, match=r"infinity in 'c' \(1 row\)"):
         ExplainableKMeans(3).fit(frame.assign(c=frame.c.where(frame.index > 0, np.inf)))
-    with pytest.raises(DataError, match=r"neither numbers nor categories .*'when' \(dates or the like\); exclude"):
+    with pytest.raises(DataError, match=r"neither numbers nor categories .*'when' \(times of day\); exclude"):
         ExplainableKMeans(3).fit(frame.assign(when=time(12), why="x"))
     with pytest.raises(DataError, match=r"'id' \(600 values in 600 rows\): too many values .* exclude"):
         ExplainableKMeans(3).fit(frame.assign(id=[f"row {i}" for i in range(600)]))

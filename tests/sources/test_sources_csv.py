@@ -232,7 +232,7 @@ def test_a_folder_that_looks_like_a_partition_adds_no_column(tmp_path):
 
 
 def test_an_unnamed_column_is_named_as_duckdb_does(write):
-    assert read_table(write(",a,\n0,1,2\n")).names == ["column0", "a", "column2"]
+    assert read_table(write(",a,\n0,1,2\n"), header="first").names == ["column0", "a", "column2"]
 
 
 def test_wide_files(write):

@@ -216,10 +216,12 @@ def test_numbers_that_are_categories_are_one_category_in_every_form():
     module: dict[str, Any] = {}
     exec(export(model.rules_, "python"), module)
     for store, expected in zip([7, 12, 30], model.labels_, strict=False):
-        for given_as in (store, float(store), np.int8(store), np.float32(store), str(store)):
+        for given_as in (store, float(store), np.int8(store), np.float32(store), str(store), Decimal(store)):
             assert module["assign_cluster"]({"store": given_as}) == expected
             assert model.rules_.assign({"store": [given_as]}) == expected
-    for nothing_of_it in (True, 2**60, Decimal(7), b"7"):
+    for other in (8, 7.5, 2**60):
+        assert module["assign_cluster"]({"store": other}) == model.rules_.assign({"store": [other]})
+    for nothing_of_it in (True, "07", b"7"):
         with pytest.raises(TypeError, match="store"):
             module["assign_cluster"]({"store": nothing_of_it})
     assert module["assign_cluster"]({"store": np.nan}) is None

@@ -626,6 +626,7 @@ def test_a_file_of_dates_from_end_to_end(folder):
     ],
 )
 @pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.filterwarnings("ignore::shallowrules.errors.ShallowRulesNote")
 def test_what_makes_a_column_one_of_times(folder, texts, kind, form):
     import json
 
