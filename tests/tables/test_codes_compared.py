@@ -19,6 +19,7 @@ from rulesets import CODES, code_rules, make_rules
 
 from shallowrules.errors import RulesFormatError, ShallowRulesError
 from shallowrules.exporters import export
+from shallowrules.exporters.sql import cluster_predicates
 from shallowrules.rules import RuleSet
 from shallowrules.tables.table import Column
 from shallowrules.verification import verify
@@ -123,6 +124,10 @@ def test_engines_that_are_not_run_compare_numbers():
     for dialect, declared in (("trino", "INTEGER"), ("tsql", "INT"), ("bigquery", "INT64"), ("oracle", "NUMBER(9)")):
         text = export(code_rules(), "sql", dialect=dialect, style="case", types={"region": declared})
         assert "IN (3, -7, 40000)" in text
+    # Wherever NaN sorts, it is none of the other codes.
+    others = cluster_predicates(code_rules(), dialect="redshift", types={"region": "DOUBLE PRECISION"})[1]
+    for guard in ("<= CAST('Infinity' AS", ">= -CAST('Infinity' AS"):
+        assert f'"region" {guard} DOUBLE PRECISION)' in others
 
 
 # --- dataframes and emitted Python

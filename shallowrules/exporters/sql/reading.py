@@ -146,11 +146,9 @@ class NumberColumn:
         if self.may_be_filed and nan.finite is not None and nan.infinite is not None:
             finite, infinite = nan.finite.format(value=value), nan.infinite.format(value=value)
             return [finite if lower is not None and upper is not None else f"({finite} OR {infinite})"]
-        if nan.sorts in ("highest", "not between") and upper is None:
-            return [f"{value} <= {self.infinity}"]
-        if nan.sorts == "not between" and lower is None:
-            return [f"{value} >= -{self.infinity}"]
-        return []
+        above = nan.sorts in ("highest", "not between") and upper is None
+        below = nan.sorts == "not between" and lower is None
+        return [f"{value} <= {self.infinity}"] * above + [f"{value} >= -{self.infinity}"] * below
 
     def is_not(self, number: Number) -> str:
         """Return what is true of the rows that have another number than this one."""
