@@ -53,8 +53,8 @@ class OptionName:
         return self.name if self.value is None else f"{self.name}={self.value!r}"
 
 
-class ShallowRulesError(Exception):
-    """Base of every error that the package raises on purpose.
+class _InPieces(Exception):
+    """A message in pieces, for an error or a warning.
 
     Parameters
     ----------
@@ -69,6 +69,10 @@ class ShallowRulesError(Exception):
     def worded(self, spell: Callable[[OptionName], str]) -> str:
         """Return the message with its options as `spell` writes them."""
         return _worded(self.parts, spell)
+
+
+class ShallowRulesError(_InPieces):
+    """Base of every error that the package raises on purpose; the parameters are the pieces of its message."""
 
 
 def _worded(parts: Iterable[str | OptionName], spell: Callable[[OptionName], str]) -> str:
@@ -184,22 +188,8 @@ class MissingExtraError(ShallowRulesError, ImportError):
         super().__init__(f"{feature} needs {package}, which is not installed: {command or f'pip install {wanted}'}")
 
 
-class ShallowRulesWarning(UserWarning):
-    """Something worth knowing that does not stop the work.
-
-    Parameters
-    ----------
-    *parts : str or OptionName
-        The message, in pieces where it names options.
-    """
-
-    def __init__(self, *parts: str | OptionName) -> None:
-        super().__init__("".join(map(str, parts)))
-        self.parts = parts
-
-    def worded(self, spell: Callable[[OptionName], str]) -> str:
-        """Return the message with its options as `spell` writes them."""
-        return _worded(self.parts, spell)
+class ShallowRulesWarning(_InPieces, UserWarning):
+    """Something worth knowing that does not stop the work; the parameters are the pieces of its message."""
 
 
 class ShallowRulesNote(ShallowRulesWarning):

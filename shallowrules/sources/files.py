@@ -198,15 +198,20 @@ def told_delimiter(file: str) -> tuple[str, int] | None:
 def is_compressed(file: str) -> bool:
     """Return whether a file is one of gzip."""
     with open(file, "rb") as raw:
-        return raw.read(2) == b"\x1f\x8b"
+        return _begins_as_gzip(raw)
+
+
+def _begins_as_gzip(raw: BinaryIO) -> bool:
+    found = raw.read(2) == b"\x1f\x8b"
+    raw.seek(0)
+    return found
 
 
 @contextmanager
 def open_bytes(file: str) -> Iterator[BinaryIO]:
     """Open a file, or what is compressed in it."""
-    compressed = is_compressed(file)
     with open(file, "rb") as raw:
-        if not compressed:
+        if not _begins_as_gzip(raw):
             yield raw
             return
         try:

@@ -211,9 +211,10 @@ def _told_dates(told: Sequence[str]) -> dict[str, str]:
         name, _, form = each.rpartition("=")
         if form not in FORMATS:
             raise OptionError(
-                f"--dates {each!r} is not a column and a format of dates, such as signup=%d/%m/%Y; the formats are "
+                OptionName("dates"),
+                f" {each!r} is not a column and a format of dates, such as signup=%d/%m/%Y; the formats are "
                 f"{', '.join(form for form in FORMATS if ':' not in form)}, also with a time behind it: %H:%M, "
-                "%H:%M:%S, %I:%M %p or %I:%M:%S %p"
+                "%H:%M:%S, %I:%M %p or %I:%M:%S %p",
             )
         found[name] = form
     return found
@@ -223,7 +224,9 @@ def _with_dates(source: DuckDBSource, dates: Mapping[str, str]) -> DuckDBSource:
     """Return a source that was told how dates are written; OptionError for a column that is not there."""
     for name in dates:
         if name not in source.names:
-            raise OptionError(f"--dates: there is no column {name!r}; the columns are: {', '.join(source.names)}")
+            raise OptionError(
+                OptionName("dates"), f": there is no column {name!r}; the columns are: {', '.join(source.names)}"
+            )
     source.dates = dates
     return source
 

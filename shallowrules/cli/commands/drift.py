@@ -54,7 +54,7 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
 @click.option(
     "--refit",
     is_flag=True,
-    help="Cluster the rows anew too, with the settings that RULES hold, and say whether a re-fit would pay.",
+    help="Also cluster the rows again, with the settings in RULES, and say whether refitting would be worthwhile.",
 )
 @columns_option
 @reading_options

@@ -171,7 +171,7 @@ reading_options = together(
     click.option(
         "--comment",
         metavar="TEXT",
-        help="What lines begin with that are to be left out.  [default: # where such lines are no rows]",
+        help="What lines begin with that are to be left out.  [default: # where these lines are not rows]",
     ),
     click.option(
         "--footer",
