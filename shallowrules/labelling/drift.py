@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import DIALECTS, dialect_of_database, unknown_predicate
+from shallowrules.exporters.sql import dialect_of_database, unknown_predicate
+from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.labelling.tested_columns import find_tested_columns
 from shallowrules.rules import Number, RuleColumn, RuleSet, Value, format_value
 from shallowrules.rules.matching import read_columns
@@ -236,7 +237,7 @@ def unseen_in_database(
     for column in (column for column in found.columns if column.type == "text"):
         name = found.names[column.name]
         unknown = unknown_predicate(column, name, found.dialect)
-        quoted = DIALECTS[found.dialect].identifier(name)
+        quoted = find_dialect(found.dialect).identifier(name)
         counted = f"SELECT {quoted}, COUNT(*) FROM {source.relation} WHERE {unknown} GROUP BY {quoted}"
         rows = source.connection.exec_driver_sql(counted).all()
         values: Counter[Value] = Counter()

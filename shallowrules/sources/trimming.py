@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesNote, ShallowRulesWarning
+from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesNote, ShallowRulesWarning, counted
 from shallowrules.files import Reading
 from shallowrules.sources.evidence import Record, is_blank, is_figure, width_of
 from shallowrules.sources.extent import Extent, Remark, find_comment, find_extent, is_comment
@@ -99,7 +99,8 @@ def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, l
     DataError
         If it is doubtful what a row is.
     """
-    skipped = max(line, (reading.skip or 0) + 1)  # the first line that is looked at
+    n_lines = line + os.path.getsize(text)  # at most
+    skipped = max(line, min(reading.skip or 0, n_lines) + 1)  # the first line that is looked at
     parsed = [(_first_records(text, delimiter, line, skipped), delimiter) for delimiter in delimiters]
     if sum(1 for (records, _), _ in parsed if _share(records) == (True, 1.0)) > 1:
         return Trimmed(text, line)  # the delimiter is to be told first
@@ -163,8 +164,7 @@ def _first_records(text: str, delimiter: str, line: int, skipped: int) -> tuple[
     """Return the first rows from the line `skipped` on, and whether these are all."""
     records: list[Record] = []
     with _open(text) as stream:
-        for _ in range(skipped - line):
-            next(stream, None)
+        n_lines = sum(1 for _ in itertools.islice(stream, skipped - line))
         n_fields = 0
         try:
             for record in _parsed(stream, delimiter, skipped):
@@ -174,6 +174,10 @@ def _first_records(text: str, delimiter: str, line: int, skipped: int) -> tuple[
                     break
         except csv.Error:  # the reader of all rows says which line it is
             return [], True
+        if skipped > line and not records:
+            raise DataError(
+                f"the file has {counted(n_lines, 'line')}, and ", OptionName("skip"), " leaves out all of them"
+            )
         return records, not stream.readline()
 
 
