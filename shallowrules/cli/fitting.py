@@ -152,6 +152,7 @@ def prepared_model(
             scale=chosen.scale,
             category_weight=chosen.category_weight,
             impute=chosen.impute,
+            missing=chosen.missing,
             random_state=chosen.seed,
             **parameters,
         )

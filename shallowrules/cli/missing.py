@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from shallowrules.cli.advice import Refusal, Remedy, column_list, exclude
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.encoding.checks import find_missing
+from shallowrules.encoding.imputing import IMPUTED, Filling
 from shallowrules.encoding.roles import Roles
 from shallowrules.errors import DataError, Finding, counted
 from shallowrules.fitting.assembling import shown_value
@@ -28,6 +29,9 @@ MAX_DROPPED_SHARE = 0.2
 
 MAX_SHOWN = 3
 """Columns of which the value is shown that a missing one would be taken as."""
+
+
+CATEGORY = Filling(missing="category")
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def complete_rows(
     """
     unfillable = _names(ids)
     columns = [column for column in facts.columns if column.name not in refused]
-    used = columns if fit.impute is None else [column for column in columns if column.name in unfillable]
+    used = [column for column in columns if column.name in unfillable or not fit.filling.fills(column)]
     findings = find_missing([*used, *([] if facts.weight is None else [facts.weight])])
     if not findings:
         return rows, [], []
@@ -120,7 +124,9 @@ def _refusals(
 ) -> list[Refusal]:
     """Return why missing values are refused, by what there is to do about them."""
     unfit = [finding for finding in findings if finding.column in ids]
-    mostly = [f for f in findings if f not in unfit and _is_mostly_missing(f, roles)]
+    texts = {column.name for column in facts.columns if CATEGORY.adds_category(column)}
+    of_text = [finding for finding in findings if finding not in unfit and finding.column in texts]
+    mostly = [f for f in findings if f not in (*unfit, *of_text) and _is_mostly_missing(f, roles)]
     refusals = []
     if unfit:
         names = _names(unfit)
@@ -130,6 +136,16 @@ def _refusals(
             f"{_columns(unfit)} out ({exclude(names)}), or use --numbers {column_list(names)} if {it_is} a quantity"
         )
         refusals.append(Refusal(tuple(unfit), message, Remedy(exclude=names)))
+    if of_text:
+        names = _names(of_text)
+        n_rows = count_incomplete(rows, names)
+        its = "its" if len(of_text) == 1 else "their"
+        message = (
+            f"values are missing in {_counts(of_text)}: take missing as a category of {its} own (--missing category), "
+            f"leave {n_rows:,} of {counted(facts.rows, 'row')} out (--drop-missing), or leave {_columns(of_text)} out "
+            f"({exclude(names)})"
+        )
+        refusals.append(Refusal(tuple(of_text), message, Remedy(missing=CATEGORY.missing)))
     if mostly:
         names = _names(mostly)
         shares = ", ".join(f"{f.column!r} ({f.count:,} of {counted(facts.rows, 'row')})" for f in mostly)
@@ -138,7 +154,7 @@ def _refusals(
             f"({exclude(names)}), for --impute median would make most of the values up"
         )
         refusals.append(Refusal(tuple(mostly), message, Remedy(exclude=names)))
-    others = [finding for finding in findings if finding not in (*unfit, *mostly)]
+    others = [finding for finding in findings if finding not in (*unfit, *of_text, *mostly)]
     if others:
         refusals.append(_ways_out(rows, others, facts, roles, fit))
     return refusals
@@ -168,7 +184,7 @@ def _ways_out(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Rol
 
 def _fillable(rows: Rows, names: tuple[str, ...], roles: Roles) -> list[Filled]:
     """Return what the missing values of some columns would be taken as; nothing where one has no value that counts."""
-    asked = replace(roles, columns=names, imputes=True)
+    asked = replace(roles, columns=names, filling=IMPUTED)
     try:
         return find_filled(rows, find_facts(rows, asked), asked)
     except DataError:

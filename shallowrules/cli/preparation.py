@@ -160,7 +160,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
         if weight not in columns_of(refusals):
             refusals.append(_weights_without_numbers(weight, rows.types[weight]))
         weight = None
-    roles = Roles(columns, fit.labels, weight, imputes=fit.impute is not None)
+    roles = Roles(columns, fit.labels, weight, filling=fit.filling)
     facts = find_facts(rows, roles)
     refusals += unusable_columns(opened, facts, fit, refusals)
     ids = repeated_ids(opened, facts, fit, columns_of(refusals))
@@ -177,7 +177,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     _refuse_weights(facts)
     if fit.labels is not None:
         _refuse_labels(fit.labels, len(facts.labels), facts.counted)
-    filled = [] if fit.impute is None else find_filled(rows, facts, roles)
+    filled = find_filled(rows, facts, roles)
     rows, imputed = fill(rows, filled)
     spaces = cluster_columns or (explain_columns if fit.labels is not None else None) or columns
     space = Space(roles, tuple(spaces), imputed)

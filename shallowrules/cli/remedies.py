@@ -81,6 +81,7 @@ def _remedied(fit: FitOptions, reading: Reading, remedy: Remedy) -> tuple[FitOpt
         categories=(*fit.categories, *remedy.categories),
         drop_missing=fit.drop_missing or remedy.drop_missing,
         impute=remedy.impute or fit.impute,
+        missing=remedy.missing or fit.missing,
     )
     reading = replace(
         reading,

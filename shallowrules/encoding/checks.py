@@ -14,6 +14,7 @@ from shallowrules.tables.table import ColumnType, Table
 
 __all__ = [
     "MAX_CATEGORIES",
+    "are_too_many",
     "find_infinite",
     "find_missing",
     "find_other_types",
@@ -110,10 +111,15 @@ def find_too_many_values(columns: Iterable[Examined]) -> list[Finding]:
         if column.type != "text":
             continue
         distinct, present = column.n_distinct, column.n_rows - column.n_missing
-        if distinct > MAX_CATEGORIES or (distinct >= MIN_ID_LIKE and distinct > ID_LIKE_SHARE * present):
+        if are_too_many(distinct, present):
             message = f"{column.name!r} ({values_counted(distinct)} in {counted(column.n_rows, 'row')})"
             found.append(Finding("too many values", message, column.name, distinct, column.n_rows))
     return found
+
+
+def are_too_many(distinct: int, present: int) -> bool:
+    """Return whether so many distinct texts in so many rows are no categories: over 50, or another in nearly each."""
+    return distinct > MAX_CATEGORIES or (distinct >= MIN_ID_LIKE and distinct > ID_LIKE_SHARE * present)
 
 
 def values_counted(distinct: int) -> str:

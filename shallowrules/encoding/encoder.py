@@ -24,7 +24,7 @@ from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.encoding.blocks import row_blocks
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
 from shallowrules.encoding.facts import categories
-from shallowrules.encoding.imputing import impute_table
+from shallowrules.encoding.imputing import COMPLETE, Filling, impute_table
 from shallowrules.encoding.scaling import fit_scaler, scale_rows
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Column, Table, Value
@@ -332,7 +332,7 @@ def encode(
     scale: str | None = None,
     *,
     category_weight: float = CATEGORY_WEIGHT,
-    impute: str | None = None,
+    filling: Filling = COMPLETE,
     sample_weight: NDArray[np.float64] | None = None,
     matrix: NDArray[Any] | None = None,
     cluster_columns: Sequence[int] | None = None,
@@ -351,7 +351,7 @@ def encode(
         For the numbers, as scikit-learn's scalers do it, each row counted by its weight; see `shallowrules.scaling`.
     category_weight : float
         For the columns of 0 and 1.
-    impute : None or "median"
+    filling : Filling
         What missing values are taken as, if they are not filled in already: see `impute_table`.
     sample_weight : ndarray of float64, shape (n_rows,), optional
     matrix : ndarray, shape (n_rows, n_columns), optional
@@ -374,11 +374,10 @@ def encode(
     else:
         ranges = column_ranges(matrix, n_threads)
         table.set_ends(ranges)
-    refuse_unusable(table, table.columns if impute is None else (), ranges)
+    refuse_unusable(table, [column for column in table.columns if not filling.fills(column)], ranges)
     refuse_other_types(table)
     refuse_too_large(table, scale, ranges)
-    if impute is not None:
-        table = impute_table(table, sample_weight)
+    table = impute_table(table, sample_weight, filling)
     columns = _model_columns(table, sample_weight)
     if with_codes:
         columns += code_columns(columns, table, sample_weight)
@@ -416,7 +415,10 @@ def _model_columns(table: Table, sample_weight: NDArray[np.float64] | None) -> t
             continue
         if sample_weight is not None:
             column = replace(column, values=column.values[sample_weight > 0], missing=None)
-        found += [ModelColumn(source, "indicator", (value,)) for value in categories(column)]
+        values = set(categories(column))
+        if isinstance(column.imputed, str | bool):
+            values.add(column.imputed)
+        found += [ModelColumn(source, "indicator", (value,)) for value in sorted(values)]
     return tuple(found)
 
 

@@ -34,6 +34,8 @@ class ColumnFacts:
         Of all numbers, and of those in rows that count.
     values, counted_values : frozenset
         Categories, likewise; at most one more than there may be.
+    holds_codes : bool
+        Whether these are whole numbers.
     """
 
     name: str
@@ -46,12 +48,14 @@ class ColumnFacts:
     counted_ends: Ends | None = None
     values: frozenset[Value] = frozenset()
     counted_values: frozenset[Value] = frozenset()
+    holds_codes: bool = False
 
     @classmethod
     def of(cls, column: Column, rows: NDArray[np.bool_] | None) -> ColumnFacts:
         """Return those of one part, in which `rows` count."""
         n_missing = column.n_missing
         facts = cls(column.name, column.type, len(column.values), n_missing, column.n_infinite)
+        facts = replace(facts, holds_codes=column.holds_codes)
         if n_missing == facts.n_rows:
             return facts
         facts = replace(facts, nature=column.nature)
@@ -99,6 +103,7 @@ class ColumnFacts:
             _both_ends(self.counted_ends, other.counted_ends),
             _capped(self.values | other.values),
             _capped(self.counted_values | other.counted_values),
+            self.holds_codes or other.holds_codes,
         )
 
 

@@ -1,4 +1,4 @@
-"""What missing values are taken as: the median of numbers, and the most frequent category of anything else.
+"""What missing values are taken as: the median of numbers, the most frequent category, or a category of their own.
 
 The median is a value of the table, the lower of two in the middle, so that whole numbers stay whole and a row of weight
 3 is three rows.
@@ -6,7 +6,7 @@ The median is a value of the table, the lower of two in the middle, so that whol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,17 @@ from shallowrules.partitions.merging import Added, Run, at_once
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Column, Table, Value
 
-__all__ = ["Present", "ReadPresent", "impute_table", "present_values", "values_for_missing"]
+__all__ = [
+    "COMPLETE",
+    "IMPUTED",
+    "Filling",
+    "Present",
+    "ReadPresent",
+    "impute_table",
+    "missing_category",
+    "present_values",
+    "values_for_missing",
+]
 
 Present = tuple[Column, NDArray[np.int64] | None]
 """The values of a column that are present in rows that count, and the weight of each; None for 1 each."""
@@ -30,7 +40,46 @@ ReadPresent = Callable[[Any], Sequence[Present]]
 """Takes the rows of a part; returns what is present of each column. It is pickled."""
 
 
-def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None) -> Table:
+@dataclass(frozen=True)
+class Filling:
+    """Which missing values are filled in, and with what.
+
+    Parameters
+    ----------
+    impute : None or "median"
+        Fills the columns that `missing` does not.
+    missing : None or "category"
+        Whether those of text are a category of their own. Codes are numbers, and have none.
+    """
+
+    impute: str | None = None
+    missing: str | None = None
+
+    def fills(self, column: Column | ColumnFacts) -> bool:
+        """Return whether the missing values of a column are filled in."""
+        return self.impute is not None or self.adds_category(column)
+
+    def adds_category(self, column: Column | ColumnFacts) -> bool:
+        """Return whether those of a column are a category of their own."""
+        return self.missing == "category" and column.type == "text" and not column.holds_codes
+
+
+COMPLETE = Filling()
+"""No missing value is filled in."""
+
+IMPUTED = Filling("median")
+"""Every missing value is."""
+
+
+def missing_category(values: Collection[Value]) -> str:
+    """Return '(missing)', the category of missing values beside others, in more parentheses if it is one of them."""
+    name = "(missing)"
+    while name in values:
+        name = f"({name})"
+    return name
+
+
+def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None, filling: Filling = IMPUTED) -> Table:
     """Return a table with each missing value filled in.
 
     Raises
@@ -38,15 +87,15 @@ def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None)
     DataError
         If a column has no value at all.
     """
-    lacking = [column for column in table.columns if column.n_missing]
+    lacking = [column for column in table.columns if column.n_missing and filling.fills(column)]
     if not lacking:
         return table
     counted = None if sample_weight is None else sample_weight > 0
     units = None if sample_weight is None else in_units(sample_weight, float(sample_weight.sum()))
     facts = [ColumnFacts.of(column, counted) for column in lacking]
-    read = [present_values(column, counted, units) for column in lacking]
-    values = values_for_missing(at_once(read), list, facts, [column.values.dtype for column in lacking])
-    found = {column.name: value for column, value in zip(lacking, values, strict=True)}
+    imputed = [column for column in lacking if not filling.adds_category(column)]
+    read = [present_values(column, counted, units) for column in imputed]
+    found = values_for_missing(at_once(read), list, facts, [column.values.dtype for column in imputed], filling)
     return table.filled([found.get(name) for name in table.names])
 
 
@@ -57,9 +106,15 @@ def present_values(column: Column, counted: NDArray[np.bool_] | None, units: NDA
 
 
 def values_for_missing(
-    run: Run, read: ReadPresent, columns: Sequence[ColumnFacts], dtypes: Sequence[np.dtype[Any]]
-) -> list[Number | Value]:
-    """Return what a missing value of each column is taken as; medians take a few passes, categories one.
+    run: Run,
+    read: ReadPresent,
+    columns: Sequence[ColumnFacts],
+    dtypes: Sequence[np.dtype[Any]],
+    filling: Filling,
+) -> dict[str, Number | Value]:
+    """Return by name what a missing value of each column is taken as.
+
+    Medians take a few passes, the most frequent categories one, a category of its own none.
 
     Parameters
     ----------
@@ -68,9 +123,10 @@ def values_for_missing(
     read : callable
         As `ReadPresent` says.
     columns : sequence of ColumnFacts
-        Of what it returns, at least one.
+        Those that lack values.
     dtypes : sequence of numpy.dtype
-        Of their numbers, in all parts.
+        Of the numbers, in all parts, of those among them that `read` returns, whose missing values are imputed.
+    filling : Filling
 
     Raises
     ------
@@ -80,6 +136,12 @@ def values_for_missing(
     for each in columns:
         if each.counted_ends is None and not each.counted_values:
             raise DataError(f"column {each.name!r} has no values, so that none can be imputed; exclude it")
+    found: dict[str, Number | Value] = {
+        each.name: missing_category(each.values) for each in columns if filling.adds_category(each)
+    }
+    columns = [each for each in columns if each.name not in found]
+    if not columns:
+        return found
     distinct = [tuple(sorted(each.counted_values)) for each in columns]
     weights = run(_weigh, (read, distinct))
     medians = {
@@ -88,10 +150,9 @@ def values_for_missing(
         if each.counted_ends is not None
     }
     ranked = ranked_values(run, _Weighed(read), medians)
-    return [
-        values[int(np.argmax(weights[str(j)]))] if values else next(iter(ranked[j].values()))
-        for j, values in enumerate(distinct)
-    ]
+    for j, (each, values) in enumerate(zip(columns, distinct, strict=True)):
+        found[each.name] = values[int(np.argmax(weights[str(j)]))] if values else next(iter(ranked[j].values()))
+    return found
 
 
 def _weigh(rows: Any, state: tuple[ReadPresent, Sequence[Sequence[Value]]]) -> Added:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules.encoding.imputing import COMPLETE, Filling
 from shallowrules.errors import DataError, OptionError
 from shallowrules.measures.summation import exact_weights
 from shallowrules.partitions import Partitions
@@ -25,8 +26,8 @@ class Roles:
         What the rules may know of.
     labels, weight : str or None
         The columns of given labels and of weights.
-    imputes : bool
-        Whether values may be missing, because they are imputed.
+    filling : Filling
+        Which values may be missing, because they are filled in.
     weight_exponent : int or None
         Of the power of two above the sum of all weights, once it is known; None where they need no rounding.
     """
@@ -34,11 +35,11 @@ class Roles:
     columns: tuple[str, ...]
     labels: str | None
     weight: str | None
-    imputes: bool = False
+    filling: Filling = COMPLETE
     weight_exponent: int | None = None
 
     @classmethod
-    def of(cls, parts: Partitions, labels: str | None, weight: str | None, *, imputes: bool = False) -> Roles:
+    def of(cls, parts: Partitions, labels: str | None, weight: str | None, *, filling: Filling = COMPLETE) -> Roles:
         """Return the roles; OptionError names a column that is not there."""
         for name, wanted in (("labels", labels), ("sample_weight", weight)):
             if wanted is not None and wanted not in parts.names:
@@ -55,7 +56,7 @@ class Roles:
                 "columns that are neither numbers nor categories cannot be used: "
                 f"{', '.join(map(repr, other))}; exclude them"
             )
-        return cls(columns, labels, weight, imputes)
+        return cls(columns, labels, weight, filling)
 
     def given_labels(self, part: Table) -> Column | None:
         """Return the given labels, times as their text; None where there are none."""

@@ -307,9 +307,16 @@ def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[
     return found
 
 
-def imputation_note(name: str, n_rows: int, value: Number | Value, kind: ColumnType, *, way: str | None = None) -> str:
-    """Return what a reader of the rules has to know of the missing values of a column of a type, in so many rows."""
-    what = way or ("the median" if not isinstance(value, str | bool) else "the most frequent value")
+def imputation_note(
+    name: str, n_rows: int, value: Number | Value, kind: ColumnType, *, is_new: bool, way: str | None = None
+) -> str:
+    """Return what a reader of the rules has to know of the missing values of a column of a type, in so many rows.
+
+    `is_new` tells that no other row has the value, a text.
+    """
+    what = way or ("the most frequent value" if isinstance(value, str | bool) else "the median")
+    if is_new and way is None:
+        what = "a category of its own"
     return (
         f"a missing value of column {name!r} ({counted(n_rows, 'row')}) is taken as {shown_value(value, kind)}, {what}"
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.clustering.reference import Reference
 from shallowrules.encoding import Encoder
+from shallowrules.encoding.imputing import Filling
 from shallowrules.fitting.describing import TreeRows
 from shallowrules.tables.table import Table
 from shallowrules.trees.growing import GrownTree, Objectives, Progress
@@ -43,9 +44,15 @@ class FitParameters:
     scale: str | None
     category_weight: float
     impute: str | None
+    missing: str | None
     transformer: Any
     random_state: Any
     n_threads: int
+
+    @property
+    def filling(self) -> Filling:
+        """Which missing values are filled in, and with what."""
+        return Filling(self.impute, self.missing)
 
 
 @dataclass(frozen=True, eq=False)

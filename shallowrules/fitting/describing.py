@@ -341,7 +341,8 @@ def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
         if column.imputed_rows is not None and column.imputed is not None:
             way = None if encoding.encoder.transformer is None else "as the transformer does"
             n_rows = int(np.count_nonzero(column.imputed_rows))
-            notes.append(imputation_note(column.name, n_rows, column.imputed, column.type, way=way))
+            is_new = column.type == "text" and column.imputed not in set(column.values[~column.imputed_rows].tolist())
+            notes.append(imputation_note(column.name, n_rows, column.imputed, column.type, is_new=is_new, way=way))
     return tuple(notes)
 
 

@@ -37,13 +37,13 @@ def find_imputed(parts: Partitions, facts: Survey, roles: Roles) -> tuple[Number
 
 
 def _find_imputed(parts: Partitions, facts: Survey, roles: Roles) -> tuple[Number | Value | None, ...]:
-    lacking = [each for each in facts.columns if each.n_missing]
+    lacking = [each for each in facts.columns if each.n_missing and roles.filling.fills(each)]
     if not lacking:
         return ()
-    names = tuple(each.name for each in lacking)
+    names = tuple(each.name for each in lacking if not roles.filling.adds_category(each))
     dtypes = [np.dtype(parts.kinds[name].dtype) for name in names]
-    values = values_for_missing(parts.map_reduce, _ReadParts(roles, names, facts.weights.total), lacking, dtypes)
-    found = dict(zip(names, values, strict=True))
+    read = _ReadParts(roles, names, facts.weights.total)
+    found = values_for_missing(parts.map_reduce, read, lacking, dtypes, roles.filling)
     return tuple(found.get(name) for name in roles.columns)
 
 
@@ -77,7 +77,13 @@ def imputation_notes(
         return ()
     columns = zip(roles.columns, facts.columns, imputed, strict=True)
     return tuple(
-        imputation_note(name, facts.rows - each.present, value, types[name])
+        imputation_note(
+            name,
+            facts.rows - each.present,
+            value,
+            types[name],
+            is_new=each.type == "text" and value not in each.values,
+        )
         for name, each, value in columns
         if value is not None
     )

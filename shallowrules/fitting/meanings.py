@@ -19,7 +19,7 @@ from shallowrules.fitting.survey import Survey
 from shallowrules.partitions import Part
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Table
-from shallowrules.tables.times import format_time
+from shallowrules.tables.times import TIME_TYPES, format_time
 
 __all__ = ["find_date_numbers", "find_labels", "find_repeated_ids", "find_sentinels"]
 
@@ -52,6 +52,12 @@ FIRST_SECOND, LAST_SECOND = 946_684_800, 2_208_988_800
 
 MAX_SENTINELS = 3
 """Distinct values at one end of a column that may stand for something else, as 97, 98 and 99 do in surveys."""
+
+BEYOND = 1e15
+"""What no column of quantities reaches."""
+
+LARGEST = tuple(2**bits - 1 for bits in (8, 15, 16, 31, 32))
+"""The largest whole numbers of some types, which stand for missing values in files of programs and devices."""
 
 MIN_OTHERS = 5
 """Distinct values that a column has besides; of fewer, none is far from the others."""
@@ -147,7 +153,7 @@ def _month(number: int) -> date | None:
 
 
 def find_sentinels(rows: Rows, first: Table, facts: Survey) -> list[Finding]:
-    """Return the columns with few values at one end that repeat and are far from all others, as -999 and 99 are.
+    """Return the columns with few values at one end that repeat, are far from all others and look chosen: -999, 99.
 
     Far is farther than the others are from one another. `values` are these values, `count` is in how many rows they
     are, and `example` tells the range of the others. 0 is a value like any other.
@@ -163,10 +169,10 @@ def find_sentinels(rows: Rows, first: Table, facts: Survey) -> list[Finding]:
     if not cuts:
         return []
     found = []
-    for (name, _, _), end in zip(cuts, rows.map_reduce(_split, tuple(cuts)).ends, strict=True):
-        if not end.stands_apart:
-            continue
+    for (name, _, above), end in zip(cuts, rows.map_reduce(_split, tuple(cuts)).ends, strict=True):
         kind = types[name]
+        if not end.stands_apart or not (kind in TIME_TYPES or _is_marker(end, above=above)):
+            continue
 
         def shown(value: Number, kind: str = kind) -> str:
             return format_time(kind, int(value)) if kind not in ("integer", "float") else f"{value:g}"
@@ -177,6 +183,15 @@ def find_sentinels(rows: Rows, first: Table, facts: Survey) -> list[Finding]:
             Finding("sentinels", repr(name), name, sum(end.counts.values()), facts.rows, example=others, values=texts)
         )
     return found
+
+
+def _is_marker(end: _End, *, above: bool) -> bool:
+    """Return whether the outermost value looks chosen: 99, 8888, -1 among others of 0 and more, -200, 32767, 1e20."""
+    value = max(end.counts) if above else min(end.counts)
+    digits = f"{abs(value):g}".replace(".", "")
+    repeated = len(digits) > 1 and len(set(digits)) == 1
+    below = value < 0 and (end.others[0] >= 0 or value % 100 == 0)
+    return repeated or below or abs(value) >= BEYOND or abs(value) in LARGEST
 
 
 def _cut(values: Sequence[Number], above: bool) -> Number | None:

@@ -157,6 +157,12 @@ _DECLARED = (
         Choice(("median",), or_none=True),
         "Replace missing values, in the rules too, by a column's median or most frequent category.",
     ),
+    FitOption(
+        "missing",
+        None,
+        Choice(("category",), or_none=True),
+        "Take missing values in columns of text as a category of their own, in the rules too; numbers have none.",
+    ),
 )
 
 FIT_OPTIONS: Mapping[str, FitOption] = {option.name: option for option in _DECLARED}

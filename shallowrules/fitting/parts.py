@@ -81,12 +81,12 @@ def prepare_parts(
     refuse_options(parameters, centers, labels)
     if centers is not None:
         parameters = replace(parameters, clusterer=centers)
-    roles = Roles.of(parts, labels, weight, imputes=parameters.impute is not None)
+    roles = Roles.of(parts, labels, weight, filling=parameters.filling)
     log("looking at names, ranges and categories")
     facts = survey(parts, roles)
     roles = replace(roles, weight_exponent=facts.weight_exponent)
     cluster_columns, explain_columns = choose_columns(parameters, roles.columns, labelled=labels is not None)
-    imputed = find_imputed(parts, facts, roles) if roles.imputes else ()
+    imputed = find_imputed(parts, facts, roles)
     head = facts.head(parts, roles, imputed, counted_only=True)
     encoding = encode(
         head,

@@ -117,7 +117,7 @@ def _encode(
         given.table,
         parameters.scale,
         category_weight=float(parameters.category_weight),
-        impute=parameters.impute,
+        filling=parameters.filling,
         sample_weight=fit_weight,
         matrix=given.matrix,
         cluster_columns=cluster_columns,

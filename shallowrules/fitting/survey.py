@@ -15,6 +15,7 @@ from shallowrules.clustering.reference import Labelling
 from shallowrules.encoding import refuse_extreme_weights
 from shallowrules.encoding.checks import refuse_too_many_values
 from shallowrules.encoding.facts import ColumnFacts
+from shallowrules.encoding.imputing import COMPLETE
 from shallowrules.encoding.roles import Roles
 from shallowrules.errors import DataError, Finding, counted
 from shallowrules.measures.summation import ExactSums, WeightFacts, exact_weights
@@ -210,12 +211,13 @@ def survey(parts: Partitions, roles: Roles) -> Survey:
 
 def find_facts(parts: Partitions, roles: Roles) -> Survey:
     """Return what one pass tells of a table, whether it can be fitted or not."""
-    key = ("facts", replace(roles, weight_exponent=None, imputes=False))
+    key = ("facts", replace(roles, weight_exponent=None, filling=COMPLETE))
     if key not in parts.kept:
         parts.kept[key] = parts.map_reduce(_survey_part, roles)
     found: Survey = parts.kept[key]
-    if roles.imputes:
-        missing = {place for place in found.wrong if place[0] == "missing" and place[1] != roles.weight}
+    filled = {each.name for each in found.columns if roles.filling.fills(each)}
+    if filled:
+        missing = {place for place in found.wrong if place[0] == "missing" and place[1] in filled}
         found = replace(found, wrong=Counter({at: n for at, n in found.wrong.items() if at not in missing}))
     return found
 

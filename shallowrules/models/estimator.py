@@ -128,8 +128,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         None refuses missing values. "median" takes those of a column as the median of its numbers (a value of the
         table, the lower of two in the middle) or its most frequent category, and the rules, SQL and Python do
         so for new rows; in columns without a missing value in X they are refused later too.
+    missing : {None, "category"}, default=None
+        "category" takes the missing values of a column of text as a category of its own, '(missing)', and so do the
+        rules, SQL and Python; `impute` then fills numbers and truth values alone. Codes are numbers here.
     transformer : scikit-learn transformer, default=None
-        In place of `scale`, `category_weight` and `impute`: what takes X to the space to cluster in. Fitted or
+        In place of `scale`, `category_weight`, `impute` and `missing`: takes X to the space to cluster in. Fitted or
         not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules ask for the columns of
         X all the same: scalers, OneHotEncoder, OrdinalEncoder, SimpleImputer, monotone functions, and Pipeline and
         ColumnTransformer of them are seen through; what mixes columns goes into `clusterer`.
@@ -257,6 +260,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         scale: str | None = None,
         category_weight: float = CATEGORY_WEIGHT,
         impute: str | None = None,
+        missing: str | None = None,
         transformer: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -277,6 +281,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.scale = scale
         self.category_weight = category_weight
         self.impute = impute
+        self.missing = missing
         self.transformer = transformer
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -519,8 +524,8 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
     options = applied_options({name: getattr(model, name) for name in FIT_OPTIONS})
     Budget.of(model.budget)
     if model.transformer is not None:
-        if not (model.scale is model.impute is None):
-            raise OptionError("transformer does what scale and impute do: leave these at None")
+        if not (model.scale is model.impute is model.missing is None):
+            raise OptionError("transformer does what scale, impute and missing do: leave these at None")
         if not (model.cluster_columns is model.explain_columns is None):
             raise OptionError(
                 "transformer chooses the columns, which are clustered and explained: leave cluster_columns and "

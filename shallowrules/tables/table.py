@@ -59,7 +59,7 @@ ColumnType = Literal["integer", "float", "date", "timestamp", "timestamptz", "du
 
 
 OTHER_NATURES = {
-    "str": "dates in another form than 2024-03-31",
+    "str": "dates that are not all valid in one format",
     "time": "times of day",
     "bytes": "binary data",
     "bytearray": "binary data",
@@ -226,6 +226,11 @@ class Column:
     def value_types(self) -> frozenset[Any]:
         """The types of the values, as Python has them."""
         return frozenset(map(type, self.values.tolist()))
+
+    @property
+    def holds_codes(self) -> bool:
+        """Whether the values are codes: whole numbers that are categories."""
+        return self.conversion.codes
 
     def show(self, value: Any) -> str:
         """Return a value as a message shows it: a time as one, anything else as Python does."""

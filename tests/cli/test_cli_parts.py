@@ -116,7 +116,7 @@ def tables_and_options(draw):
         columns["w"] = column(st.sampled_from(weights))
         options += ["--weight", "w" if draw(st.integers(0, 7)) else "weight"]
     if has_gaps:
-        options += draw(st.sampled_from([["--impute", "median"], ["--drop-missing"], []]))
+        options += draw(st.sampled_from([["--impute", "median"], ["--missing", "category"], ["--drop-missing"], []]))
     options += draw(st.sampled_from([[], [], ["--scale", "minmax"], ["--scale", "robust"], ["--scale", "standard"]]))
     if draw(st.integers(0, 7)) == 0:
         options += [draw(st.sampled_from(["--exclude", "--explain", "--columns", "--numbers"]))]

@@ -35,6 +35,7 @@ def options(**changed):
         "weight": None,
         "drop_missing": False,
         "impute": None,
+        "missing": None,
         "histograms": True,
     }
     return FitOptions(**{**given, **changed})

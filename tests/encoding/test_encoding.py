@@ -20,6 +20,7 @@ from shallowrules import ExplainableKMeans, RuleSet, Table
 from shallowrules._kernel import column_ranges
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, blocks, encode, impute_table
 from shallowrules.encoding import encoder as encoder_module
+from shallowrules.encoding.imputing import COMPLETE, IMPUTED
 from shallowrules.errors import DataError, OptionError
 from shallowrules.fitting.assembling import FitRecord
 from shallowrules.fitting.describing import LabelledRows, describe_tree
@@ -287,6 +288,46 @@ def test_missing_values_are_imputed_where_asked_for():
         model.predict(filled.assign(paid=pd.array([None] * 300, dtype=object)))
 
 
+@pytest.mark.parametrize("taken", [(), ("(missing)",), ("(missing)", "((missing))")])
+def test_missing_text_is_a_category_where_asked_for(taken):
+    frame = gaps().drop(columns=["months", "amount"])
+    frame.loc[frame.index[: len(taken)], "contract"] = taken
+    with pytest.raises(DataError, match=r"'contract' \(\d+ rows\)"):
+        ExplainableKMeans(6).fit(frame)
+    model = ExplainableKMeans(6, scale="minmax", missing="category", random_state=0).fit(frame)
+    category = "(" * len(taken) + "(missing)" + ")" * len(taken)
+    assert [column.imputed for column in model.rules_.columns if column.name == "contract"] == [category]
+    assert [note for note in model.rules_.statistics.notes if "category" in note] == [
+        f"a missing value of column 'contract' ({frame['contract'].isna().sum()} rows) is taken as {category!r}, "
+        "a category of its own"
+    ]
+    filled = ExplainableKMeans(6, scale="minmax", random_state=0).fit(frame.fillna({"contract": category}))
+    np.testing.assert_array_equal(model.labels_, filled.labels_)
+    np.testing.assert_array_equal(model.labels_, model.predict(frame))
+    np.testing.assert_array_equal(model.labels_, model.rules_.assign(frame))
+    absent = ExplainableKMeans(missing="category", clusterer=frame["contract"].isna()).fit(frame).rules_
+    assert category in str(absent)
+    for rules in (model.rules_, absent):
+        for comparison in verify(rules, frame):
+            assert comparison.disagreements == 0, comparison
+        assert RuleSet.from_dict(rules.to_dict()) == rules
+
+
+def test_missing_numbers_and_codes_are_no_category():
+    frame = gaps()
+    with pytest.raises(DataError, match=r"in 'months' \(34 rows\), 'amount' \(24 rows\)"):
+        ExplainableKMeans(6, missing="category").fit(frame)
+    rules = ExplainableKMeans(6, missing="category", impute="median", random_state=0).fit(frame).rules_
+    imputed = {column.name: column.imputed for column in rules.columns if column.imputed is not None}
+    assert imputed["contract"] == "(missing)"
+    assert imputed["months"] == frame["months"].dropna().sort_values().iloc[(frame["months"].count() - 1) // 2]
+    codes = frame[["paid"]].assign(region=pd.Categorical([None, 3, 11] * 100))
+    with pytest.raises(DataError, match=r"missing values .* in 'region' \(100 rows\)"):
+        ExplainableKMeans(2, missing="category").fit(codes)
+    with pytest.raises(OptionError, match="unknown missing 'text'; known are: category"):
+        ExplainableKMeans(4, missing="text").fit(frame)
+
+
 def test_imputing_in_arrays():
     X = np.random.default_rng(0).normal(size=(100, 2))
     complete = ExplainableKMeans(4, impute="median", random_state=0).fit(X)
@@ -322,8 +363,8 @@ def test_a_table_is_filled_once():
         [False, True],
         [True, True],
     ]
-    for impute in (None, "median"):
-        encoding = encode(filled, impute=impute)
+    for filling in (COMPLETE, IMPUTED):
+        encoding = encode(filled, filling=filling)
         assert encoding.table.columns == filled.columns
         assert encoding.encoder.imputed == (5, "a")
 

@@ -240,6 +240,24 @@ def test_missing_values_in_files_are_imputed(tmp_path, memory):
         check_equal(clone(model).fit_partitions(files, memory=memory), clone(model).fit(whole))
 
 
+@pytest.mark.parametrize("impute", [None, "median"])
+@pytest.mark.parametrize("lacking", ["some", "of weight 0", "none of a part"])
+@pytest.mark.filterwarnings("ignore:the rules give")
+def test_missing_text_is_a_category_in_parts(impute, lacking, memory):
+    frame = a_frame()
+    if impute is not None:
+        frame.loc[::11, "amount"] = np.nan
+    places = {"some": frame.index % 7 == 0, "of weight 0": frame["copies"] == 0, "none of a part": frame.index < 90}
+    frame.loc[places[lacking], "kind"] = None
+    used = frame.drop(columns=["copies", "label"])
+    model = ExplainableKMeans(refine="none", scale="minmax", impute=impute, missing="category", clusterer=frame.label)
+    model.fit(used, sample_weight=frame.copies)
+    of_parts = clone(model).set_params(clusterer=None)
+    of_parts.fit_partitions(cut(frame, 6, shuffled=False), labels="label", sample_weight="copies", memory=memory)
+    check_equal(of_parts, model)
+    assert [column.imputed for column in model.rules_.columns if column.name == "kind"] == ["(missing)"]
+
+
 def test_a_column_without_values_that_count_is_not_imputed():
     frame = a_frame(50)[["amount", "copies"]].assign(size=np.where(np.arange(50) < 3, 1.0, np.nan))
     frame.loc[frame.index[:3], "copies"] = 0

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shallowrules.cli.options.shared import NumberRange, listed_names, seed_option, together
 from shallowrules.errors import OptionError
 from shallowrules.fitting.options import FIT_OPTIONS, Choice, Number, refuse_idle_options
+
+if TYPE_CHECKING:
+    from shallowrules.encoding.imputing import Filling
 
 __all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_options", "refinement"]
 
@@ -39,6 +42,7 @@ class FitOptions:
     weight: str | None
     drop_missing: bool
     impute: str | None
+    missing: str | None
     histograms: bool
 
     def __post_init__(self) -> None:
@@ -48,6 +52,13 @@ class FitOptions:
             )
         if self.clusters is not None and self.labels is not None:
             raise OptionError("-k does not go with --labels: the clusters are those of the labels")
+
+    @property
+    def filling(self) -> Filling:
+        """Which missing values are filled in, and with what."""
+        from shallowrules.encoding.imputing import Filling
+
+        return Filling(self.impute, self.missing)
 
 
 @dataclass(frozen=True)
@@ -205,6 +216,7 @@ fit_options = together(
     click.option("--weight", metavar="COLUMN", help="Column that says how many times each row counts."),
     click.option("--drop-missing", is_flag=True, help="Leave out the rows that lack a value in a used column."),
     _declared("impute"),
+    _declared("missing"),
     click.option(
         "--histograms/--no-histograms",
         default=True,

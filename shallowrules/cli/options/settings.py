@@ -66,7 +66,7 @@ LISTS = ("columns", "explain", "exclude", "categories", "numbers")
 def settings_of(rows: Tables | DatabaseRows, *options: FitOptions | MethodOptions | Reading) -> dict[str, Setting]:
     """Return what rules hold of how they were made: the names of files, and options that say something, by name."""
     values = {name: value for group in options for name, value in vars(group).items()}
-    for name in ("scale", "impute"):  # None is a choice there
+    for name in ("scale", "impute", "missing"):  # None is a choice there
         values[name] = values[name] or "none"
     known = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return with_tables({name: value for name, value in known.items() if value not in (None, [])}, rows)
