@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from shallowrules.cli.escaping import join_words, shell_word
 from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import show_message
-from shallowrules.errors import DataError, Finding, OptionName
+from shallowrules.errors import DataError, Finding, OptionName, counted
 from shallowrules.tables.conversion import has_digit
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shallowrules.rules.words.doubts import Doubt
 
 __all__ = [
+    "TAKEN_AS_TEXT",
     "Refusal",
     "RefusedTable",
     "Remedy",
@@ -28,11 +29,11 @@ __all__ = [
     "exclude",
     "format_notes",
     "listed",
+    "number_remedy",
+    "refusals_of",
     "refused_table",
     "remedy_of",
     "show_doubts",
-    "unit_remedy",
-    "unit_words",
     "way_out",
     "worded",
 ]
@@ -55,6 +56,7 @@ class Remedy:
     encoding: str | None = None
     drop_missing: bool = False
     impute: str | None = None
+    missing: str | None = None
 
     def __or__(self, other: Remedy) -> Remedy:
         """Return both remedies together."""
@@ -66,11 +68,12 @@ class Remedy:
             self.encoding or other.encoding,
             self.drop_missing or other.drop_missing,
             self.impute or other.impute,
+            self.missing or other.missing,
         )
 
     def without_rows(self) -> Remedy:
         """Return what it does about columns and texts, and not about missing values, which that may bring."""
-        return replace(self, drop_missing=False, impute=None)
+        return replace(self, drop_missing=False, impute=None, missing=None)
 
     def arguments(self) -> list[str]:
         """Return the options as the command line takes them."""
@@ -78,7 +81,7 @@ class Remedy:
         found += [word for token in self.null for word in ("--null", token)]
         found += ["--categories", listed(self.categories)] if self.categories else []
         found += [word for each in self.format for word in ("--format", each)]
-        for name, value in (("--encoding", self.encoding), ("--impute", self.impute)):
+        for name, value in (("--encoding", self.encoding), ("--missing", self.missing), ("--impute", self.impute)):
             found += [] if value is None else [name, value]
         return [*found, "--drop-missing"] if self.drop_missing else found
 
@@ -105,7 +108,7 @@ def amended(
     if remedy.exclude:
         remedy = replace(remedy, exclude=tuple(dict.fromkeys((*excluded, *remedy.exclude))))
     added += remedy.arguments()
-    replaced = {word for word in added if word in ("--columns", "--exclude", "--encoding", "--impute")}
+    replaced = {word for word in added if word in ("--columns", "--exclude", "--encoding", "--missing", "--impute")}
     return [*_without(typed[:end], replaced), *added, *typed[end:]]
 
 
@@ -182,9 +185,9 @@ def worded() -> Iterator[None]:
             raise
         told = "; ".join(finding.message for finding in error.findings)
         before = str(error).removesuffix(told)
-        # Commands that apply rules have no categories to choose.
+        # Commands that apply rules have no categories to choose, and need the columns that they read.
         told_of = [replace(finding, distinct=None) for finding in error.findings]
-        advised = "; ".join(f"{finding.message}{way_out(finding)}" for finding in told_of)
+        advised = "; ".join(f"{finding.message}{way_out(finding, needed=True)}" for finding in told_of)
         raise DataError(before + advised, findings=error.findings) from error
 
 
@@ -214,12 +217,68 @@ def remedy_of(finding: Finding, *, needed: bool = False) -> Remedy:
     if finding.kind == "encoding":
         return Remedy(encoding=finding.values[0])
     if finding.kind == "two readings":
-        return Remedy(format=(f"{finding.column}={_grouped(finding)}",))
+        return Remedy(format=(f"{finding.column}={finding.values[1]}",))
     if finding.kind == "nearly numeric" and _may_be_categories(finding) and not needed:
         return Remedy(categories=(str(finding.column),))
     if finding.kind == "missing words" or (finding.kind == "nearly numeric" and _means_missing(finding)):
         return Remedy(null=finding.values)
     return Remedy() if needed or finding.column is None else Remedy(exclude=(finding.column,))
+
+
+def refusals_of(findings: Sequence[Finding], where: str, needed: Collection[str]) -> list[Refusal]:
+    """Return why a source is refused; columns with the same words for a missing value are refused together.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+    where : str
+        The source, for findings that do not name their file.
+    needed : collection of str
+        Columns that cannot be left out.
+    """
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for i, finding in enumerate(findings):
+        alike = finding.kind in TOGETHER and _means_missing(finding) and finding.column not in needed
+        groups.setdefault((finding.kind, finding.values, finding.file, 0 if alike else i + 1), []).append(finding)
+    refusals = []
+    for group in groups.values():
+        first, *more = group
+        place = "" if first.file is not None else f"{where}: "  # of several files it is said already
+        if more:
+            names = tuple(str(finding.column) for finding in group)
+            remedy = Remedy(null=first.values)
+            refusals.append(
+                Refusal(tuple(group), f"{place}{_together(group)}{TOGETHER[first.kind](first, names)}", remedy)
+            )
+            continue
+        is_needed = first.column in needed
+        message = f"{place}{first.message}{way_out(first, needed=is_needed)}"
+        refusals.append(Refusal((first,), message, remedy_of(first, needed=is_needed)))
+    return refusals
+
+
+def _together(group: Sequence[Finding]) -> str:
+    """Return which columns have the same words for a missing value, and in how many values."""
+    words = " or ".join(map(repr, group[0].values))
+    shown = [f"{f.column!r} ({f.count or 0:,} of {f.rows or 0:,} values)" for f in group[:MAX_NAMED]]
+    more = f" and {len(group) - MAX_NAMED:,} more" if len(group) > MAX_NAMED else ""
+    what = "text" if group[0].kind == "missing words" else "numbers"
+    return f"{len(group):,} columns of {what} have {words} in some rows: {', '.join(shown)}{more}"
+
+
+def _numbers_together(first: Finding, names: Sequence[str]) -> str:
+    return f"; treat {_it(first)} as missing ({_each('--null', first)}) or leave the columns out ({exclude(names)})"
+
+
+def _texts_together(first: Finding, names: Sequence[str]) -> str:
+    return f"; most programs that load them read a missing value there{_missing_words(first, needed=False)}"
+
+
+TOGETHER: Mapping[str, Callable[[Finding, Sequence[str]], str]] = {
+    "nearly numeric": _numbers_together,
+    "missing words": _texts_together,
+}
+"""Ways out for several columns with the same words, by the kind of their findings."""
 
 
 def _encoding(finding: Finding, needed: bool) -> str:
@@ -235,17 +294,12 @@ def _ragged(finding: Finding, needed: bool) -> str:
 
 
 def _two_readings(finding: Finding, needed: bool) -> str:
-    [mark] = finding.values
-    decimal = shell_word(f"{finding.column}=12{mark}5")
+    mark, *examples = finding.values
+    grouped, decimal = (shell_word(f"{finding.column}={example}") for example in examples)
     return (
-        f": use --thousands {mark} (or --format {shell_word(f'{finding.column}={_grouped(finding)}')} for this column "
-        f"alone) if it groups digits, --format {decimal} if it is the decimal separator"
+        f": use --thousands {mark} (or --format {grouped} for this column alone) if it groups digits, "
+        f"--format {decimal} if it is the decimal separator"
     )
-
-
-def _grouped(finding: Finding) -> str:
-    """Return an example of a number in which the mark that may do either groups digits."""
-    return "1.234,5" if finding.values == (".",) else "1,234.5"
 
 
 def _format(finding: Finding, needed: bool) -> str:
@@ -272,10 +326,10 @@ def _means_missing(finding: Finding) -> bool:
 
 def _may_be_categories(finding: Finding) -> bool:
     """Return whether texts among numbers are values, and so few in all that each can be a category."""
-    from shallowrules.encoding.checks import MAX_CATEGORIES
+    from shallowrules.encoding.checks import are_too_many
 
     is_value = any(map(has_digit, finding.values))
-    return is_value and finding.distinct is not None and finding.distinct <= MAX_CATEGORIES
+    return is_value and finding.distinct is not None and not are_too_many(finding.distinct, finding.rows or 0)
 
 
 def _missing_words(finding: Finding, needed: bool) -> str:
@@ -326,7 +380,7 @@ def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
         what = f"column {shown} is" if len(names) == 1 else f"columns {shown} are"
         option = shell_word(f"{names[0] if len(names) == 1 else 'COLUMN'}={values[0]}")
         said.append(f"{what} written as {values[0]}: read as numbers (--format {option})")
-    words = {"three digits": _three_digits, "unit": unit_words}
+    words = {"three digits": _three_digits, **TAKEN_AS_TEXT}
     return [*said, *(words[note.kind](note) for note in found if note.kind in words)]
 
 
@@ -338,9 +392,9 @@ def _three_digits(note: Finding) -> str:
     )
 
 
-def unit_words(note: Finding) -> str:
+def _unit_words(note: Finding) -> str:
     """Return what is to be said of a column whose numbers have a unit, or letters for thousands and millions."""
-    remedy = unit_remedy(note)
+    remedy = number_remedy(note)
     if not remedy.format:
         letters = ", ".join(map(repr, note.values))
         return (
@@ -353,11 +407,38 @@ def unit_words(note: Finding) -> str:
     )
 
 
-def unit_remedy(note: Finding) -> Remedy:
-    """Return the option that reads a column with a unit as numbers; where there are several, it is left out."""
-    if len(note.values) == 2 and note.values[1].startswith("12.5"):
+def number_remedy(note: Finding) -> Remedy:
+    """Return the option that reads a column as numbers, or else the one that leaves it out."""
+    if note.kind == "unit" and len(note.values) == 2 and note.values[1].startswith("12.5"):
         return Remedy(format=(f"{note.column}={note.values[1]}",))
+    if note.kind == "mixed" and _means_missing(note):
+        return Remedy(null=note.values)
     return Remedy(exclude=(str(note.column),))
+
+
+def _digits_words(note: Finding) -> str:
+    return (
+        f"the values of column {note.column!r} have digits but are not numbers in a known format, as in "
+        f"{note.example!r}, and are taken as text"
+    )
+
+
+def _mixed_words(note: Finding) -> str:
+    rows = note.rows or 0
+    known = rows - (note.count or 0)
+    ways = f"; use {_each('--null', note)} if that means a missing value" if _means_missing(note) else ""
+    return (
+        f"column {note.column!r} holds {note.message} in {known:,} of {counted(rows, 'value')} and other text, such as "
+        f"{note.example!r}, and is taken as text{ways}"
+    )
+
+
+TAKEN_AS_TEXT: Mapping[str, Callable[[Finding], str]] = {
+    "unit": _unit_words,
+    "digits": _digits_words,
+    "mixed": _mixed_words,
+}
+"""Words for notes on columns of text that may be meant as numbers, by their kind."""
 
 
 def show_doubts(rules: RuleSet, category_weight: float) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from shallowrules.cli.advice import Refusal, Remedy, column_list, exclude, unit_remedy, unit_words
+from shallowrules.cli.advice import TAKEN_AS_TEXT, Refusal, Remedy, column_list, exclude, number_remedy
 from shallowrules.cli.escaping import shell_word
 from shallowrules.cli.opening import Opened
 from shallowrules.cli.options.fitting import FitOptions
@@ -42,7 +42,7 @@ def columns_of(refusals: Sequence[Refusal]) -> set[str]:
 
 def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: Sequence[Refusal]) -> list[Refusal]:
     """Return what is wrong with columns, whatever the rows: each column is refused for one reason."""
-    rows, found = opened.rows, _columns_with_units(opened.rows, facts, columns_of(refusals))
+    rows, found = opened.rows, _nearly_numbers(opened.rows, facts, columns_of(refusals))
     for find, word in (
         (find_other_types, _other_types),
         (find_without_values, _without_values),
@@ -56,14 +56,17 @@ def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: S
     return found
 
 
-def _columns_with_units(rows: Rows, facts: Survey, refused: Collection[str]) -> list[Refusal]:
-    """Return the columns of too many different texts that are numbers with a unit."""
-    units = {name: note for name, notes in rows.column_notes.items() for note in notes if note.kind == "unit"}
-    asked = [column for column in facts.columns if column.name in units and column.name not in refused]
-    return [
-        Refusal((finding,), unit_words(units[str(finding.column)]), unit_remedy(units[str(finding.column)]))
-        for finding in _find_too_many_values(rows, asked)
-    ]
+def _nearly_numbers(rows: Rows, facts: Survey, refused: Collection[str]) -> list[Refusal]:
+    """Return the columns of too many different texts that may be meant as numbers."""
+    noted = {name: note for name, notes in rows.column_notes.items() for note in notes if note.kind in TAKEN_AS_TEXT}
+    asked = [column for column in facts.columns if column.name in noted and column.name not in refused]
+    found = []
+    for finding in _find_too_many_values(rows, asked):
+        note = noted[str(finding.column)]
+        remedy = number_remedy(note)
+        leave_out = f": leave the column out ({exclude(remedy.exclude)})" if remedy.exclude else ""
+        found.append(Refusal((finding,), f"{TAKEN_AS_TEXT[note.kind](note)}{leave_out}", remedy))
+    return found
 
 
 def _other_types(findings: Sequence[Finding]) -> str:

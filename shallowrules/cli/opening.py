@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shallowrules.cli.advice import Refusal, RefusedTable, remedy_of, way_out, worded
+from shallowrules.cli.advice import Refusal, RefusedTable, refusals_of, remedy_of, worded
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.files import Reading
@@ -79,15 +79,12 @@ def open_rows(
         if [finding.kind for finding in error.findings] not in (["encoding"], ["equal names"]):
             raise
         raise RefusedTable(str(error), error.findings, remedy_of(error.findings[0])) from error
-    for finding in findings:
-        if finding.kind == "nearly numeric" and finding.column in fit.categories:
-            continue  # it is read as the text that it is
-        if memory is not None:  # a table in parts has no whole numbers as categories
-            finding = replace(finding, distinct=None)
-        needed = finding.column in named
-        place = "" if finding.file is not None else f"{rows.where}: "  # of several files it is said already
-        message = f"{place}{finding.message}{way_out(finding, needed=needed)}"
-        refusals.append(Refusal((finding,), message, remedy_of(finding, needed=needed)))
+    told = [
+        finding for finding in findings if not (finding.kind == "nearly numeric" and finding.column in fit.categories)
+    ]
+    if memory is not None:  # a table in parts has no whole numbers as categories
+        told = [replace(finding, distinct=None) for finding in told]
+    refusals += refusals_of(told, rows.where, named)
     for name in (*named, *(fit.explain or ())):
         if name not in rows.types:
             raise DataError(

@@ -29,6 +29,7 @@ from shallowrules.sources.engine import (
     file_literal,
     missing_words,
     nearly_numeric,
+    note_dates,
     quote_text,
     reason,
     text_field,
@@ -250,6 +251,7 @@ class CsvSource(DuckDBSource):
                     kinds[j] = dated[j].type
                 else:
                     kinds[j], conversions[j] = self._text_or_numbers(j, conversions[j], given, numbers, found)
+                    note_dates(self, self.names[j], self._value(f"c{j}"), dates, given)
                 findings += found
                 # Numbers and texts with a digit may be taken as categories, and words for missing stand out then too.
                 if kinds[j] == "text" and (not found or any(map(has_digit, found[0].values))):

@@ -18,7 +18,7 @@ import numpy as np
 
 from shallowrules.errors import DataError, Finding, MissingExtraError, ShallowRulesNote, counted
 from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
-from shallowrules.tables.conversion import PLAIN, Conversion
+from shallowrules.tables.conversion import PLAIN, Conversion, has_digit
 from shallowrules.tables.dates import FORMATS, format_words, swapped, written_pattern, written_time
 from shallowrules.tables.table import Column, ColumnType, time_column
 from shallowrules.tables.times import DAY, FORMS, SPAN, TIME_TYPES, TimeType, time_range
@@ -38,6 +38,7 @@ __all__ = [
     "file_literal",
     "missing_words",
     "nearly_numeric",
+    "note_dates",
     "open_database",
     "quote_name",
     "quote_text",
@@ -238,6 +239,7 @@ def text_field(
 ) -> Field:
     """Return how to fetch a column of text: if all of its `given` values are dates, as times, or as "other"."""
     if not given or (dates != given and source.names[j] not in source.dates):
+        note_dates(source, source.names[j], text, dates, given)
         return Field("text", text, conversion)
     kind = time_type(source, text, given)
     if kind is not None:
@@ -342,38 +344,57 @@ def nearly_numeric(
 ) -> list[Finding]:
     """Return a finding for a column of numbers with something else in it, none for plain text.
 
+    Where half of the texts or more are numbers, and are categories with the others, this is noted.
+
     A single word among numbers stands for "no value" whatever its share; a text with a digit never does. The texts of
     the finding with a digit come first.
     """
     if not numbers:
         return []
-    others = f"{text} IS NOT NULL AND {offending}"
+    words, others = _others(source, name, text, offending, given - numbers, given)
+    nearly_all = numbers >= NEARLY_ALL * given
+    has_digits, distinct = any(map(has_digit, others.values)), others.distinct or 0
+    if words and not nearly_all and (len(others.values) > 1 or has_digits or distinct <= MIN_NUMBERS):
+        _note_mixed(source, replace(others, message="numbers"))
+        return []
+    what = "is nearly all numbers" if nearly_all else "holds numbers"
+    n_others = given - numbers
+    message = (
+        f"column {name!r} {what}, but {n_others:,} of {counted(given, 'value')} {'is' if n_others == 1 else 'are'} "
+        f"not, such as {others.example!r} in row {others.place}"
+    )
+    return [replace(others, kind="nearly numeric", message=message)]
+
+
+def note_dates(source: DuckDBSource, name: str, text: str, dates: int, given: int) -> None:
+    """Note a column of text at least half of whose `given` values are dates."""
+    if 0 < dates < given <= 2 * dates:
+        offending = f"NOT regexp_full_match({text}, {quote_text(DATES)})"
+        _, others = _others(source, name, text, offending, given - dates, given)
+        _note_mixed(source, replace(others, message="dates"))
+
+
+def _note_mixed(source: DuckDBSource, others: Finding) -> None:
+    """Note that a column holds what `message` says beside other text, where that is no more than half."""
+    if 2 * (others.count or 0) <= (others.rows or 0):
+        name = str(others.column)
+        source.column_notes[name] = (*source.column_notes.get(name, ()), others)
+
+
+def _others(source: DuckDBSource, name: str, text: str, offending: str, count: int, given: int) -> tuple[int, Finding]:
+    """Return how many texts are no known way to write "no value", and a note on all of them, of `count` rows."""
     trimmed = f"trim({text})"
     plain = f"'plain': NOT {_has_digit(trimmed)}"
-    words, first, texts, spellings = source.row(
+    words, first, texts = source.row(
         f"count(*) FILTER (lower({trimmed}) NOT IN ({text_literals(MISSING_SPELLINGS)}))",
         f"min({{{plain}, 'row': {PLACE}, 'text': {text}}})",
         f"list_slice(list_sort(list(DISTINCT {{{plain}, 'text': {trimmed}}})), 1, 4)",
-        f"count(DISTINCT {trimmed})",
-        where=others,
+        where=f"{text} IS NOT NULL AND {offending}",
         rows=source.numbered,
     )
-    found = tuple(each["text"] for each in texts)
-    nearly_all = numbers >= NEARLY_ALL * given
-    if words and not nearly_all and (spellings > 1 or not texts[0]["plain"]):
-        return []
+    values = tuple(each["text"] for each in texts)
     distinct = source.row(f"count(DISTINCT {trimmed})")[0]
-    if words and not nearly_all and distinct <= MIN_NUMBERS:
-        return []
-    n_others = given - numbers
-    what = "is nearly all numbers" if nearly_all else "holds numbers"
-    message = (
-        f"column {name!r} {what}, but {n_others:,} of {counted(given, 'value')} {'is' if n_others == 1 else 'are'} "
-        f"not, such as {first['text']!r} in row {first['row']}"
-    )
-    return [
-        Finding("nearly numeric", message, name, n_others, given, first["row"], first["text"], found, distinct=distinct)
-    ]
+    return words, Finding("mixed", "", name, count, given, first["row"], first["text"], values, distinct=distinct)
 
 
 def _has_digit(text: str) -> str:

@@ -55,6 +55,9 @@ NAMES = ("kr", "kr.", "K\u010d", "z\u0142", "Ft", "Fr.", "lei", "RM", "Rs", "Rs.
 DIGIT_NEAR = re.compile("[^0-9]{1,6}[0-9]")
 """How numbers behind a currency begin."""
 
+LETTERS = re.compile(r"[^\W\d_]")
+"""What makes a text with digits more than a number: ``A1`` is a name, 7:30 or 12,34,567 may be a quantity."""
+
 SCALES = ("k", "K", "M", "m", "B", "b", "G", "T", "bn", "mn", "Mio", "Mio.", "Mrd", "Mrd.", "million", "billion")
 """Letters behind a number that multiply it."""
 
@@ -130,14 +133,19 @@ class Finder:
         ).fetchall()
         texts = [text for (text,) in rows]
         tried = self._candidates(texts)
-        if not tried:
-            return Found(notes=() if numbers else _units(name, texts))
-        counts = self.source.row(*(f"count({plain_number(value, each)})" for each in tried))
+        counts = self.source.row(*(f"count({plain_number(value, each)})" for each in tried)) if tried else ()
         full = [each for each, count in zip(tried, counts, strict=True) if count == given]
-        if not full:
-            fitting, nearly = max(zip(counts, tried, strict=True), key=lambda found: found[0])
-            return Found(nearly, fitting)
-        return self._decided(name, value, given, full)
+        if full:
+            return self._decided(name, value, given, full)
+        notes: tuple[Finding, ...] = ()
+        if 2 * numbers < given and not self._without_digits(value):
+            notes = (() if numbers else _units(name, texts)) or _digits(name, texts)
+        fitting, nearly = max(zip(counts, tried, strict=True), key=lambda found: found[0], default=(0, None))
+        return Found(nearly, fitting, notes=notes)
+
+    def _without_digits(self, value: str) -> int:
+        """Return how many texts of a column have not a digit."""
+        return int(self.source.row(f"count(*) FILTER (NOT regexp_matches({value}, '[0-9]'))")[0])
 
     def _candidates(self, texts: Sequence[str]) -> list[NumberFormat]:
         """Return the formats that may be those of a column, by some of its texts that are not plain numbers."""
@@ -172,7 +180,9 @@ class Finder:
         if long and len(full) > 1:  # digits that would be grouped
             full = [each for each in full if not each.thousands] or full
         if len(full) > 1 and (bare or mark == ","):
-            return Found(findings=(two_readings(name, mark, given, bare, example),))
+            grouped = next(each for each in full if each.thousands)
+            decimal = next((each for each in full if not each.thousands), full[0])
+            return Found(findings=(two_readings(name, mark, given, bare, example, (grouped, decimal)),))
         taken = next((each for each in full if not each.thousands), full[0])
         notes = [three_digits(name, given, example)] if len(full) > 1 else []
         if not (taken.has_marks_alone and taken.thousands == self.thousands):
@@ -185,15 +195,30 @@ def three_digits(name: str, given: int, example: str) -> Finding:
     return Finding("three digits", "", name, given, given, example=example, values=(".",))
 
 
-def two_readings(name: str, mark: str, given: int, bare: int, example: str) -> Finding:
-    """Return the finding that a mark may group digits or be the decimal separator."""
+def two_readings(
+    name: str, mark: str, given: int, bare: int, example: str, formats: Sequence[NumberFormat] = ()
+) -> Finding:
+    """Return the finding that a mark may group digits or be the decimal separator.
+
+    `formats` are that in which it groups digits and the other; none where there is nothing else to the numbers.
+    """
+    other = OTHER[mark]
+    grouped, decimal = formats or (NumberFormat(mark, other), NumberFormat(decimal=mark))
     what = "point" if mark == "." else "comma"
     among = f", and {bare:,} of {counted(given, 'value')} {'has' if bare == 1 else 'have'} no {what}" if bare else ""
     message = (
         f"column {name!r} can be read in two ways: wherever there is a {what}, exactly three digits follow it, as in "
         f"{example!r}{among}, so that it may group digits or be the decimal separator"
     )
-    return Finding("two readings", message, name, given - bare, given, example=example, values=(mark,))
+    return Finding(
+        "two readings",
+        message,
+        name,
+        given - bare,
+        given,
+        example=example,
+        values=(mark, grouped.example, decimal.example),
+    )
 
 
 def count_points(value: str) -> tuple[str, str, str, str]:
@@ -237,6 +262,11 @@ def _units(name: str, texts: Sequence[str]) -> tuple[Finding, ...]:
         if not all(NumberFormat.of(examples[0]).fits(text) for text in texts):
             return ()
     return (Finding("unit", "", name, example=texts[0], values=(*unit, *examples)),)
+
+
+def _digits(name: str, texts: Sequence[str]) -> tuple[Finding, ...]:
+    """Return a note on texts of digits and signs that are not numbers in a known format, none for other texts."""
+    return () if any(map(LETTERS.search, texts)) else (Finding("digits", "", name, example=texts[0]),)
 
 
 def plain_number(value: str, number_format: NumberFormat) -> str:

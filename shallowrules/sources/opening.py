@@ -266,7 +266,9 @@ def delimiter_of(path: str | Path, told: str | None = None) -> str | None:
     file = os.path.abspath(path)
     if not os.path.isfile(file) or is_compressed(file) or kind_of(os.fspath(path), file) != "csv":
         return None
-    if told_delimiter(file) is not None or not _is_plain(os.fspath(path), file, told):
+    if found_encoding(file, "utf-8") != "utf-8" or told_delimiter(file) is not None:
+        return None
+    if not _is_plain(os.fspath(path), file, told):
         return None
     return told or find_delimiter(os.fspath(path), file, ".")
 

@@ -88,6 +88,7 @@ IN_TWO_WAYS = [
     (["312", "845", "2.564", "48.123"], [312, 845, 2564, 48123], "."),
     (["312", "845", "2,564", "48,123"], [312, 845, 2564, 48123], ","),
     (["2,564", "48,123"], [2564, 48123], ","),
+    (["(1,250)", "88", "(3)"], [-1250, 88, -3], ","),
     (["$312", "$2.564"], [312, 2564], "."),
 ]
 
@@ -98,9 +99,14 @@ def test_what_can_be_read_in_two_ways_is_refused_until_one_is_told(tmp_path, tex
     with pytest.raises(DataError) as caught:
         read_table(path)
     [finding] = caught.value.findings
-    assert (finding.kind, finding.column, finding.values) == ("two readings", "x", (mark,))
+    assert (finding.kind, finding.column, finding.values[0]) == ("two readings", "x", mark)
     assert read_table(path, thousands=mark)["x"].values.tolist() == grouped * 3
+    either = [read_table(path, format=[f"x={example}"])["x"].values.tolist() for example in finding.values[1:]]
+    assert either[0] == grouped * 3
+    assert either[1] != grouped * 3
     currency = "$" if "$" in texts[0] else ""
+    if "(" in texts[0]:
+        return
     decimal = read_table(path, format=[f"x={currency}12{mark}5"])["x"]
     assert decimal.values.tolist() == [float(text.strip("$").replace(",", ".")) for text in texts * 3]
     other = "," if mark == "." else "."

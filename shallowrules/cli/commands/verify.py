@@ -156,7 +156,6 @@ def _verify_files(
         told, table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
     _refuse_unknown(rules, told, table)
     same = replace(reading, delimiter=None, keep_text=()) == Reading()
-    same = same and not any(rules.columns[i].format for i in rules.tested_columns)  # which DuckDB is not told
     file = tables if isinstance(tables, str) and same else None
     delimiter = None if file is None else delimiter_of(file, reading.delimiter)
     relation = file_relation(file, reading.delimiter) if file is not None and delimiter is None else None
@@ -196,7 +195,7 @@ def _refuse_unknown(rules: RuleSet, told: RuleSet, table: Table) -> None:
         known, column = rules.columns[feature], told.columns[feature]
         if column == known:
             continue
-        if column.decimal != known.decimal:
+        if column.decimal != known.decimal and not known.is_whole:
             raise OptionError(f"the rules read column {column.name!r} with a decimal point: leave out --decimal")
         words = {value.strip(" ") for value in table[column.name].values.tolist() if isinstance(value, str)}
         if new := sorted(words & (set(column.nulls) - set(known.nulls))):
