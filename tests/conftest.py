@@ -85,6 +85,7 @@ TESTS_OF_STARTED = {
     "test_examples",
     "test_hostile_texts",
     "test_pages",
+    "test_shapes",
     "test_times",
     "test_verify_runners",
 }

@@ -29,7 +29,7 @@ from shallowrules.verification.engines import ENGINES, Engine
 from shallowrules.verification.parts import Part, compare_parts
 from shallowrules.verification.runners import RUNNERS, SQL_RUNNERS, cannot_be_run
 from shallowrules.verification.runners.base import EngineLabeller
-from shallowrules.verification.runners.sql import TABLE, create_table, held_by, labels_of_file
+from shallowrules.verification.runners.sql import TABLE, NotLoadedError, create_table, held_by, labels_of_file
 from shallowrules.verification.walking import walk
 
 __all__ = ["DEFAULT_DIALECTS", "DIALECTS", "run_by_themselves", "verify"]
@@ -70,7 +70,8 @@ def verify(
     exporters : sequence of str, optional
         Names of those whose forms to run; by default all that are installed and can be run here.
     on_not_run : callable, optional
-        Is called, where `exporters` is None, with each installed exporter of which nothing was run.
+        Is called with each form of which nothing was run: where `exporters` is None that of an installed exporter, and
+        where `dialects` is None the SQL of a dialect that cannot express the rules.
 
     Yields
     ------
@@ -116,32 +117,43 @@ def verify(
     left_out = None if exporters is not None else not_run
     yield from run_by_themselves(rules, parts, chosen, left_out)
     no_numbers = texts_without_number(rules)
-    with_strays = [replace(part, table=_in_their_types(rules, part.table)) for part in parts]
+    with_strays = [_in_their_types(rules, part) for part in parts]
     if no_numbers.n_rows:  # the other forms raise an error
         unmatched = np.full(no_numbers.n_rows, NO_CLUSTER, dtype=np.int64)
         with_strays.append(Part("row with a text that is no number", no_numbers, unmatched))
+    lacking = not_run if by_default else left_out
     run_in_databases = [name for name in SQL_RUNNERS if name in chosen]
+    ran = not run_in_databases
     for dialect in dialects if run_in_databases else ():
         with ENGINES[dialect].open() as engine:
-            yield from _run_in_database(
-                rules, engine, with_strays, answers, run_in_databases, left_out, required=not by_default
-            )
+            for comparison in _run_in_database(
+                rules, engine, with_strays, answers, run_in_databases, lacking, required=not by_default
+            ):
+                ran = True
+                yield comparison
+    if exporters is not None and not ran:
+        raise ExportError(not_run[-1].reason)
     if relation is not None and "sql" in chosen and "duckdb" in dialects and table.n_rows:
-        rows = Part("row", table, parts[0].expected)
-        labels = labels_of_file(rules, relation, table.n_rows, answers)
-        yield compare_parts("SQL, duckdb, on the file itself", [rows], [labels], answers)
-    if exporters is None and on_not_run is not None:
+        rows, form = Part("row", table, parts[0].expected), "SQL, duckdb, on the file itself"
+        try:
+            labels = labels_of_file(rules, relation, table.n_rows, answers)
+            yield compare_parts(form, [rows], [labels], answers)
+        except NotLoadedError as error:
+            not_run.append(NotRun(form, str(error)))
+    if on_not_run is not None:
         for each in not_run:
             on_not_run(each)
 
 
-def _in_their_types(rules: RuleSet, table: Table) -> Table:
-    """Return a table with times in place of their texts, and numbers in place of what SQL does not convert.
+def _in_their_types(rules: RuleSet, part: Part) -> Part:
+    """Return rows with times in place of their texts, and numbers in place of what SQL does not convert.
 
-    Databases have types of their own for times; of codes SQL takes no text but '3', and of formats no $3.
+    Databases have types of their own for times; of codes SQL takes no text but '3', and of formats no $3. Rows with a
+    fraction that a column of whole numbers would round are left out.
     """
     columns = []
-    for column, feature in zip(table.columns, rules.tested_columns, strict=True):
+    held = np.ones(part.table.n_rows, dtype=bool)
+    for column, feature in zip(part.table.columns, rules.tested_columns, strict=True):
         wanted, given = rules.columns[feature], column
         if column.type == "text" and wanted.type in TIME_TYPES:
             given = read_times(column, wanted.type, wanted.conversion)
@@ -149,8 +161,10 @@ def _in_their_types(rules: RuleSet, table: Table) -> Table:
             given = code_numbers(column, wanted.conversion) if stray_codes(column, wanted.conversion).any() else column
         elif column.type == "text" and wanted.from_text and not wanted.conversion.is_for_sql:
             given = read_numbers(column, wanted.conversion, whole=wanted.is_whole)
+            if given.type == "integer":
+                held &= np.array([value % 1 == 0 for value in given.values.tolist()], dtype=bool)
         columns.append(given)
-    return Table(tuple(columns), table.n_rows)
+    return replace(part, table=Table(tuple(columns), part.table.n_rows)).chosen(held)
 
 
 def _choose(exporters: Sequence[str] | None, not_run: list[NotRun]) -> list[str]:

@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.errors import DataError, MissingExtraError, counted
+from shallowrules.errors import DataError, ExportError, MissingExtraError, counted
 from shallowrules.exporters import export
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import file_relation
 from shallowrules.sources.engine import quote_name
 from shallowrules.tables.conversion import PLAIN
+from shallowrules.tables.dates import format_words
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
 from shallowrules.verification.comparing import Comparison, NotRun, python_rows
@@ -35,7 +36,7 @@ from shallowrules.verification.parts import Part, compare_parts
 from shallowrules.verification.runners.base import Labels
 from shallowrules.verification.runners.frames import imported
 from shallowrules.verification.runners.python import define
-from shallowrules.verification.runners.sql import WANTED_TYPES, labels_of_file
+from shallowrules.verification.runners.sql import labels_of_file, say_types
 from shallowrules.verification.walking import walk
 
 __all__ = ["LOADERS", "CsvFile", "LoadingReport", "import_csv", "verify_loading"]
@@ -188,7 +189,7 @@ def verify_loading(
             with loader.load(rules, file, answers) as loaded:
                 _check_shape(loaded, part.table)
                 _compare(loader, loaded, Rows(rules, file, part), answers, report)
-        except MissingExtraError as error:
+        except (MissingExtraError, ExportError) as error:
             report.not_run.append(NotRun(loader.title, str(error)))
         except DataError as error:
             report.not_run.append(NotRun(loader.title, f"it does not load the file: {error}"))
@@ -233,8 +234,31 @@ def _compare(loader: Loader, loaded: Loaded, rows: Rows, answers: Answers, repor
         )
     if changes:
         report.remarks.append(f"{n_rows} with another label for it. {loader.advise(rows.file, changes)}")
+    elif unread := _unread(rows.rules):
+        report.remarks += [f"{n_rows} with another label: {loader.title} leaves column {words}" for words in unread]
     else:
         report.remarks.append(f"{loader.title} changes no value of the {n_rows} with another label")
+
+
+def _unread(rules: RuleSet) -> list[str]:
+    """Return for each tested column whose text SQL does not read as the rules do its name, why, and what to do."""
+    found = []
+    for column in (rules.columns[feature] for feature in rules.tested_columns):
+        if column.dates:
+            why, wanted = f"written as {format_words(column.dates)}, and SQL takes dates alone", "a date"
+        elif column.codes:
+            why, wanted = "and SQL takes a text for a code only if it is written plainly, as '3'", "a whole number"
+        elif not column.conversion.is_for_sql:
+            why, wanted = f"written as {column.format}, and SQL takes numbers alone", "a number"
+        else:
+            continue
+        found.append(f"{column.name!r} as text, {why}: make it {wanted} in the table")
+    return found
+
+
+def _is_read_as_text(column: RuleColumn) -> bool:
+    """Return whether the rules want the text of a column, and convert it themselves where it is a number."""
+    return column.type == "text" or bool(column.format)
 
 
 def _shown(value: Any) -> str:
@@ -311,11 +335,11 @@ def _advise_pandas(file: CsvFile, changes: Sequence[Change]) -> str:
     options = []
     if file.delimiter != ",":
         options.append(f"sep={file.delimiter!r}")
-    if texts := {change.column.name: "str" for change in changes if change.column.type == "text"}:
+    if texts := {change.column.name: "str" for change in changes if _is_read_as_text(change.column)}:
         options.append(f"dtype={{{', '.join(f'{name!r}: {kind}' for name, kind in texts.items())}}}")
     if any(change.loaded is None and change.written is not None for change in changes):
         options.append("keep_default_na=False, na_values=['']")
-    if any(change.column.is_numeric and not change.column.is_time for change in changes):
+    if any(change.column.is_numeric and not (change.column.is_time or change.column.format) for change in changes):
         options.append("float_precision='round_trip'")
     return f"Load it by pandas.read_csv({', '.join([repr(os.path.basename(file.path)), *options])})"
 
@@ -342,8 +366,7 @@ def _load_by_duckdb(rules: RuleSet, file: CsvFile, answers: Answers) -> Iterator
 
 
 def _advise_duckdb(file: CsvFile, changes: Sequence[Change]) -> str:
-    types = {change.column.name: WANTED_TYPES[change.column.type][0] for change in changes}
-    return f"Say the types when you load it: read_csv(…, types={types!r})"
+    return say_types(change.column for change in changes)
 
 
 # SQLite --------------------------------------------------------------------------------------------
@@ -373,12 +396,12 @@ def import_csv(database: sqlite3.Connection, file: CsvFile) -> list[str]:
 
 @contextmanager
 def _load_by_sqlite(rules: RuleSet, file: CsvFile, answers: Answers) -> Iterator[Loaded]:
+    text = export(rules, "sql", dialect="sqlite", style="case", **answers.options)
     with closing(sqlite3.connect(":memory:")) as database:
         names = import_csv(database, file)
         [(n_rows,)] = database.execute(f"SELECT count(*) FROM {TABLE}").fetchall()
 
         def label() -> Labels:
-            text = export(rules, "sql", dialect="sqlite", style="case", **answers.options)
             found = database.execute(f"SELECT {text} FROM {TABLE} ORDER BY rowid")
             return np.fromiter((answers.cluster(answer) for (answer,) in found), np.int64, n_rows)
 

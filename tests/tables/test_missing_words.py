@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shlex
 
 import numpy as np
@@ -78,7 +79,10 @@ def test_label_reads_a_word_as_the_rules_do():
         read_table("kept.csv", keep_text=["NA"])["cluster"].values.tolist()
         == kept.assign(read_table("t.csv", keep_text=["NA"])).tolist()
     )
-    assert call("verify", "kept.json", "t.csv").exit_code == 0
+    verified = call("verify", "kept.json", "t.csv")  # pandas.read_csv takes NA for a missing value
+    assert verified.exit_code == 1
+    assert "keep_default_na=False" in " ".join(verified.stdout.split())
+    assert re.search(r"pandas +\d+ +0\n", verified.stdout)
 
     options = ["--null", "NA", "--impute", "median"]
     assert call("fit", "t.csv", "-k", "2", *options, "-o", "missing.json").exit_code == 0

@@ -255,7 +255,7 @@ class _Wording(ConditionVisitor[str]):
         if condition.lower is not None and condition.upper is not None:
             if not exact and condition.feature not in self.banded:
                 return f"medium {name}"
-            lower, upper = (column.show(bound) for bound in (condition.lower, condition.upper))
+            lower, upper = (column.show_threshold(bound) for bound in (condition.lower, condition.upper))
             return f"{name} {lower} to {upper}"
         above = condition.lower is not None
         bound = condition.bound(above=above)

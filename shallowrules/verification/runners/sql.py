@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from shallowrules.errors import DataError, counted
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, range_of_times
 from shallowrules.labelling.answers import Answers
-from shallowrules.rules import INT64, RuleSet
+from shallowrules.rules import INT64, RuleColumn, RuleSet
 from shallowrules.sources.engine import reason
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Column, Table
@@ -26,7 +26,17 @@ from shallowrules.verification.runners.base import EngineLabeller, Labels
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["CLUSTER", "TABLE", "answer_each_row", "create_table", "held_by", "labels_of_file", "run_sql"]
+__all__ = [
+    "CLUSTER",
+    "TABLE",
+    "NotLoadedError",
+    "answer_each_row",
+    "create_table",
+    "held_by",
+    "labels_of_file",
+    "run_sql",
+    "say_types",
+]
 
 TABLE = "data"
 ROW_NUMBER = "row number in shallowrules"
@@ -107,6 +117,10 @@ def _is_unsigned(column: Column) -> bool:
     return column.values.dtype.kind == "u" and len(column.values) > 0 and int(column.values.max()) > INT64[-1]
 
 
+class NotLoadedError(DataError):
+    """DuckDB cannot read a file without being told how."""
+
+
 def labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers) -> Labels:
     """Return the cluster that emitted SQL gives each row of a file that DuckDB reads by itself."""
     duckdb = import_duckdb()
@@ -138,14 +152,32 @@ WANTED_TYPES: Mapping[str, tuple[str, str]] = {
 
 def _read_otherwise(rules: RuleSet, database: DuckDBPyConnection, relation: str) -> str:
     """Return what to do about the columns that DuckDB reads as another type than the rules compare."""
-    found = {name: str(kind) for name, kind, *_ in database.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
+    duckdb = import_duckdb()
+    try:
+        described = database.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    except duckdb.Error as error:
+        raise NotLoadedError(f"DuckDB does not load the file by itself ({reason(error)})") from error
+    found = {name: str(kind) for name, kind, *_ in described}
     tested = (rules.columns[feature] for feature in rules.tested_columns)
-    wanted = {
-        column.name: WANTED_TYPES[column.type][0]
+    wanted = [
+        column
         for column in tested
         if column.name in found and not re.fullmatch(WANTED_TYPES[column.type][1], found[column.name])
-    }
+    ]
     if not wanted:
         return ""
-    read = ", ".join(f"{name!r} as {found[name]}" for name in wanted)
-    return f": it reads {read}. Say the types when you load it: read_csv(…, types={wanted!r})"
+    read = ", ".join(f"{column.name!r} as {found[column.name]}" for column in wanted)
+    return f": it reads {read}. {say_types(wanted)}"
+
+
+def say_types(columns: Iterable[RuleColumn]) -> str:
+    """Return how to load a CSV file so that DuckDB reads columns as the rules do."""
+    types, formats = {}, []
+    for column in columns:
+        types[column.name] = "VARCHAR" if column.format else WANTED_TYPES[column.type][0]
+        if column.dates and column.type == "date":
+            types[column.name] = "DATE"
+        if column.dates:
+            formats.append(f"{'dateformat' if column.type == 'date' else 'timestampformat'}={column.dates!r}")
+    options = [f"types={types!r}", *dict.fromkeys(formats)]
+    return f"Say the types when you load it: read_csv(…, {', '.join(options)})"
