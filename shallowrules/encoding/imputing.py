@@ -133,13 +133,13 @@ def values_for_missing(
     DataError
         If a column has no value in the rows that count.
     """
-    for each in columns:
-        if each.counted_ends is None and not each.counted_values:
-            raise DataError(f"column {each.name!r} has no values, so that none can be imputed; exclude it")
     found: dict[str, Number | Value] = {
         each.name: missing_category(each.values) for each in columns if filling.adds_category(each)
     }
     columns = [each for each in columns if each.name not in found]
+    for each in columns:
+        if each.counted_ends is None and not each.counted_values:
+            raise DataError(f"column {each.name!r} has no values, so that none can be imputed; exclude it")
     if not columns:
         return found
     distinct = [tuple(sorted(each.counted_values)) for each in columns]

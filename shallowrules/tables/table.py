@@ -59,7 +59,7 @@ ColumnType = Literal["integer", "float", "date", "timestamp", "timestamptz", "du
 
 
 OTHER_NATURES = {
-    "str": "dates that are not all valid in one format",
+    "str": "dates that are not all valid in one format, as 2024-03-31 is",
     "time": "times of day",
     "bytes": "binary data",
     "bytearray": "binary data",

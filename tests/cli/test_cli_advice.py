@@ -76,7 +76,7 @@ def test_all_that_is_wrong_is_said_at_once_with_a_command_that_works(tmp_path, m
     ("content", "option"),
     [
         ("a,b\n" + "1,é\n2,é\n5,b\n" * 5, ["--encoding", "cp1252"]),
-        ("a;b\n" + "1,500;1\n2;2\n3,500;7\n" * 5, ["--format", "a=1,234.5"]),
+        ("a;b\n" + "1,500;1\n2;2\n3,500;7\n" * 5, ["--format", "a=1,234.50"]),
         ("a,b\n" + "1,2\n,3\n3,4\n" * 5, ["--impute", "median"]),
         ("a,b\n" + "1,2\n" * 10 + "2,3\n3,-\n" * 2, ["--null", "-"]),
     ],
@@ -105,7 +105,7 @@ def test_the_command_proposed_fits_what_was_found(tmp_path, monkeypatch, content
         (["2", "1", "inf", "3", "1"] * 8, ["infinite in 'w' (8 rows)"], []),
         (["a", "b"] * 20, ["'w'", "not numbers", "text"], []),
         (["2", *"pqrst"] + ["4"] * 60, ["'w'", "5 of 66 values", "'p' in row 2"], []),
-        (["1,500", "2"] * 20, ["'w'", "'1,500'", "--thousands ,"], ["--format", "w=1,234.5"]),
+        (["1,500", "2"] * 20, ["'w'", "'1,500'", "--thousands ,"], ["--format", "w=1,234.50"]),
     ],
     ids=["a mark", "empty", "infinite", "categories", "texts", "commas"],
 )

@@ -234,8 +234,8 @@ def test_what_cannot_be_seen_through_is_refused(transformer, columns, error, mes
 
 def test_options_that_a_transformer_replaces():
     frame = shop()[["months", "amount"]]
-    for options in ({"scale": "minmax"}, {"impute": "median"}):
-        with pytest.raises(OptionError, match="transformer does what scale and impute do"):
+    for options in ({"scale": "minmax"}, {"impute": "median"}, {"missing": "category"}):
+        with pytest.raises(OptionError, match="transformer does what scale, impute and missing do"):
             ExplainableKMeans(3, transformer=StandardScaler(), **options).fit(frame)
     with pytest.raises(OptionError, match="not a Table"):
         ExplainableKMeans(3, transformer=StandardScaler()).fit(Table.of(frame))

@@ -50,7 +50,7 @@ FOUND = [
     (["1,234.50", "88", "-7,000"], [1234.5, 88.0, -7000.0], "1,234.50"),
     (["1.234,50", "88", "7.000"], [1234.5, 88.0, 7000.0], "1.234,50"),
     (["1,234,567", "88"], [1234567, 88], "1,234.50"),
-    (["1.234.567", "1.5", "88"], None, None),
+    (["1.234.567", "1.5", "88"], None, "mixed"),
     (["$2,512.20", "$88.10", "-$3.00"], [2512.2, 88.1, -3.0], "$1,234.50"),
     (["$ 2", "$ -3", "$10"], [2, -3, 10], "$12.5"),
     (["R$ 1.234,50", "R$ 0,99"], [1234.5, 0.99], "R$1.234,50"),
@@ -64,11 +64,11 @@ FOUND = [
     (["41,5", "0,25"], [41.5, 0.25], "12,5"),
     (["0,123", "1,234"], [0.123, 1.234], "12,5"),
     (["1,234", "1234"], [1.234, 1234.0], "12,5"),
-    (["12,34,567", "88"], None, None),
+    (["12,34,567", "88"], None, "mixed"),
     (["A-1", "A-2"], None, None),
-    (["555-1234", "555-9876"], None, None),
-    (["3+", "2", "1"], None, None),
-    (["10-20", "20-30"], None, None),
+    (["555-1234", "555-9876"], None, "digits"),
+    (["3+", "2", "1"], None, "mixed"),
+    (["10-20", "20-30"], None, "digits"),
 ]
 
 
@@ -77,7 +77,7 @@ def test_a_format_is_found_from_all_values(tmp_path, texts, values, example):
     texts = [*texts * 3, ""]
     column, notes = read_found(write_column(tmp_path / "t.csv", texts))
     if values is None:
-        assert (column.type, notes) == ("text", [])
+        assert (column.type, notes) == ("text", [example] if example else [])
         return
     kind = "integer" if all(isinstance(value, int) for value in values) else "float"
     assert (column.type, column.conversion, notes) == (kind, Conversion.of(NumberFormat.of(example)), ["written"])
@@ -359,4 +359,4 @@ def test_a_unit_is_one_that_every_value_has(tmp_path):
     assert read_found(write_column(tmp_path / "t.csv", ["12 kg", "3 kg"]))[1] == ["unit"]
     with open_source(write_column(tmp_path / "t.csv", ["0.5", "3+", "2", "3+", "7"]), Reading()) as source:
         source.table(findings=[])
-        assert source.column_notes.get("x", ()) == ()
+        assert [note.kind for note in source.column_notes.get("x", ())] == ["mixed"]
