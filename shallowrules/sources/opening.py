@@ -14,13 +14,14 @@ from shallowrules.errors import OptionError, OptionName, ShallowRulesNote, check
 from shallowrules.files import Reading, scratch_folder
 from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
-from shallowrules.sources.csv import CsvSource, check_delimiter, find_delimiter, possible_delimiters
+from shallowrules.sources.csv import CsvSource
 from shallowrules.sources.database import DatabaseRows, open_rows
 from shallowrules.sources.engine import DuckDBSource, file_literal, open_database, quote_text
 from shallowrules.sources.extent import Remark
 from shallowrules.sources.files import files_of, is_compressed, kind_of, open_bytes, regular_file, told_delimiter
 from shallowrules.sources.json import JsonSource
 from shallowrules.sources.parquet import ParquetSource
+from shallowrules.sources.structure import check_delimiter, find_delimiter, possible_delimiters
 from shallowrules.sources.text import check_encoding, found_encoding, plain_text
 from shallowrules.sources.trimming import check_reading, say, trim
 from shallowrules.sources.workbook import DELIMITER, sheet_text
