@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from shallowrules.errors import DataError, Finding
+from shallowrules.errors import DataError, Finding, OptionName
 from shallowrules.files import Reading
 from shallowrules.sources.base import Provenance
 from shallowrules.sources.engine import (
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 __all__ = ["CsvSource"]
 
 PLAINLY = Reading()
+
+NUMBERS = ("integer", "float")
 
 COUNTED_COLUMNS = 20
 """Columns up to which types are counted side by side; of more columns all fields are counted as one long column.
@@ -250,6 +252,11 @@ class CsvSource(DuckDBSource):
                 # Numbers and texts with a digit may be taken as categories, and words for missing stand out then too.
                 if kinds[j] == "text" and (not found or any(map(has_digit, found[0].values))):
                     plain.append(j)
+        for j in positions:
+            if self.names[j] in self.dates and kinds.get(j, fields[j].type if j in fields else "text") in NUMBERS:
+                raise DataError(
+                    f"column {self.names[j]!r} holds numbers, and not dates: leave out ", OptionName("dates")
+                )
         floats = {j: counted[j][0] for j in kinds if kinds[j] == "float" and conversions[j] == self.told}
         for finding in self._doubtful_points(floats, conversions):
             findings.append(finding)

@@ -172,6 +172,8 @@ def _opened(
     kind = kind_of(name, file)
     if reading.sheet is not None and kind != "workbook":
         raise OptionError(OptionName("sheet"), f" is for a workbook, and {name} is not one; leave it out")
+    if kind in ("json", "parquet"):
+        _refuse_options_of_rows(name, reading)
     if kind == "parquet":
         return ParquetSource(database, name, file)
     # A point that groups digits leaves the comma for the fraction.
@@ -203,6 +205,15 @@ def _opened(
     delimiter = found.delimiter or delimiter or find_delimiter(name, found.text, told.decimal)
     source = CsvSource(database, name, found.text, delimiter, told, table, scratch, reading, found.line)
     return _with_dates(source, dates)
+
+
+def _refuse_options_of_rows(name: str, reading: Reading) -> None:
+    """Raise OptionError for what is told of the rows of a file that has types, or keys, in their place."""
+    for option in ("thousands", "format", "header", "skip", "comment", "footer"):
+        if getattr(reading, option) not in (None, ()):
+            raise OptionError(
+                OptionName(option), f" is for CSV files and workbooks, and {name} is not one of these; leave it out"
+            )
 
 
 def _told_dates(told: Sequence[str]) -> dict[str, str]:

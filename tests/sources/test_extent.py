@@ -6,6 +6,8 @@ import csv
 import io
 import warnings
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from commandline import call, refused
 from draws import draws
@@ -226,6 +228,27 @@ def test_a_plain_file_is_read_itself(write, tmp_path):
 def test_what_is_told_is_checked(write, told):
     with pytest.raises(OptionError, match=next(iter(told))):
         read_table(write(PLAIN), **told)
+
+
+@pytest.mark.parametrize("skip", [5, 60, 10**18, 10**30])
+def test_no_more_lines_are_skipped_than_there_are(write, skip):
+    with pytest.raises(DataError, match="the file has 4 lines, and skip leaves out all of them"):
+        read_table(write(PLAIN), skip=skip)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"thousands": ","}, {"format": ["a=$12.5"]}, {"header": "none"}, {"skip": 1}, {"comment": "#"}, {"footer": 1}],
+)
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_what_is_told_of_rows_is_refused_for_a_file_without_them(tmp_path, kind, told):
+    path = tmp_path / f"t.{kind}"
+    if kind == "json":
+        path.write_text('[{"a": 1}, {"a": 2}]')
+    else:
+        pyarrow.parquet.write_table(pyarrow.table({"a": [1, 2]}), path)
+    with pytest.raises(OptionError, match=f"{next(iter(told))} is for CSV files and workbooks"):
+        read_table(path, **told)
 
 
 def test_of_several_files_each_is_trimmed_for_itself_and_one_note_names_them(tmp_path):
