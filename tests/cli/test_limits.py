@@ -42,6 +42,7 @@ TABLE = Table.of({"a": X[:, 0], "b": X[:, 1]})
 DATABASE = ["--database", "sqlite:///t.db", "--table", "t"]
 USUAL = {
     "clusters": ["t.csv", "--to", "3"],
+    "diff": ["rules.json", "rules.json", "t.csv"],
     "drift": ["rules.json", "t.csv"],
     "explain": ["rules.json", "t.csv"],
     "fit": ["t.csv", "-k", "3"],
