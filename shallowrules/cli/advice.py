@@ -409,7 +409,7 @@ def _unit_words(note: Finding) -> str:
 
 def number_remedy(note: Finding) -> Remedy:
     """Return the option that reads a column as numbers, or else the one that leaves it out."""
-    if note.kind == "unit" and len(note.values) == 2 and note.values[1].startswith("12.5"):
+    if note.kind == "unit" and has_digit(note.values[-1]):
         return Remedy(format=(f"{note.column}={note.values[1]}",))
     if note.kind == "mixed" and _means_missing(note):
         return Remedy(null=note.values)

@@ -255,12 +255,11 @@ def _units(name: str, texts: Sequence[str]) -> tuple[Finding, ...]:
     unit = sorted(units)
     examples: tuple[str, ...] = ()
     if len(unit) == 1:
-        try:
-            examples = (NumberFormat.of(f"12.5 {unit[0]}").example,)
-        except OptionError:
+        formats = (NumberFormat(mark, decimal, "", unit[0]) for decimal in ".," for mark in ("", *MARKS))
+        fitting = next((each for each in formats if each.is_sound and all(map(each.fits, texts))), None)
+        if fitting is None:
             return ()
-        if not all(NumberFormat.of(examples[0]).fits(text) for text in texts):
-            return ()
+        examples = (fitting.example,)
     return (Finding("unit", "", name, example=texts[0], values=(*unit, *examples)),)
 
 

@@ -278,15 +278,15 @@ def delimiter_of(path: str | Path, told: str | None = None) -> str | None:
     file = os.path.abspath(path)
     if not os.path.isfile(file) or is_compressed(file) or kind_of(os.fspath(path), file) != "csv":
         return None
-    if found_encoding(file, "utf-8") != "utf-8" or told_delimiter(file) is not None:
-        return None
-    if not _is_plain(os.fspath(path), file, told):
+    if told_delimiter(file) is not None or not _is_plain(os.fspath(path), file, told):
         return None
     return told or find_delimiter(os.fspath(path), file, ".")
 
 
 def _is_plain(name: str, file: str, delimiter: str | None) -> bool:
-    """Return whether a CSV file begins with the header of its table and ends with its last row."""
+    """Return whether a CSV file is in UTF-8, begins with the header of its table and ends with its last row."""
+    if found_encoding(file, "utf-8") != "utf-8":
+        return False
     with scratch_folder() as scratch:
         text = plain_text(file, "utf-8", os.path.join(scratch, "text"))
         known = possible_delimiters(name, text, ".") if delimiter is None else (delimiter,)

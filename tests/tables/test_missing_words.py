@@ -82,7 +82,7 @@ def test_label_reads_a_word_as_the_rules_do():
     verified = call("verify", "kept.json", "t.csv")  # pandas.read_csv takes NA for a missing value
     assert verified.exit_code == 1
     assert "keep_default_na=False" in " ".join(verified.stdout.split())
-    assert re.search(r"pandas +\d+ +0\n", verified.stdout)
+    assert re.search(r"\n *pandas +\d+ +0 ", verified.stdout)
 
     options = ["--null", "NA", "--impute", "median"]
     assert call("fit", "t.csv", "-k", "2", *options, "-o", "missing.json").exit_code == 0
