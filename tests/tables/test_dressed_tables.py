@@ -121,6 +121,7 @@ def labels(name, *options):
     return [re.search(r"(\d*)$", row)[1] for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::shallowrules.errors.ShallowRulesWarning")
 @given(dressed_tables(), st.sampled_from([["--drop-missing"], ["--impute", "median", "--missing", "category"]]))
 @draws(200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
@@ -139,6 +140,6 @@ def test_a_dressed_table_gives_the_rules_of_the_plain_one_or_a_word(tmp_path, mo
         assert labels("dressed", *extent) == labels("plain")
     found, said = outcome("dressed", *both)
     if found is None:
-        assert "--" in said
+        assert plain is None or "--" in said
     elif found != plain:  # read otherwise than it was meant, as a person can read
         assert any(f"'{column.name}'" in line for column in columns for line in said.splitlines() if "note: " in line)

@@ -113,7 +113,7 @@ def check_forms(rules, shape, *exporters):
     return [f"verify: {result.exit_code}", *filter(str.strip, lines[table:]), *said(result)]
 
 
-@pytest.mark.parametrize("name", few(SHAPES, 24))
+@pytest.mark.parametrize("name", few(SHAPES, 8))
 def test_a_shape_is_read_as_it_is_meant_or_refused_with_a_way_out(name, words):
     shape = SHAPES[name]
     result = fit(shape)
