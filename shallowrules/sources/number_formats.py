@@ -138,8 +138,10 @@ class Finder:
         if full:
             return self._decided(name, value, given, full)
         notes: tuple[Finding, ...] = ()
-        if 2 * numbers < given and not self._without_digits(value):
+        if texts and 2 * numbers < given:
             notes = (() if numbers else _units(name, texts)) or _digits(name, texts)
+        if notes and self._without_digits(value):  # a sample had digits in every text
+            notes = ()
         fitting, nearly = max(zip(counts, tried, strict=True), key=lambda found: found[0], default=(0, None))
         return Found(nearly, fitting, notes=notes)
 
