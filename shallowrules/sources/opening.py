@@ -7,6 +7,7 @@ import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,8 +210,9 @@ def _opened(
 
 def _refuse_options_of_rows(name: str, reading: Reading) -> None:
     """Raise OptionError for what is told of the rows of a file that has types, or keys, in their place."""
+    told = replace(reading, format=tuple(each for each in reading.format if not each.endswith("=")))  # as any reads it
     for option in ("thousands", "format", "header", "skip", "comment", "footer"):
-        if getattr(reading, option) not in (None, ()):
+        if getattr(told, option) not in (None, ()):
             raise OptionError(
                 OptionName(option), f" is for CSV files and workbooks, and {name} is not one of these; leave it out"
             )
