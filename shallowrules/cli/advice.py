@@ -27,6 +27,7 @@ __all__ = [
     "amended",
     "column_list",
     "exclude",
+    "first_of",
     "format_notes",
     "listed",
     "number_remedy",
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 MAX_NAMED = 5
-"""Columns that a note names at most."""
+"""Columns that a message names at most."""
 
 MAX_SPELLINGS = 3
 """Distinct texts that are worth a --null each; more are hardly ways to write "no value"."""
@@ -156,6 +157,12 @@ def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, str]] =
     return RefusedTable(message, [finding for refusal in refusals for finding in refusal.findings], remedy, said)
 
 
+def first_of(shown: Sequence[str]) -> str:
+    """Return the first of many columns in a list, and how many more there are."""
+    more = len(shown) - MAX_NAMED
+    return ", ".join(shown[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def column_list(names: Iterable[str]) -> str:
     """Return column names as a shell word that ``--columns`` and ``--exclude`` understand."""
     return shell_word(listed(names))
@@ -260,10 +267,9 @@ def refusals_of(findings: Sequence[Finding], where: str, needed: Collection[str]
 def _together(group: Sequence[Finding]) -> str:
     """Return which columns have the same words for a missing value, and in how many values."""
     words = " or ".join(map(repr, group[0].values))
-    shown = [f"{f.column!r} ({f.count or 0:,} of {f.rows or 0:,} values)" for f in group[:MAX_NAMED]]
-    more = f" and {len(group) - MAX_NAMED:,} more" if len(group) > MAX_NAMED else ""
+    shown = [f"{f.column!r} ({f.count or 0:,} of {f.rows or 0:,} values)" for f in group]
     what = "text" if group[0].kind == "missing words" else "numbers"
-    return f"{len(group):,} columns of {what} have {words} in some rows: {', '.join(shown)}{more}"
+    return f"{len(group):,} columns of {what} have {words} in some rows: {first_of(shown)}"
 
 
 def _numbers_together(first: Finding, names: Sequence[str]) -> str:
@@ -374,9 +380,7 @@ def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
     said = []
     for values in dict.fromkeys(note.values for note in written):
         names = [str(note.column) for note in written if note.values == values]
-        shown = ", ".join(map(repr, names[:MAX_NAMED]))
-        if len(names) > MAX_NAMED:
-            shown += f" and {len(names) - MAX_NAMED} more"
+        shown = first_of([*map(repr, names)])
         what = f"column {shown} is" if len(names) == 1 else f"columns {shown} are"
         option = shell_word(f"{names[0] if len(names) == 1 else 'COLUMN'}={values[0]}")
         said.append(f"{what} written as {values[0]}: read as numbers (--format {option})")

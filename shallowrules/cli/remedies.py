@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shallowrules.cli.advice import RefusedTable, Remedy
+from shallowrules.cli.advice import RefusedTable, Remedy, first_of
 from shallowrules.cli.missing import filled_text
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.cli.preparation import LoadedTable, prepared
@@ -18,9 +18,6 @@ __all__ = ["working_remedy"]
 
 MAX_TRIALS = 6
 """Times that a proposed command is tried and added to."""
-
-MAX_SHOWN = 5
-"""Columns that are named where they are left out."""
 
 
 def working_remedy(
@@ -107,6 +104,5 @@ def _losses(loaded: LoadedTable, remedy: Remedy) -> str:
 
 def _columns(names: Sequence[str]) -> str:
     """Return how many columns there are and which, the first of many."""
-    more = len(names) - MAX_SHOWN
-    shown = ", ".join(map(repr, names[:MAX_SHOWN])) + (f" and {more:,} more" if more > 0 else "")
+    shown = first_of([*map(repr, names)])
     return f"column {shown}" if len(names) == 1 else f"{len(names):,} columns ({shown})"

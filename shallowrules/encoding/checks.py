@@ -118,7 +118,7 @@ def find_too_many_values(columns: Iterable[Examined]) -> list[Finding]:
 
 
 def are_too_many(distinct: int, present: int) -> bool:
-    """Return whether so many distinct texts in so many rows are no categories: over 50, or another in nearly each."""
+    """Return whether a column has too many distinct texts for categories: over 50, or a new one in nearly every row."""
     return distinct > MAX_CATEGORIES or (distinct >= MIN_ID_LIKE and distinct > ID_LIKE_SHARE * present)
 
 

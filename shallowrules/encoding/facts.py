@@ -54,8 +54,8 @@ class ColumnFacts:
     def of(cls, column: Column, rows: NDArray[np.bool_] | None) -> ColumnFacts:
         """Return those of one part, in which `rows` count."""
         n_missing = column.n_missing
-        facts = cls(column.name, column.type, len(column.values), n_missing, column.n_infinite)
-        facts = replace(facts, holds_codes=column.holds_codes)
+        n_rows, codes = len(column.values), column.holds_codes
+        facts = cls(column.name, column.type, n_rows, n_missing, column.n_infinite, holds_codes=codes)
         if n_missing == facts.n_rows:
             return facts
         facts = replace(facts, nature=column.nature)

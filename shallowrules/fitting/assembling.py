@@ -314,9 +314,8 @@ def imputation_note(
 
     `is_new` tells that no other row has the value, a text.
     """
-    what = way or ("the most frequent value" if isinstance(value, str | bool) else "the median")
-    if is_new and way is None:
-        what = "a category of its own"
+    usual = "the most frequent value" if isinstance(value, str | bool) else "the median"
+    what = way or ("a category of its own" if is_new else usual)
     return (
         f"a missing value of column {name!r} ({counted(n_rows, 'row')}) is taken as {shown_value(value, kind)}, {what}"
     )

@@ -375,14 +375,14 @@ def note_dates(source: DuckDBSource, name: str, text: str, dates: int, given: in
 
 
 def _note_mixed(source: DuckDBSource, others: Finding) -> None:
-    """Note that a column holds what `message` says beside other text, where that is no more than half."""
+    """Note a column of which at least half is what `message` says (numbers or dates) and the rest other text."""
     if 2 * (others.count or 0) <= (others.rows or 0):
         name = str(others.column)
         source.column_notes[name] = (*source.column_notes.get(name, ()), others)
 
 
 def _others(source: DuckDBSource, name: str, text: str, offending: str, count: int, given: int) -> tuple[int, Finding]:
-    """Return how many texts are no known way to write "no value", and a note on all of them, of `count` rows."""
+    """Return the number of offending texts that are not a known null marker, and a note on all offending texts."""
     trimmed = f"trim({text})"
     plain = f"'plain': NOT {_has_digit(trimmed)}"
     words, first, texts = source.row(

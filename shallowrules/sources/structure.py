@@ -98,7 +98,7 @@ def _fits(text: str, decimal: str | None = None) -> dict[str, tuple[float, int]]
 def check_single(name: str, text: str, delimiter: str, decimal: str) -> None:
     """Refuse one column that another delimiter divides in every row.
 
-    Where it is the `decimal` separator, and the delimiter was told, that is no more than doubted.
+    If that delimiter is the `decimal` separator, this is a warning only.
     """
     others = [other for other, (share, _) in _fits(text).items() if share == 1]
     if not others:

@@ -77,16 +77,16 @@ def tree_labels(rules, shape):
     return rules.assign(read_table("t.csv", columns=tested, as_text=texts, **values))
 
 
-def check_labels(rules, shape):
+def check_labels(expected, shape):
     """Assert that `label` gives what the rules give, in every row."""
     done = call("label", "r.json", "t.csv", *reading(shape), "-o", "labels.csv", "--cluster-column", "of the tree")
     assert done.exit_code == 0, done.stderr
     rows = Path("labels.csv").read_text(encoding="utf-8").splitlines()[1:]
     given = [re.search(r"(\d*)$", row)[1] for row in rows]
-    assert given == ["" if cluster < 0 else str(cluster) for cluster in tree_labels(rules, shape).tolist()]
+    assert given == ["" if cluster < 0 else str(cluster) for cluster in expected.tolist()]
 
 
-def check_forms(rules, shape, *exporters):
+def check_forms(rules, expected, shape, *exporters):
     """Run every form, assert that none differs but as a loader says, and return what is said."""
     options = [word for name in exporters for word in ("--exporter", name)]
     result = call("verify", "r.json", "t.csv", *reading(shape), *options)
@@ -104,10 +104,10 @@ def check_forms(rules, shape, *exporters):
             continue
         frame = eval(f"pandas.read_csv({advice})", {"pandas": pandas})
         labels = define(export(rules, "pandas"))["assign_cluster"](frame)
-        np.testing.assert_array_equal(labels.fillna(-1).astype(int), tree_labels(rules, shape), advice)
+        np.testing.assert_array_equal(labels.fillna(-1).astype(int), expected, advice)
     for advice in re.findall(r"read_csv\(…, (.*?)\)(?: |$)", text):
-        labels = labels_of_file(rules, f"read_csv('t.csv', {advice})", len(tree_labels(rules, shape)), Answers(rules))
-        np.testing.assert_array_equal(labels, tree_labels(rules, shape), advice)
+        labels = labels_of_file(rules, f"read_csv('t.csv', {advice})", len(expected), Answers(rules))
+        np.testing.assert_array_equal(labels, expected, advice)
     lines = result.stdout.splitlines()
     table = next((i for i, line in enumerate(lines) if not line.strip() and i > 2), len(lines))
     return [f"verify: {result.exit_code}", *filter(str.strip, lines[table:]), *said(result)]
@@ -126,8 +126,9 @@ def test_a_shape_is_read_as_it_is_meant_or_refused_with_a_way_out(name, words):
     for column in json.loads(Path("r.json").read_text(encoding="utf-8"))["columns"]:
         lines.append(", ".join(f"{key} {column[key]!r}" for key in READS if key in column))
     lines += [line for line in said(result) if line.startswith(("note:", "warning:"))]
-    check_labels(rules, shape)
-    lines += check_forms(rules, shape, "python", "pandas", "sql")
+    expected = tree_labels(rules, shape)
+    check_labels(expected, shape)
+    lines += check_forms(rules, expected, shape, "python", "pandas", "sql")
     words("\n".join(lines))
 
 
@@ -142,5 +143,5 @@ def test_a_workbook_gives_the_labels_of_a_shape(name):
     if fit(SHAPES[name]).exit_code:
         return  # as the test above has it
     rules = RuleSet.from_json("r.json")
-    found = check_forms(rules, SHAPES[name], "xlsx")
+    found = check_forms(rules, tree_labels(rules, SHAPES[name]), SHAPES[name], "xlsx")
     assert found[0] == "verify: 0", found
