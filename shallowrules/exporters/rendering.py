@@ -7,13 +7,15 @@ and ``comment`` write it in the language of the output, ``md`` as Markdown text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import CodeType
 from typing import Any, Protocol
 from unicodedata import bidirectional
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateSyntaxError
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, TemplateSyntaxError, pass_context
+from jinja2.bccache import Bucket
+from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
 from shallowrules.errors import OptionError, ShallowRulesError
@@ -65,32 +67,29 @@ def render(language: Language, name: str, context: Mapping[str, Any], template: 
         If the file cannot be read.
     """
     if template is None:
-        text = _shipped(_Identity(language)).get_template(name).render(context)
+        text = _environment(Environment, language, _COMPILED).get_template(name).render(context)
     else:
         text = _render_file(_environment(SandboxedEnvironment, language), Path(template), context)
     return text if text.endswith("\n") else text + "\n"
 
 
-class _Identity:
-    """A language as a key: itself, and no other that is equal."""
+class _Compiled(BytecodeCache):
+    """The code of the shipped templates, compiled once in a process: it is the same for every language."""
 
-    def __init__(self, language: Language) -> None:
-        self.language = language
+    def __init__(self) -> None:
+        self._codes: dict[str, CodeType | None] = {}
 
-    def __hash__(self) -> int:
-        return id(self.language)
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get(bucket.key)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and other.language is self.language
-
-
-@lru_cache(maxsize=32)
-def _shipped(key: _Identity) -> Environment:
-    """Return the environment of the shipped templates, which keeps what it has compiled: that is of one language."""
-    return _environment(Environment, key.language)
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._codes[bucket.key] = bucket.code
 
 
-def _environment(kind: type[Environment], language: Language) -> Environment:
+_COMPILED = _Compiled()
+
+
+def _environment(kind: type[Environment], language: Language, compiled: BytecodeCache | None = None) -> Environment:
     environment = kind(
         loader=PackageLoader("shallowrules.templates", ""),
         undefined=StrictUndefined,
@@ -99,15 +98,21 @@ def _environment(kind: type[Environment], language: Language) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,
+        bytecode_cache=compiled,
     )
     environment.filters.update(
-        identifier=language.identifier,
-        string=language.string,
-        number=language.number,
-        comment=language.comment,
+        identifier=_at_run_time(language.identifier),
+        string=_at_run_time(language.string),
+        number=_at_run_time(language.number),
+        comment=_at_run_time(language.comment),
         md=escape_markdown,
     )
     return environment
+
+
+def _at_run_time(write: Callable[[Any], str]) -> Callable[[Context, Any], str]:
+    """Return a filter whose text for a constant is not compiled into the template."""
+    return pass_context(lambda context, value: write(value))
 
 
 def _render_file(environment: Environment, path: Path, context: Mapping[str, Any]) -> str:

@@ -41,7 +41,7 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch, tmp_path):
         return get_source(self, environment, template)
 
     monkeypatch.setattr(PackageLoader, "get_source", record)
-    rendering._shipped.cache_clear()  # of templates that are compiled already
+    monkeypatch.setattr(rendering, "_COMPILED", rendering._Compiled())
     for style in STYLES:
         export(example_rules(), "sql", style=style, dialect="postgres")
     export(example_rules(), "python", vectorized=True)
