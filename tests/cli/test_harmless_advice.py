@@ -172,7 +172,7 @@ def test_the_line_that_is_printed_runs_and_loses_what_it_says(tmp_path, columns)
     assert len(left) >= 2
     gone = re.search(r"leaves out (?:column|(\d+) columns)", losses)
     assert len(columns) - len(left) == (int(gone[1] or 1) if gone else 0)
-    as_category = {name for name in left if "--missing" in proposed and name.startswith(("text gaps", "NA"))}
+    as_category = {name for name in left if "--missing" in proposed and name.startswith(("text gaps", "NA", "both"))}
     missing = {name: sum(value in ("", *nulls) for value in values) for name, values in left.items()}
     rows = re.search(rf"(\d+) of {n_rows} rows(?:\.|, and)", losses.partition(" takes '")[0])
     assert sum(cluster.rows for cluster in rules.clusters) == n_rows - (int(rows[1]) if rows else 0)
