@@ -134,6 +134,7 @@ def centers_of_the_whole(parts, encode, grids, n_clusters, random_state, log):
         return fit_clusterer(model, rows.X_cluster, sample_weight=rows.weight).cluster_centers_
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_parts")
 @draws(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=tables_and_options())

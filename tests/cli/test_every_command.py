@@ -38,6 +38,7 @@ def place(request, running, tmp_path, monkeypatch):
         yield place
 
 
+@pytest.mark.slow
 def test_every_row_of_a_table_gets_the_cluster_of_the_tree(place):
     run = Run(place)
     run.real(REAL["wine"]())

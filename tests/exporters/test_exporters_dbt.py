@@ -168,6 +168,7 @@ def test_a_single_rule_without_conditions_has_no_unit_test():
     assert "columns:" not in files["models/t_clusters_sources.yml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "snowflake", "bigquery"])
 def test_sqlfluff_finds_nothing_in_a_model_and_its_tests(dialect):
     pytest.importorskip("sqlfluff", reason="sqlfluff is not installed (extra dev)")

@@ -63,6 +63,7 @@ def test_duckdb_over_a_parquet_file_with_nan(tmp_path, values, kind, imputed):
         assert matched == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
 @pytest.mark.parametrize("values", PARQUET_COLUMNS.values(), ids=PARQUET_COLUMNS)
 def test_duckdb_has_no_test_for_files_in_a_table_of_its_own(tmp_path, values, kind):

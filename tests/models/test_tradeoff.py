@@ -46,6 +46,7 @@ def test_twenty_tradeoffs_are_tried_the_default_among_them():
     assert ExplainableKMeans().tradeoff in TRADEOFFS
 
 
+@pytest.mark.slow
 def test_every_tradeoff_has_a_tree_no_worse_than_a_model_of_its_own(digits, clusterer):
     path = tradeoff_path(ExplainableKMeans(clusterer=clusterer), digits, tradeoffs=TRADEOFFS)
     assert tuple(path.tradeoffs) == tuple(np.repeat(TRADEOFFS, 2))
@@ -59,6 +60,7 @@ def test_every_tradeoff_has_a_tree_no_worse_than_a_model_of_its_own(digits, clus
     assert (np.diff(path.conditions[1::2]) <= 1e-12).all()
 
 
+@pytest.mark.slow
 def test_wide_gaps_are_filled_under_a_bound(path, digits, clusterer):
     plain = tradeoff_path(ExplainableKMeans(clusterer=clusterer), digits, tradeoffs=TRADEOFFS)
     assert len(path) > len(plain)

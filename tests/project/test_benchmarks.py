@@ -81,6 +81,7 @@ def test_speed_refuses_before_it_measures(
     assert not said.out
 
 
+@pytest.mark.slow
 def test_functions_prints_every_ratio_and_judges_none_of_a_quick_run() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(SPEED.with_name("functions.py")), "--quick"],

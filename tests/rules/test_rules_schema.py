@@ -129,6 +129,7 @@ def required_and_mistyped():
             yield name, value
 
 
+@pytest.mark.slow
 def test_the_schema_refuses_entries_that_lack_or_are_of_another_type():
     text = example_of_categories().to_json()
     VALIDATOR.validate(json.loads(text))

@@ -106,6 +106,7 @@ def test_a_format_that_is_told_must_fit():
         read_table("t.csv", dates=["nothing=%d/%m/%Y"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["%d.%m.%Y", "%d/%m/%y", "%b %d, %Y", "%d-%b-%Y", "%m/%d/%Y %I:%M %p"])
 def test_every_form_reads_the_text(form):
     days = [datetime(day.year, day.month, day.day, 13, 5) for day in DAYS] if ":" in form else DAYS

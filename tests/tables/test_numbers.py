@@ -217,6 +217,7 @@ def test_the_emitted_python(reading, imputed):
                 assert (-1 if label is None else label) == right, (cell, threshold)
 
 
+@pytest.mark.slow
 @READING
 @IMPUTED
 def test_label(tmp_path, reading, imputed):

@@ -99,6 +99,7 @@ def test_every_form_gives_the_labels_of_the_tree(seed):
     assert [each.disagreements for each in compared] == [0] * len(compared)
 
 
+@pytest.mark.slow
 def test_a_path_has_trees_that_the_estimator_grows_with_the_same_options():
     X = load_wine().data
     model = ExplainableKMeans(3, random_state=0, scale="standard", max_leaves=5)
