@@ -15,7 +15,7 @@ to one range before it clusters, and the script does not, so that their k-means 
 half as many again; with ``--scale none`` both cluster the same table.
 
 The sides of a ratio run one after the other for each seed (of the data, or of KMeans where the table is a file); the
-table's ratio is the median over the seeds. A missed target is printed and is no error: it depends on how busy the
+table's ratio is the median over the seeds. A missed target is printed and is not an error: it depends on how busy the
 machine is.
 """
 

@@ -39,8 +39,8 @@ class Reading:
         What groups the digits of numbers in a CSV file: a comma, a point, an apostrophe or a blank. Where it is a
         point, the decimal separator is a comma. By default it is found, column by column.
     format : sequence of str
-        How columns of a CSV file are written, where that is not found: ``"revenue=$1,234.50"``, the name and an example
-        of a number; with no example, as any program reads it.
+        How columns of text are written, where that is not found: ``"revenue=$1,234.50"``, the name and an example of a
+        number; with no example, as any program reads it.
     null : sequence of str
         Texts that mean "no value", compared without the blanks around them: ``""`` is a field
         of nothing but spaces. An empty field has no value in any case.
@@ -58,9 +58,9 @@ class Reading:
     skip : int, optional
         Lines above the table. By default title lines are found.
     comment : str, optional
-        What lines begin with that are no part of the table. By default ``#`` where these lines are not rows.
+        What lines begin with that are not part of the table. By default ``#`` where these lines are not rows.
     footer : int, optional
-        Rows at the end that are no part of the table, blank ones not counted. By default notes and totals are found.
+        Rows at the end that are not part of the table, blank ones not counted. By default notes and totals are found.
     sheet : str, optional
         The sheet of a workbook. By default the only one that has a table.
     """

@@ -288,7 +288,7 @@ TOGETHER: Mapping[str, Callable[[Finding, Sequence[str]], str]] = {
 
 
 def _encoding(finding: Finding, needed: bool) -> str:
-    return f": say so (for example --encoding {finding.values[0]})"
+    return f": use for example --encoding {finding.values[0]}"
 
 
 def _delimiter(finding: Finding, needed: bool) -> str:
@@ -296,16 +296,14 @@ def _delimiter(finding: Finding, needed: bool) -> str:
 
 
 def _ragged(finding: Finding, needed: bool) -> str:
-    return ": correct the line, or say --delimiter if it is another"
+    return ": correct the line, or use --delimiter if the delimiter is a different one"
 
 
 def _two_readings(finding: Finding, needed: bool) -> str:
     mark, *examples = finding.values
     grouped, decimal = (shell_word(f"{finding.column}={example}") for example in examples)
-    return (
-        f": use --thousands {mark} (or --format {grouped} for this column alone) if it groups digits, "
-        f"--format {decimal} if it is the decimal separator"
-    )
+    groups = f"--thousands {mark} (or --format {grouped} for this column alone)" if mark else f"--format {grouped}"
+    return f": use {groups} if it groups digits, --format {decimal} if it is the decimal separator"
 
 
 def _format(finding: Finding, needed: bool) -> str:

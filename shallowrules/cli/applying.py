@@ -67,7 +67,7 @@ apply_options = together(
     ),
     click.option("--dry-run", is_flag=True, help="Show what --apply would run, and change nothing."),
     click.option("--yes", is_flag=True, help="Do not ask before --table is written on."),
-    click.option("--replace", is_flag=True, help="Make anew what was applied here before, and nothing else."),
+    click.option("--replace", is_flag=True, help="Replace what was applied here before, and nothing else."),
     click.option("--undo", is_flag=True, help="Take away what --apply made."),
     click.option(
         "--batch",
@@ -121,7 +121,8 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
         show(plan.counts)
     show_new_values(plan.unseen)
     if plan.changes is not None:
-        click.echo(f"{counted(plan.changes, 'row')} of these to write", err=True)
+        need = counted(plan.changes, "row needs", "rows need") if plan.changes else "no rows need"
+        click.echo(f"{need} updating", err=True)
     if options.dry_run:
         return
     if application.writes_on_table and not options.yes and not plan.is_done:
@@ -137,8 +138,8 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
 
 def _show(plan: Plan, err: bool) -> None:
     """Show what is made, the statements and what is to be known of them."""
-    doing = "to take away" if plan.undo else "to make"
-    click.echo(printable(f"{doing} {plan.target}:\n"), err=True)
+    doing = "drop" if plan.undo else "create"
+    click.echo(printable(f"will {doing} {plan.target}:\n"), err=True)
     for statement in plan.statements:
         click.echo(printable(f"{statement};\n"), err=err)
     for note in plan.notes:
@@ -149,7 +150,7 @@ def _ask(plan: Plan) -> None:
     """Make sure that a table may be written on; ShallowRulesError where nobody can answer, click.Abort for no."""
     doing = "takes away" if plan.undo else "writes"
     if not _somebody_answers():
-        raise ShallowRulesError(f"this {doing} {plan.target}, and nobody can be asked here: say --yes if it may")
+        raise ShallowRulesError(f"this {doing} {plan.target}, and nobody can be asked here: use --yes to allow it")
     click.confirm(printable(f"This {doing} {plan.target}. Go on?"), abort=True, err=True)
 
 

@@ -27,9 +27,19 @@ from shallowrules.tables.times import TIME_TYPES, format_time
 
 __all__ = ["column_notes", "columns_of", "infinite_columns", "label_warnings", "repeated_ids", "unusable_columns"]
 
+INFINITIES = ("inf", "-inf")
+"""How most programs write infinite numbers."""
+
+TEXT_FORMATS = ("csv", "workbook")
+"""Formats of files in which a number is a text, so that ``--null`` may name one."""
+
 MAX_SHOWN = 5
 """Columns with one value only that a note names."""
 
+
+UUID = "UUID"
+IS_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""A universally unique identifier: what is in a column of these is named."""
 
 CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msisdn)(?![a-z])")
 """Words in the names of columns whose whole numbers are codes more often than quantities."""
@@ -73,56 +83,80 @@ def _other_types(findings: Sequence[Finding]) -> str:
     return (
         f"{counted(len(findings), 'column holds', 'columns hold')} neither numbers nor categories: "
         f"{', '.join(f'{finding.column!r} ({finding.example})' for finding in findings)}; "
-        f"leave out what is to play no part: {exclude(_names(findings))}"
+        f"exclude columns that should not be used: {exclude(_names(findings))}"
     )
 
 
 def _without_values(findings: Sequence[Finding]) -> str:
     return (
         f"{counted(len(findings), 'column has', 'columns have')} no values: {_listed(findings)}; "
-        f"leave out what is empty: {exclude(_names(findings))}"
+        f"exclude them: {exclude(_names(findings))}"
     )
 
 
 def _too_many_values(findings: Sequence[Finding]) -> str:
-    listed = ", ".join(f"{finding.column!r} ({values_counted(finding.count or 0)})" for finding in findings)
-    return (
-        f"too many different texts to be categories, as ids and free text have them, in {listed} of "
-        f"{counted(findings[0].rows or 0, 'row')}; leave out what is to play no part: {exclude(_names(findings))}"
-    )
+    rows = counted(findings[0].rows or 0, "row")
+    ids = "UUIDs" if all(finding.example == UUID for finding in findings) else "IDs or free text"
+    ways = f"exclude columns that should not be used: {exclude(_names(findings))}"
+    shown = [(repr(finding.column), values_counted(finding.count or 0)) for finding in findings]
+    if len(shown) == 1:
+        [(name, values)] = shown
+        return f"{name} has {values} in {rows}, too many for categories: they look like {ids}; {ways}"
+    listed = ", ".join(f"{name} ({values})" for name, values in shown)
+    return f"{listed} have too many values in {rows} to be categories: they look like {ids}; {ways}"
 
 
 def _ids(findings: Sequence[Finding]) -> str:
+    looks, meant = ("looks like a row ID", "it is") if len(findings) == 1 else ("look like row IDs", "they are")
     return (
-        f"{_listed(findings)} {'looks' if len(findings) == 1 else 'look'} like the number of a row, another in each "
-        f"and nothing to cluster by; leave out what is an id: {exclude(_names(findings))}; or name in --columns all "
-        "columns to cluster by, if it is meant"
+        f"{_listed(findings)} {looks} (a different value in every row): use {exclude(_names(findings))}, or, if "
+        f"{meant} meant, list all columns to cluster by in --columns"
     )
 
 
 def _find_too_many_values(rows: Rows, columns: Sequence[ColumnFacts]) -> list[Finding]:
     """Return the columns of text with too many values, and how many each has, as far as that can be told."""
+    uuids = {column.name for column in columns if all(IS_UUID.fullmatch(str(value)) for value in column.values)}
     return [
-        replace(finding, count=rows.count_distinct(str(finding.column)) or finding.count)
+        replace(
+            finding,
+            count=rows.count_distinct(str(finding.column)) or finding.count,
+            example=UUID if finding.column in uuids else None,
+        )
         for finding in find_too_many_values(columns)
     ]
 
 
-def infinite_columns(facts: Survey, refused: set[str]) -> list[Refusal]:
-    """Return why columns with infinite values are refused."""
+def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[Refusal]:
+    """Return why columns with infinite values are refused.
+
+    In a text file, infinity can be treated as missing, which loses less than the columns do unless most of one is
+    infinite.
+    """
     columns = [*facts.columns, *([] if facts.weight is None else [facts.weight])]
-    findings = find_infinite(column for column in columns if column.name not in refused)
+    columns = [column for column in columns if column.name not in refused]
+    findings = find_infinite(columns)
     if not findings:
         return []
     listed = ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
     names = tuple(name for name in _names(findings) if facts.weight is None or name != facts.weight.name)
-    ways = f" or leave columns out ({exclude(names)})" if names else ""
-    message = f"values are infinite in {listed}: correct the file{ways}"
-    return [Refusal(tuple(findings), message, Remedy(exclude=names))]
+    mostly = tuple(f.column for f in findings if f.column in names and 2 * (f.count or 0) > (f.rows or 0))
+    ends = {end for column in columns if column.name not in mostly for end in column.ends or ()}
+    words = tuple(word for word in INFINITIES if float(word) in ends and word not in opened.nulls)
+    remedy = (
+        Remedy(null=words, exclude=mostly) if words and opened.rows.format in TEXT_FORMATS else Remedy(exclude=names)
+    )
+    ways = ["correct the file"]
+    if remedy.null:
+        ways.insert(0, f"treat infinity as missing ({' '.join(f'--null {word}' for word in words)})")
+    if names:
+        ways.append(f"leave columns out ({exclude(names)})")
+    way = " or ".join(filter(None, (", ".join(ways[:-1]), ways[-1])))
+    return [Refusal(tuple(findings), f"values are infinite in {listed}: {way}", remedy)]
 
 
 def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Finding], fit: FitOptions) -> list[str]:
-    """Return what to know of the columns: what values may mean that are taken for quantities, and what plays no part.
+    """Return what to know of the columns: what values may mean that are taken for quantities, and what is not used.
 
     `ids` are the columns that look like IDs; what options name is meant as it is.
     """
@@ -266,15 +300,15 @@ def _truth_values(rows: Rows, columns: Sequence[str]) -> list[str]:
 
 
 def _constant_columns(facts: Survey) -> list[str]:
-    """Return a note on the columns that have one value only."""
+    """Return a note on the columns that have only one value."""
     constant = [column for column in facts.columns if column.only_value is not None]
     if not constant:
         return []
     shown = ", ".join(f"{column.name!r} ({_shown(column)})" for column in constant[:MAX_SHOWN])
     if len(constant) == 1:
-        return [f"column {constant[0].name!r} has one value only ({_shown(constant[0])}) and plays no part"]
+        return [f"column {constant[0].name!r} has only one value ({_shown(constant[0])}) and is not used"]
     more = f" and {len(constant) - MAX_SHOWN:,} more" if len(constant) > MAX_SHOWN else ""
-    return [f"{len(constant):,} columns have one value only and play no part: {shown}{more}"]
+    return [f"{len(constant):,} columns have only one value and are not used: {shown}{more}"]
 
 
 def _shown(column: ColumnFacts) -> str:

@@ -28,12 +28,14 @@ __all__ = ["Opened", "open_rows"]
 class Opened:
     """Rows as they are read, and the columns to cluster or explain by.
 
-    `padded` are the columns whose whole numbers have leading zeros in the source.
+    `padded` are the columns whose whole numbers have leading zeros in the source, `nulls` the texts that were told to
+    stand for missing values.
     """
 
     rows: Rows
     columns: tuple[str, ...]
     padded: set[str]
+    nulls: tuple[str, ...]
 
     @cached_property
     def first(self) -> Table:
@@ -94,7 +96,7 @@ def open_rows(
     if not others:
         listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
         raise DataError(f"{rows.where} has no column but {listed}")
-    return Opened(rows, others, padded)
+    return Opened(rows, others, padded, tuple(reading.null))
 
 
 def _whole(
@@ -148,7 +150,7 @@ def _refuse_no_numbers(fit: FitOptions, named: Mapping[str, str], types: Mapping
         if name in fit.categories:
             raise OptionError(f"column {name!r} is in --numbers and in --categories: it is one or the other")
         if types[name] not in ("integer", "float"):
-            raise OptionError(f"--numbers: column {name!r} was read as {types[name]}, which is no quantity")
+            raise OptionError(f"--numbers: column {name!r} was read as {types[name]}, which is not a quantity")
 
 
 def _refuse_unread(option: str, name: str, named: Mapping[str, str], read: Collection[str]) -> None:
@@ -164,7 +166,7 @@ def _with_categories(table: Table, names: Sequence[str], named: Mapping[str, str
     for name in names:
         _refuse_unread("--categories", name, named, table.names)
         if table[name].is_time:
-            raise OptionError(f"--categories: column {name!r} holds {table[name].nature}, which are no codes")
+            raise OptionError(f"--categories: column {name!r} holds {table[name].nature}, which are not codes")
         if table[name].conversion.format:
             raise OptionError(
                 f"--categories: column {name!r} is written as {table[name].conversion.format}: these are not codes"

@@ -124,7 +124,7 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
         numbers; if values are missing or infinite. All of it is said at once.
     DataError
         If the file is not a table; if weights are negative or all zero; if there are fewer distinct rows than
-        clusters; or if labels are no clustering.
+        clusters; or if labels are not a clustering.
     """
     with prepared(where, fit, reading) as loaded:
         return loaded
@@ -171,7 +171,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     refusals += missing
     if rows is not opened.rows and not refusals:
         facts = find_facts(rows, roles)
-    refusals += infinite_columns(facts, columns_of(refusals))
+    refusals += infinite_columns(opened, facts, columns_of(refusals))
     if refusals:
         raise refused_table(refusals, said)
     _refuse_weights(facts)
@@ -264,9 +264,9 @@ def _scale_notes(scale: str | None, *, has_numbers: bool, clustering: bool) -> l
     if scale is None or not has_numbers:
         return []
     how = {
-        "minmax": "every column of numbers is brought to the range from 0 to 1",
-        "standard": "every column of numbers is brought to mean 0 and standard deviation 1",
-        "robust": "every column of numbers is brought to median 0 and quartiles one apart",
+        "minmax": "every column of numbers is scaled to 0–1",
+        "standard": "every column of numbers is scaled to mean 0 and standard deviation 1",
+        "robust": "every column of numbers is scaled to median 0 and an interquartile range of 1",
     }[scale]
     purpose = "for the clustering" if clustering else "to measure distances"
     return [f"{purpose}, {how} (--scale {scale}); the rules are in the table's own units"]

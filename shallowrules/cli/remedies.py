@@ -54,7 +54,7 @@ def working_remedy(
 def _tried(
     where: Where, fit: FitOptions, reading: Reading, remedy: Remedy, memory: int | None
 ) -> str | RefusedTable | None:
-    """Return what a table loses by a remedy, or why it is refused even so; None where that is no fault of the table."""
+    """Return what a table loses by a remedy, or why it is refused even so; None where the table is not at fault."""
     try:
         with prepared(where, *_remedied(fit, reading, remedy), memory) as loaded:
             return _losses(loaded, remedy)

@@ -75,7 +75,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
         )
     )
     if separation := describe_separation(rules, partial(percent, unit="%")):
-        console.print(Text(f"made of        {separation} of what separates the clusters"))
+        console.print(Text(f"differ by      {separation} of the variance between clusters"))
     if statistics.left_out:
         console.print(Text(f"left out       {counted(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
     if written:

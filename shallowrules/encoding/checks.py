@@ -172,8 +172,8 @@ def refuse_too_many_values(columns: Iterable[Examined]) -> None:
     many = find_too_many_values(columns)
     if many:
         raise DataError(
-            f"{_listed(many)}: too many values to be categories (more than {MAX_CATEGORIES}, or another in nearly "
-            "every row), as ids and free text have them; exclude what is to play no part",
+            f"{_listed(many)}: too many values to be categories (more than {MAX_CATEGORIES}, or a different one in "
+            "nearly every row); they look like IDs or free text: exclude columns that should not be used",
             findings=many,
         )
 

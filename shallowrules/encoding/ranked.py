@@ -110,7 +110,7 @@ class _Codes:
 
     @classmethod
     def of(cls, codes: NDArray[np.uint64], weight: NDArray[np.int64]) -> _Codes:
-        """Return those of some rows; what weighs nothing is no code."""
+        """Return those of some rows; what weighs nothing is not a code."""
         codes, weight = codes[weight > 0], weight[weight > 0]
         known, numbers = np.unique(codes, return_inverse=True)
         return cls(known, np.bincount(numbers, weight, len(known)).astype(np.int64))

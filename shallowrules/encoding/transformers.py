@@ -82,7 +82,7 @@ def transformed(transformer: Any, X: Any) -> NDArray[np.float64]:
     try:
         matrix = np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the transformer gives values that are no numbers ({error}): encode its categories") from None
+        raise DataError(f"the transformer gives values that are not numbers ({error}): encode its categories") from None
     spoilt = np.flatnonzero(~np.isfinite(matrix).all(axis=0))
     if len(spoilt):
         raise DataError(

@@ -168,8 +168,8 @@ def describe_quality(cluster: Cluster, labelled: bool, escape: Escape = isolate)
             f"and the rules find {percent(cluster.recall)} of what has it (recall)."
         )
     return (
-        f"{percent(cluster.precision)} of what the rules put here belongs here without rules too (precision), "
-        f"and the rules find {percent(cluster.recall)} of what belongs here without rules (recall)."
+        f"{percent(cluster.precision)} of the rows with this label are in this cluster in the original clustering "
+        f"(precision), and {percent(cluster.recall)} of the rows of that cluster get this label (recall)."
     )
 
 

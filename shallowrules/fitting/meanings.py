@@ -1,4 +1,4 @@
-"""What values may mean that are no quantities: IDs that repeat, labels of clusters, dates as numbers, sentinels."""
+"""What values may mean that are not quantities: IDs that repeat, labels of clusters, dates as numbers, sentinels."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _is_marker(end: _End, *, above: bool) -> bool:
 
 
 def _cut(values: Sequence[Number], above: bool) -> Number | None:
-    """Return the outermost value that is no sentinel, of ascending values; None where none stand apart."""
+    """Return the outermost value that is not a sentinel, of ascending values; None where none stand apart."""
     ordered = values if above else [-value for value in reversed(values)]
     for n in range(1, MAX_SENTINELS + 1):
         if len(ordered) < n + MIN_OTHERS:

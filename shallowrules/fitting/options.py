@@ -88,7 +88,7 @@ class FitOption:
 
 _DECLARED = (
     FitOption("n_clusters", 8, Number(1, math.inf, "a whole number of at least 1", whole=True)),
-    FitOption("method", "exshallow", Choice(("exshallow", "exgreedy", "imm", "exkmc")), "How the tree grows."),
+    FitOption("method", "exshallow", Choice(("exshallow", "exgreedy", "imm", "exkmc")), "How to grow the tree."),
     FitOption(
         "tradeoff",
         0.03,
@@ -114,7 +114,8 @@ _DECLARED = (
         "refine",
         "full",
         Choice(("full", "thorough", "none")),
-        "With --method exshallow: search on for a cheaper, shorter tree, or thoroughly, or take the greedy one.",
+        "With --method exshallow: improve the greedy tree (full), keep searching within --budget (thorough), or keep "
+        "the greedy tree (none).",
         needs=("method", "exshallow"),
         idle=("none",),
     ),
@@ -131,7 +132,7 @@ _DECLARED = (
         None,
         Number(0, 1, "a share from 0 up to 1, such as 0.002 for 0.2 %", high_open=True, or_none=True),
         "Take rounder thresholds where the objective, cost and length of rules, rises by no more than this in all, as "
-        "0.2%; 0 keeps each between the rows that it parts.",
+        "0.2%; 0: round only as far as no row changes cluster.",
     ),
     FitOption(
         "keep",

@@ -150,7 +150,7 @@ class Survey:
         if not self.all_labels:
             raise DataError("no row has a label, so that there is no clustering to explain")
         if len(self.all_labels) > MAX_LABELS:
-            raise DataError(f"there are more than {MAX_LABELS:,} distinct labels: these are no clusters")
+            raise DataError(f"there are more than {MAX_LABELS:,} distinct labels: these are not clusters")
         distinct = list(self.all_labels)
         values = np.empty(len(distinct), dtype=object)
         values[:] = distinct

@@ -57,8 +57,8 @@ NOT_A_NUMBER = "not a number"
 
 TOLD: Mapping[str, Sequence[str]] = {
     "csv": ("delimiter", "decimal", "thousands", "format", "null", "keep_text", "encoding"),
-    "json": ("null", "encoding"),
-    "parquet": (),
+    "json": ("format", "null", "encoding"),
+    "parquet": ("format",),
     "workbook": ("decimal", "thousands", "format", "null", "keep_text"),
 }
 """By the kind of a file, the options of `Reading` that mean something to it."""

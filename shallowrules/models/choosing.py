@@ -147,9 +147,8 @@ class ClusterCounts(Sequence[ClusterCount]):
                 f"{best.k} clusters: {clear}; they are alike from seed to seed ({best.stability:.2f}), and "
                 f"rules cost {show_figure(best.price - 1, '.1%')} more with {best.conditions:.1f} conditions per row"
             )
-        return (
-            f"{best.k} clusters: {clear}, but {', and '.join(best.doubts)}; so is every number that was tried in doubt"
-        )
+        doubts = ", and ".join(best.doubts)
+        return f"{best.k} clusters: {clear}, but {doubts}; every number of clusters tried has a drawback"
 
     def table(self) -> dict[str, NDArray[Any]]:
         """Return the figures as columns; ``pandas.DataFrame(counts.table())`` makes it a frame.

@@ -175,11 +175,11 @@ class RefitGain:
         return self.fresh <= (1 - MIN_REFIT_GAIN) * self.now
 
     def __str__(self) -> str:
-        verdict = "pays" if self.pays else f"does not pay: it gains less than {MIN_REFIT_GAIN:.0%}"
+        verdict = "pays" if self.pays else f"is not worthwhile: it gains less than {MIN_REFIT_GAIN:.0%}"
         now, fresh = show_figure(self.now, ".4g"), show_figure(self.fresh, ".4g")
         merged = ", its clusters merged as theirs are," if self.merged else ""
         return (
-            f"a re-fit {verdict}. These rules cost {now} times what a fresh clustering of these rows does "
+            f"refitting {verdict}. These rules cost {now} times what a fresh clustering of these rows does "
             f"without rules, a fresh tree{merged} {fresh} ({_relative(self.fresh, self.now)}); conditions per "
             f"row {self.conditions:.3g} and {self.fresh_conditions:.3g}"
         )

@@ -73,7 +73,7 @@ class ColumnKind:
         Whether a value may be present. A column without values goes with any type.
     declared : bool
         Whether the type is declared, as in Parquet files, and not found from the values: then whole numbers in one part
-        are no floats in another.
+        are not floats in another.
     """
 
     type: ColumnType

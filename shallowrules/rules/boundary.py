@@ -109,9 +109,9 @@ def boundary_texts(rules: RuleSet) -> Table:
 
 
 def texts_without_number(rules: RuleSet) -> Table:
-    """Return a row in the box of every rule for each text that is no number in each column that it reads from text.
+    """Return a row in the box of every rule for each text that is not a number in each column that it reads from text.
 
-    Such a text is no missing value either: it is not imputed.
+    Such a text is not a missing value either: it is not imputed.
     """
     rows: list[dict[int, Cell]] = []
     for rule in rules:
@@ -232,7 +232,7 @@ class _Within(ConditionVisitor[Cell]):
 
 
 def _no_category(column: RuleColumn) -> Cell:
-    """Return a value that is no category of a column; missing for truth values, of which there are two."""
+    """Return a value that is not a category of a column; missing for truth values, of which there are two."""
     if column.codes:
         return str(max(map(int, column.values)) + 1)
     return None if column.type == "boolean" else "no such category"

@@ -119,7 +119,7 @@ def hide_typed_passwords(message: str, words: Sequence[str]) -> str:
 
 
 def _show_beginning(text: str) -> str:
-    """Return a text that is no URL as far as it can hold no password."""
+    """Return a text that is not a URL as far as it can hold no password."""
     found = URL_TEXT.fullmatch(text)
     if found is not None:
         return f"{found[1]}://…"
@@ -151,7 +151,7 @@ def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
     Raises
     ------
     OptionError
-        If it is no URL, the name is not in the file, or the environment does not have the password.
+        If it is not a URL, the name is not in the file, or the environment does not have the password.
     DataError
         If the file of settings or of the password is not there or cannot be used.
     MissingExtraError
@@ -192,7 +192,7 @@ def _split_url(text: str) -> URL:
         return make_url(text)
     except (ArgumentError, ValueError):
         raise OptionError(
-            f"{_show_beginning(text)!r} is no URL of a database: write for example postgresql://user@host/database, "
+            f"{_show_beginning(text)!r} is not a URL of a database: write for example postgresql://user@host/database, "
             f"sqlite:///file.db, or @name for an entry of {SETTINGS_FILE}",
             option="database",
         ) from None
@@ -246,7 +246,7 @@ def _password(name: str, entry: Mapping[str, str]) -> str | None:
 def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) -> Iterator[Connection]:
     """Connect to a database, whose errors are DataErrors without the password.
 
-    Statements are taken as they are: ``%s`` and ``:name`` in a text are no parameters.
+    Statements are taken as they are: ``%s`` and ``:name`` in a text are not parameters.
 
     Parameters
     ----------

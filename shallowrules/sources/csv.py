@@ -40,6 +40,7 @@ from shallowrules.sources.number_formats import (
     begins_with_currency,
     count_points,
     formats_by_column,
+    not_written,
     plain_number,
     three_digits,
     two_readings,
@@ -133,9 +134,7 @@ class CsvSource(DuckDBSource):
         if len(names) == 1:
             check_single(names[0], text, delimiter, told.decimal if reading.delimiter else "")
         super().__init__(database, names, Provenance(kind, (shown,)))
-        self._formats = formats_by_column(reading.format, told)
-        for name in (name for name, told in self._formats.items() if told is not None):
-            self.positions([name])  # which refuses one that is not there
+        self.formats = self.checked(formats_by_column(reading.format, told))
         is_told = told.decimal != "." or reading.thousands is not None
         self._finder = Finder(self, told.decimal if is_told else None, reading.thousands)
         self._rewritten_to = os.path.join(scratch, f"rewritten-{name}")
@@ -222,7 +221,7 @@ class CsvSource(DuckDBSource):
         loaded = self._load_once()
         fields = {j: Field(loaded[j], f"c{j}") for j in positions if j in loaded}
         texts = [j for j in positions if j not in fields]
-        conversions = {j: self._formats.get(self.names[j]) or self.told for j in texts}
+        conversions = {j: self.formats.get(self.names[j]) or self.told for j in texts}
         counted: dict[int, tuple[Any, ...]] = {}
         for conversion in set(conversions.values()):
             alike = [j for j in texts if conversions[j] == conversion]
@@ -274,7 +273,7 @@ class CsvSource(DuckDBSource):
         """Return whether a column is text, or numbers in a format that is found; add what keeps it from being these."""
         name, value = self.names[j], self._value(f"c{j}")
         number = self._number(value, conversion)
-        if name not in self._formats and j in self._with_digits:
+        if name not in self.formats and j in self._with_digits:
             found = self._finder.find(name, value, number, numbers, given)
             findings += found.findings
             self.column_notes[name] = found.notes
@@ -287,8 +286,7 @@ class CsvSource(DuckDBSource):
         if not findings:
             findings += nearly_numeric(self, name, value, f"{number} IS NULL", numbers, given)
         if not findings and conversion.format:
-            message = f"column {name!r} is not written as {conversion.format}: {numbers:,} of {given:,} values are"
-            findings.append(Finding("format", message, name, given - numbers, given, values=(conversion.format,)))
+            findings.append(not_written(name, conversion.format, numbers, given))
         return "text", self.told
 
     def _doubtful_points(self, floats: Mapping[int, int], conversions: Mapping[int, Conversion]) -> Iterator[Finding]:
@@ -296,7 +294,7 @@ class CsvSource(DuckDBSource):
 
         Where all values have a point, and no column a decimal comma, it is the decimal separator, with a note.
         """
-        asked = [j for j in floats if self._finder.decimal is None and self.names[j] not in self._formats]
+        asked = [j for j in floats if self._finder.decimal is None and self.names[j] not in self.formats]
         commas = any(conversion.decimal == "," for conversion in conversions.values())
         for j, (points, groups, others, example) in self._counted(asked, count_points).items():
             if not points or groups < points or others:
@@ -377,7 +375,7 @@ class CsvSource(DuckDBSource):
             numeric = kinds[j] in ("integer", "float")
             decimal = conversion.decimal if numeric and (commas or conversion.format) else "."
             format_ = conversion.format if numeric else ""
-            told = PLAIN if kinds[j] == "boolean" else Conversion(decimal, nulls, format_)  # a truth value is no text
+            told = PLAIN if kinds[j] == "boolean" else Conversion(decimal, nulls, format_)  # a truth value is not text
             if j in dated:
                 told = replace(told, dates=dated[j].conversion.dates)
             fields[j] = Field(kinds[j], expression, told)
@@ -440,7 +438,7 @@ class CsvSource(DuckDBSource):
         # What is wrong with a field of a view is to be known now, as of a table: all are read.
         counted = ["*", *(f"c{j}" for j in range(len(self.names) if self._streams else 0))]
         numbers = [
-            self._count_numbers(self._formats.get(self.names[j]) or self.told, self._value(f"c{j}"))
+            self._count_numbers(self.formats.get(self.names[j]) or self.told, self._value(f"c{j}"))
             for j in self._examined
         ]
         counts = (*(f"count({what})" for what in counted), *itertools.chain(*numbers))
@@ -520,10 +518,10 @@ class CsvSource(DuckDBSource):
                         decimal.add(j)
         if self.told != PLAIN:
             return {}
-        told = {j for j, name in enumerate(self.names) if name in self._formats}
+        told = {j for j, name in enumerate(self.names) if name in self.formats}
         for j in [j for j, kind in types.items() if kind == "float" and j not in decimal | told]:
             del types[j]
-        given -= {j for j in told if self._formats[self.names[j]]}
+        given -= {j for j in told if self.formats[self.names[j]]}
         floats = not self._scan.odd_numbers and self._regular
         found = {j: kind for j, kind in types.items() if j in given and (kind == "integer" or floats)}
         return found | dict.fromkeys(given - doubtful, "text")

@@ -76,7 +76,7 @@ class DatabaseRows:
             raise OptionError(
                 f"a timeout is more than 0 and at most {MAX_TIMEOUT:,} seconds, not {self.timeout}", option="timeout"
             )
-        _ = self.name_parts  # OptionError if it is no name
+        _ = self.name_parts  # OptionError if it is not a name
 
     def __str__(self) -> str:
         what = "a query" if self.table is None else f"table {self.table}"

@@ -75,7 +75,7 @@ POSTGRES: Mapping[int, DeclaredType] = {
     **dict.fromkeys((20, 21, 23, 701, 1700), NUMBER),
     700: DeclaredType("number", "CAST({column} AS DOUBLE PRECISION)"),  # psycopg gives the shortest text of a REAL
     **dict.fromkeys((18, 19, 25, 705, 1043), TEXT),
-    1042: DeclaredType("text", CAST_TO_TEXT),  # the padding of CHAR(n) is no part of the value
+    1042: DeclaredType("text", CAST_TO_TEXT),  # the padding of CHAR(n) is not part of the value
     16: BOOLEAN,
     1082: DATE,
     1114: TIMESTAMP,

@@ -110,6 +110,7 @@ class DuckDBSource(Source):
     ) -> None:
         super().__init__(names, provenance)
         self.dates: Mapping[str, str] = {}  # how dates are written in columns, where that was told
+        self.formats: Mapping[str, Conversion | None] = {}  # and numbers; None where no format is to be looked for
         self.database = database
         self._relation = relation
 
@@ -117,6 +118,12 @@ class DuckDBSource(Source):
     def relation(self) -> str:
         """What SQL selects the rows from."""
         return self._relation
+
+    def checked(self, formats: Mapping[str, Conversion | None]) -> Mapping[str, Conversion | None]:
+        """Return the formats that were told; OptionError for that of a column that is not there."""
+        for name in (name for name, told in formats.items() if told is not None):
+            self.positions([name])
+        return formats
 
     def count_rows(self) -> int:
         """Return the number of rows; DataError if there are none."""

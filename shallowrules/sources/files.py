@@ -54,7 +54,7 @@ def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = No
     A name is that of a file, of a folder (all files in it and below whose ending is that of a table, by name) or,
     where there is no such file, a pattern with ``*``, ``?``, ``[…]`` and ``**`` for any folders between.
 
-    A folder's own results are no part of it: rules documents of this package, folders below it that hold a
+    A folder's own results are not part of it: rules documents of this package, folders below it that hold a
     ``rules.json`` of this package, with all in them, and the file `besides`, which is about to be written.
 
     Raises

@@ -19,6 +19,7 @@ from shallowrules.sources.engine import (
     text_field,
     text_literals,
 )
+from shallowrules.sources.number_formats import numbers_in_text
 from shallowrules.tables.conversion import PLAIN, Conversion
 
 if TYPE_CHECKING:
@@ -114,6 +115,11 @@ class JsonSource(DuckDBSource):
             return Field("boolean", f"CAST({text} AS BOOLEAN)")
         if set(kinds) & {"ARRAY", "OBJECT"}:
             return Field("other", text)
+        if set(kinds) <= {*NUMBERS, "VARCHAR"}:
+            n_known = len(findings)
+            field = numbers_in_text(self, j, text, given, conversion, findings)
+            if field is not None or len(findings) > n_known:
+                return field or Field("text", text, conversion)
         offending = f"json_type({value}) NOT IN ({text_literals(NUMBERS)})"
         numbers = sum(kinds.get(kind, 0) for kind in NUMBERS)
         findings += nearly_numeric(self, self.names[j], text, offending, numbers, given)

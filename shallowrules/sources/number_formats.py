@@ -10,10 +10,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shallowrules.errors import Finding, OptionError, OptionName, counted
-from shallowrules.sources.engine import DuckDBSource, quote_text
+from shallowrules.sources.engine import DuckDBSource, Field, quote_text
 from shallowrules.tables.conversion import GRAMMAR, Conversion
 from shallowrules.tables.number_format import BELOW_ZERO, MARKS, NumberFormat, parts_of
 
@@ -23,6 +23,8 @@ __all__ = [
     "begins_with_currency",
     "count_points",
     "formats_by_column",
+    "not_written",
+    "numbers_in_text",
     "plain_number",
     "three_digits",
     "two_readings",
@@ -190,6 +192,55 @@ class Finder:
         if not (taken.has_marks_alone and taken.thousands == self.thousands):
             notes.append(Finding("written", "", name, given, given, values=(taken.example,)))
         return Found(taken, given, notes=tuple(notes))
+
+
+def numbers_in_text(
+    source: DuckDBSource, j: int, text: str, given: int, conversion: Conversion, findings: list[Finding]
+) -> Field | None:
+    """Return how to fetch a column of a file with types whose texts are all numbers in a format; None for other text.
+
+    Texts of digits alone stay text: who wrote them could have written numbers. What is found is noted.
+
+    Parameters
+    ----------
+    source : DuckDBSource
+    j : int
+    text : str
+        SQL for a value.
+    given : int
+        Values that are not NULL.
+    conversion : Conversion
+        What the column has for "no value".
+    findings : list of Finding
+        Where a format is added that was told and does not fit, or that can be read in two ways.
+    """
+    name = source.names[j]
+    if name in source.formats:
+        told = source.formats[name]
+        found = None if told is None else told.number_format
+        fitting = 0 if found is None else source.row(f"count({plain_number(text, found)})")[0]
+        if told is not None and fitting < given:
+            findings.append(not_written(name, told.format, fitting, given))
+    else:
+        plain = plain_number(text, NumberFormat())
+        numbers = source.row(f"count({plain})")[0]
+        decided = Finder(source, None, None).find(name, text, plain, numbers, given)
+        source.column_notes[name] = decided.notes
+        findings += (replace(each, values=("", *each.values[1:])) for each in decided.findings)
+        found, fitting = decided.format, decided.numbers
+    if found is None or not given or fitting < given:
+        return None
+    digits = plain_number(text, found)
+    whole = f"CASE WHEN NOT contains({digits}, '.') THEN TRY_CAST({digits} AS BIGINT) END"
+    if source.row(f"count({whole})")[0] == given:
+        return Field("integer", whole, Conversion.of(found, conversion.nulls))
+    return Field("float", f"TRY_CAST({digits} AS DOUBLE)", Conversion.of(found, conversion.nulls))
+
+
+def not_written(name: str, example: str, numbers: int, given: int) -> Finding:
+    """Return the finding that not all values of a column are written in the format that was told."""
+    message = f"column {name!r} is not written as {example}: {numbers:,} of {given:,} values are"
+    return Finding("format", message, name, given - numbers, given, values=(example,))
 
 
 def three_digits(name: str, given: int, example: str) -> Finding:

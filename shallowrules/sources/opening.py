@@ -7,7 +7,6 @@ import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +20,13 @@ from shallowrules.sources.engine import DuckDBSource, file_literal, open_databas
 from shallowrules.sources.extent import Remark
 from shallowrules.sources.files import files_of, is_compressed, kind_of, open_bytes, regular_file, told_delimiter
 from shallowrules.sources.json import JsonSource
+from shallowrules.sources.number_formats import formats_by_column
 from shallowrules.sources.parquet import ParquetSource
 from shallowrules.sources.structure import check_delimiter, find_delimiter, possible_delimiters
 from shallowrules.sources.text import check_encoding, found_encoding, plain_text
 from shallowrules.sources.trimming import check_reading, say, trim
 from shallowrules.sources.workbook import DELIMITER, sheet_text
-from shallowrules.tables.conversion import Conversion
+from shallowrules.tables.conversion import PLAIN, Conversion
 from shallowrules.tables.dates import FORMATS
 from shallowrules.tables.number_format import MARKS
 from shallowrules.tables.table import Table
@@ -176,7 +176,7 @@ def _opened(
     if kind in ("json", "parquet"):
         _refuse_options_of_rows(name, reading)
     if kind == "parquet":
-        return ParquetSource(database, name, file)
+        return _with_formats(ParquetSource(database, name, file), reading)
     # A point that groups digits leaves the comma for the fraction.
     decimal = "," if reading.thousands == "." else reading.decimal
     told = Conversion(decimal, tuple(dict.fromkeys(token.strip(" ") for token in reading.null)))
@@ -194,7 +194,7 @@ def _opened(
         warnings.warn(message, ShallowRulesNote, stacklevel=2)
     text = plain_text(file, encoding, os.path.join(scratch, "text"))
     if kind == "json":
-        return _with_dates(JsonSource(database, name, text, told, table), dates)
+        return _with_formats(_with_dates(JsonSource(database, name, text, told, table), dates), reading)
     delimiter = reading.delimiter
     told_by_file = told_delimiter(text)
     if told_by_file is not None:
@@ -210,9 +210,8 @@ def _opened(
 
 def _refuse_options_of_rows(name: str, reading: Reading) -> None:
     """Raise OptionError for what is told of the rows of a file that has types, or keys, in their place."""
-    told = replace(reading, format=tuple(each for each in reading.format if not each.endswith("=")))  # as any reads it
-    for option in ("thousands", "format", "header", "skip", "comment", "footer"):
-        if getattr(told, option) not in (None, ()):
+    for option in ("thousands", "header", "skip", "comment", "footer"):
+        if getattr(reading, option) is not None:
             raise OptionError(
                 OptionName(option), f" is for CSV files and workbooks, and {name} is not one of these; leave it out"
             )
@@ -242,6 +241,12 @@ def _with_dates(source: DuckDBSource, dates: Mapping[str, str]) -> DuckDBSource:
                 OptionName("dates"), f": there is no column {name!r}; the columns are: {', '.join(source.names)}"
             )
     source.dates = dates
+    return source
+
+
+def _with_formats(source: DuckDBSource, reading: Reading) -> DuckDBSource:
+    """Return a file with types that was told how numbers are written in text."""
+    source.formats = source.checked(formats_by_column(reading.format, PLAIN))
     return source
 
 

@@ -10,6 +10,8 @@ from shallowrules.errors import Finding
 from shallowrules.sources.arrow_schema import duration_units
 from shallowrules.sources.base import Provenance
 from shallowrules.sources.engine import DuckDBSource, Field, batched, file_literal, quote_name
+from shallowrules.sources.number_formats import numbers_in_text
+from shallowrules.tables.conversion import PLAIN
 from shallowrules.tables.times import TimeType
 
 if TYPE_CHECKING:
@@ -79,7 +81,14 @@ class ParquetSource(DuckDBSource):
         for batch in batched(checked):
             counts = self.row(*(_fits(*declared[j]) for j in batch))
             fits |= zip(batch, counts, strict=True)
-        return [_field(*declared[j], fits.get(j)) for j in positions]
+        return [self._text(j, findings, _field(*declared[j], fits.get(j))) for j in positions]
+
+    def _text(self, j: int, findings: list[Finding], field: Field) -> Field:
+        """Return how to fetch a column, as numbers if it holds texts that are numbers in a format."""
+        if field.type != "text":
+            return field
+        given = self.row(f"count({field.expression})")[0]
+        return numbers_in_text(self, j, field.expression, given, PLAIN, findings) or field
 
 
 def _microseconds(name: str, per_second: int) -> str:

@@ -24,7 +24,7 @@ def split_table(table: Any) -> list[str]:
     Raises
     ------
     OptionError
-        If it is no name.
+        If it is not a name.
     """
     if isinstance(table, str) and _NAME.fullmatch(table):
         found = re.findall(_PART, table)

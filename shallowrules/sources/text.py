@@ -46,7 +46,7 @@ def check_encoding(encoding: str) -> None:
 def found_encoding(file: str, encoding: str) -> str:
     """Return the encoding of a text file: the one that was told, but UTF-16 in place of UTF-8 where the file says so.
 
-    A byte order mark is no guess: those of UTF-16 are not UTF-8.
+    A byte order mark is not a guess: those of UTF-16 are not UTF-8.
     """
     if codecs.lookup(encoding).name != "utf-8":
         return encoding
@@ -55,7 +55,7 @@ def found_encoding(file: str, encoding: str) -> str:
 
 
 def plain_text(file: str, encoding: str, target: str) -> str:
-    """Return the path of the text as UTF-8 without a byte order mark: `file` itself, or `target` written anew.
+    """Return the path of the text as UTF-8 without a byte order mark: `file` itself, or `target` rewritten.
 
     Every byte is decoded, so that a file that is not text is refused with its line.
     """

@@ -123,7 +123,7 @@ class Conversion:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The texts that mean "no value" and are no finite number."""
+        """The texts that mean "no value" and are not a finite number."""
         return tuple(token for token in self.nulls if self._finite(token) is None)
 
     @property

@@ -188,7 +188,7 @@ class Column:
 
     @property
     def is_constant(self) -> bool:
-        """Whether a column that has rows has one value only."""
+        """Whether a column that has rows has only one value."""
         may_be = not self.is_numeric or self.ends[0] == self.ends[1]  # of whole numbers the ends may be rounded
         return may_be and bool((self.values == self.values[0]).all())
 
@@ -683,7 +683,7 @@ def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool
 
 def _is_rounded(values: NDArray[Any], doubles: NDArray[np.float64]) -> bool:
     """Return whether whole numbers may compare otherwise with a number than with the double nearest to it."""
-    # Other doubles are no whole numbers, and have none between them and the number.
+    # Other doubles are not whole numbers, and have none between them and the number.
     near = ~(np.abs(doubles) < DOUBLE_EXACT) | (doubles == np.floor(doubles))
     exact = (value for value in values[near] if isinstance(value, int | np.integer | Decimal))
     return any(

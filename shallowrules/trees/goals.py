@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from shallowrules.trees.extending import AllRows
 from shallowrules.trees.growing import CutTree, GrownTree, Progress, UniqueRows
-from shallowrules.trees.searching import STREAM_PASSES, Aim, CodedTable, Found, Goal, from_data, sample_of, side_by_side
+from shallowrules.trees.searching import Aim, CodedTable, Found, Goal, from_data, sample_of, side_by_side
 
 __all__ = ["search_within"]
 
 MAX_STARTS = 4
 """Trees that a search starts from: each start takes as long as one of refinement."""
+PASSES = 62.0
+"""Visits of all rows of the sample by each search."""
+
 BROAD_PASSES = 8.0
 """Visits of all rows by which the best tree of a sample is brought within the bound on more rows. Not tuned."""
 
@@ -68,7 +71,7 @@ def _found(goal: Goal, starts: Sequence[CutTree], table: CodedTable, k: int, aim
     sample = sample_of(table)
 
     def stream(start: CutTree, number: int, progress: Progress | None) -> list[Found]:
-        return sample.perturb(start, aim, (seed << 24) + (3 << 21) + number, STREAM_PASSES, progress, goal)[:1]
+        return sample.perturb(start, aim, (seed << 24) + (3 << 21) + number, PASSES, progress, goal)[:1]
 
     starts = [*starts, *(one.tree for one in from_data(sample, k, replace(aim, n_clusters=0)))]
     streams = [partial(stream, start, number) for number, start in enumerate(starts)]

@@ -38,7 +38,7 @@ MIN_GROUP_ROWS = 8
 """From so many rows for each group on, threads share the rows."""
 
 MAX_MOVED = 0.02
-"""A threshold that moves more than this share of the weight is no candidate; so the rows that it moves are few."""
+"""A threshold that moves more than this share of the weight is not a candidate; so the rows that it moves are few."""
 
 
 class RoundedRows(Protocol):

@@ -43,12 +43,13 @@ from shallowrules.trees.growing import (
 from shallowrules.trees.searching import (
     BROAD_ROWS,
     FEW_DATA_VALUES,
-    FEWER_STREAM_PASSES,
     MAX_ROWS_BESIDE,
     MAX_TREES,
     MIN_STREAM_VISITS,
     ONE_ROUND_TREES,
+    PART_STREAM_PASSES,
     ROUND_FACTORS,
+    SHORT_STREAM_PASSES,
     STREAM_PASSES,
     TIE,
     WIDE_ROWS,
@@ -96,15 +97,16 @@ bound on the work; not tuned."""
 MANY_CLUSTERS = 128
 """Of more clusters the sample has so few rows that on all rows its trees are worse than an improved greedy one
 (avila with 250 clusters): tables of up to `BROAD_ROWS` rows are searched whole."""
-MAX_JUDGED = 4
-"""Trees from the sample that are judged on all rows, those of the lowest J on the sample."""
+MAX_JUDGED = 2
+"""Trees from the sample that are judged on all rows, those of the lowest J on the sample. With 4, anuran, avila and
+letter gain no more."""
 PENALTY_FACTORS = (1.5, 3.0)
 """Where the best tree is longer than the greedy one, or dearer, one that is neither is searched for with the condition
 penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, by the tables whose mean cost and mean WAES both
 fall."""
-PENALTY_PASSES = 10.0
+PENALTY_PASSES = 7.0
 """Small tables of not too many clusters are searched so by perturb and repair that visits all rows this many times,
-others, and parts of a table, by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 8 to 16 passes
+others, and parts of a table, by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 7 to 16 passes
 find much the same."""
 MIN_GAIN_SHARE = 0.8
 """A tree that is neither dearer nor longer than the greedy one is taken if it has this share of the best gain. Not
@@ -465,9 +467,11 @@ class Search:
             found += side_by_side(rounds, sample.n_threads, part_of(progress, 1, 6))
             start = min(found, key=aim.objective)
         yield found
-        least, for_length = FEWER_STREAM_PASSES
-        fewer = max(least + for_length * self.n_rows / len(sample.rows), MIN_STREAM_VISITS / len(sample.rows))
-        passes = least if self.by_part else min(fewer, STREAM_PASSES)
+        passes = STREAM_PASSES
+        if not is_long:
+            passes = min(passes, max(SHORT_STREAM_PASSES, MIN_STREAM_VISITS / len(sample.rows)))
+        elif self.by_part:
+            passes = PART_STREAM_PASSES
         streams = [partial(stream, number) for number in range(N_STREAMS)]
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 

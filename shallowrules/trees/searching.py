@@ -32,12 +32,14 @@ from shallowrules.trees.tree import LEAF
 
 __all__ = [
     "BROAD_ROWS",
-    "FEWER_STREAM_PASSES",
     "FEW_DATA_VALUES",
     "MAX_ROWS_BESIDE",
     "MAX_TREES",
     "MIN_STREAM_VISITS",
     "ONE_ROUND_TREES",
+    "PART_STREAM_PASSES",
+    "SHORT_STREAM_PASSES",
+    "STREAM_PASSES",
     "TIE",
     "WIDER_SHARES",
     "WIDE_ROWS",
@@ -102,11 +104,13 @@ sums than this: on no table tried is it the best start then, and on all rows a f
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 """Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
 rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6 % with 64, in place of 1.5."""
-STREAM_PASSES, FEWER_STREAM_PASSES, MIN_STREAM_VISITS = 62.0, (31.0, 15.0), 28e3
-"""A search by perturb and repair visits all rows of the sample this many times at most. If the table is not much longer
-than the sample, a visit costs more growths: then it is the first number of the pair, and the second times the table's
-rows by those of the sample. On a very small table it visits so many rows in all. A table that is searched by a part has
-the first number too: with 62, 22 tables of 100,000 rows gain 0.01 % more, and a fit takes up to 14 % longer."""
+STREAM_PASSES, SHORT_STREAM_PASSES, MIN_STREAM_VISITS = 75.0, 42.0, 28e3
+"""A search by perturb and repair visits all rows of the sample this many times at most; those of a table that is
+looked at in one round the second number of times, since a visit is a larger part of a growth there, but a very small
+table's until it has visited so many rows in all."""
+PART_STREAM_PASSES = 31.0
+"""The same for a table that is searched by a part. With 62, 22 tables of 100,000 rows gain 0.01 % more, and a fit takes
+up to 14 % longer."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
 """Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
 and the share of it by which it rises with a change that is repaired, at most. Shares of leaf moves from 0.3 to 0.9,

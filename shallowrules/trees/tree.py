@@ -273,7 +273,7 @@ def compare(values: NDArray[Any], bound: int | float) -> tuple[NDArray[np.bool_]
 
     Objects are Python's numbers, which it compares by their value. Floats narrower than 64 bits are widened (NumPy
     would narrow `bound` instead) and integers are compared as integers, so that values beyond 2**53 keep their
-    neighbours. If `bound` is an integer that is no float, floats are compared with the next float below, which
+    neighbours. If `bound` is an integer that is not a float, floats are compared with the next float below, which
     separates them at the same place. Both answers are False for NaN.
     """
     if values.dtype.kind == "O":

@@ -22,13 +22,13 @@ __all__ = [
 ]
 
 SEVERAL = "more than one cluster"
-NO_ANSWER = "a value that is no cluster's"
-"""What a form may give a row besides a cluster and none: these are no numbers, as any number may be a cluster's."""
+NO_ANSWER = "a value that is not a cluster's"
+"""What a form may give a row besides a cluster and none: these are not numbers, as any number may be a cluster's."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A row that a form gives another cluster than the tree does; None is no cluster.
+    """A row that a form gives another cluster than the tree does; None is not a cluster.
 
     `origin` says which row it is, `values` what it holds in the tested columns. `found` may also be `SEVERAL` or
     `NO_ANSWER`.

@@ -314,8 +314,8 @@ class _Verification:
 def _stray(column: RuleColumn) -> str:
     """Return what a cell of a column holds that is neither a value nor missing."""
     if column.type == "boolean":
-        return "value that is no truth value"
-    return f"text that is no {NATURE.get(column.type, 'number')}"
+        return "value that is not a truth value"
+    return f"text that is not a {NATURE.get(column.type, 'number')}"
 
 
 def _not_run() -> Iterator[NotRun]:
@@ -332,7 +332,7 @@ def _decoded(column: Column) -> Column:
     try:
         values = [value.decode() if isinstance(value, bytes) else value for value in column.values.tolist()]
     except UnicodeDecodeError:
-        raise DataError(f"column {column.name!r} holds bytes that are no text in UTF-8: cast it in a view") from None
+        raise DataError(f"column {column.name!r} holds bytes that are not UTF-8 text: cast it in a view") from None
     return Column(column.name, "text", np.array(values, dtype=object))
 
 

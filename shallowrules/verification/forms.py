@@ -120,7 +120,7 @@ def verify(
     with_strays = [_in_their_types(rules, part) for part in parts]
     if no_numbers.n_rows:  # the other forms raise an error
         unmatched = np.full(no_numbers.n_rows, NO_CLUSTER, dtype=np.int64)
-        with_strays.append(Part("row with a text that is no number", no_numbers, unmatched))
+        with_strays.append(Part("row with a text that is not a number", no_numbers, unmatched))
     lacking = not_run if by_default else left_out
     run_in_databases = [name for name in SQL_RUNNERS if name in chosen]
     ran = not run_in_databases

@@ -410,7 +410,7 @@ def _load_by_sqlite(rules: RuleSet, file: CsvFile, answers: Answers) -> Iterator
             texts = [value for (value,) in found]
             if column.is_numeric and not column.is_time and not column.from_text:
                 return [PLAIN.read(text) for text in texts]  # which is what the SQL compares
-            no_value = column.type == "boolean" and column.imputed is None  # to the SQL, as it is no truth value
+            no_value = column.type == "boolean" and column.imputed is None  # to the SQL, as it is not a truth value
             return [text or None for text in texts] if no_value else texts
 
         yield Loaded(n_rows, names, {"SQL, sqlite, after .import": label}, values)

@@ -254,7 +254,7 @@ def test_notes_are_shown_and_kept(folder, words):
     notes = RuleSet.from_json("t_rules/rules.json").statistics.notes
     for kind, parts in (
         ("note", ["1 of 30 rows", "'gap' (1 row)"]),
-        ("note", ["'same'", "one value only (5)"]),
+        ("note", ["'same'", "only one value (5)"]),
         ("warning", ["'big'", "99.9%"]),
     ):
         [note] = [note for note in notes if all(part in note for part in parts)]

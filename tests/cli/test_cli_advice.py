@@ -58,7 +58,7 @@ def test_all_that_is_wrong_is_said_at_once_with_a_command_that_works(tmp_path, m
         "10 of 200",
         "'day' (dates ",
         "column 'empty'",
-        "'note' (200 values)",
+        "'note' has 200 values in 200 rows",
         "column 'my id'",
         "missing in 'income' (23 rows)",
         "infinite in 'rate' (1 row)",

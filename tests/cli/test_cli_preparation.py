@@ -70,7 +70,9 @@ def test_categories_pass_and_texts_with_many_values_are_named_with_the_way_out(w
             "free": [f"text {i % 60}" for i in range(n_rows)],
         }
     )
-    with pytest.raises(DataError, match=r"'my name' \(120 values\), 'free' \(60 values\) of 120 rows") as caught:
+    with pytest.raises(
+        DataError, match=r"'my name' \(120 values\), 'free' \(60 values\) have too many values in 120 rows"
+    ) as caught:
         prepare(path, options(), READING)
     advice = shlex.split(str(caught.value).partition("--exclude ")[2])[0]
     assert prepare(path, options(exclude=tuple(advice.split(","))), READING).table.names == ["b", "kind"]
@@ -126,7 +128,7 @@ def test_whole_numbers_for_names_are_doubted(write):
 def test_what_looks_like_an_id_is_refused(write, name, values):
     path = write(**{name: values, "x": [0.5 * (i % 3) for i in range(len(values))]})
     shown = name or "column0"
-    with pytest.raises(DataError, match=f"column '{shown}' .* row,.*--exclude.*--columns"):
+    with pytest.raises(DataError, match=f"column '{shown}' .* row ID .*--exclude.*--columns"):
         prepare(path, options(), READING)
     assert prepare(path, options(columns=(shown, "x")), READING).table.names == [shown, "x"]
     assert prepare(path, options(exclude=(shown,)), READING).table.names == ["x"]
@@ -278,13 +280,13 @@ def test_a_constant_column_is_named(write):
     assert loaded.table.names == ["a", "b"]
     [note] = loaded.notes
     assert "'b'" in note
-    assert "one value only (0.5)" in note
+    assert "only one value (0.5)" in note
 
 
 def test_many_constant_columns_are_one_note(write):
     loaded = prepare(write(a=[1, 5, 3], **{f"c{j}": [j] * 3 for j in range(175)}), options(), READING)
     [note] = loaded.notes
-    assert note.startswith("175 columns have one value only")
+    assert note.startswith("175 columns have only one value")
     assert note.endswith("'c0' (0), 'c1' (1), 'c2' (2), 'c3' (3), 'c4' (4) and 170 more")
 
 
@@ -343,7 +345,7 @@ def test_rows_of_no_weight_make_no_column_vary(write):
     path = write(color=["red", "blue", "red"], a=[1, 1, 2], b=[1, 1, 3], w=[1, 1, 0])
     loaded = prepare(path, options(weight="w"), READING)
     assert loaded.warnings == ()
-    assert loaded.notes[0] == "2 columns have one value only and play no part: 'a' (1), 'b' (1)"
+    assert loaded.notes[0] == "2 columns have only one value and are not used: 'a' (1), 'b' (1)"
 
 
 def test_numbers_that_no_float_tells_apart_have_no_variance(write):

@@ -34,7 +34,7 @@ def test_bad_tables_are_refused_and_nothing_is_left_behind(folder, words):
             "free text",
             "a,b\n" + "".join(f"{i % 3},name {i}\n" for i in range(1200)),
             [],
-            ["'b' (1,200 values)", "1,200 rows", "--exclude b"],
+            ["'b' has 1,200 values in 1,200 rows", "--exclude b"],
         ),
         ("no value", "a,b\n1,\n3,4\n2,5\n", [], ["missing", "'b' (1 row)", "1 of 3 rows"]),
         ("nan", "a,b\n1,nan\n3,4\n2,5\n", [], ["missing", "'b' (1 row)"]),

@@ -103,7 +103,7 @@ def test_wrong_use_is_2(folder, name):
 @pytest.mark.parametrize("name", [name for name in DOES if name not in ("exporters", "sample")])
 @pytest.mark.parametrize("how", ["missing", "broken", "a folder"])
 def test_a_file_that_cannot_be_used_is_3(folder, name, how):
-    """Also for the commands whose status says what they found: a missing file is no drift."""
+    """Also for the commands whose status says what they found: a missing file is not drift."""
     for path in ("t.csv", "rules.json"):
         Path(path).unlink()
         if how == "broken":

@@ -239,7 +239,7 @@ def test_what_is_no_url_is_not_said(folder):
         done = call("drift", "rules.json", "--database", text, "--table", "small")
         assert done.exit_code == 2
         check(done, text)
-    assert "'shop' is no URL" in call("drift", "rules.json", "--database", "shop", "--table", "small").stderr
+    assert "'shop' is not a URL" in call("drift", "rules.json", "--database", "shop", "--table", "small").stderr
 
 
 # With a server ------------------------------------------------------------------------------------

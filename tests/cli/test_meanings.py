@@ -1,4 +1,4 @@
-"""Columns whose values are no quantities: IDs that repeat, labels, dates as numbers, sentinels; one note for each."""
+"""Columns whose values are not quantities: IDs that repeat, labels, dates as numbers, sentinels; one note for each."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_names_and_what_is_written_are_repeated(table) -> None:
         assert (table / "again" / name).read_bytes() == (table / "first" / name).read_bytes()
     assert (table / "first" / "report.md").read_text() == "Groups\n"
     assert call("fit", "--settings", "first/settings.json").stdout == (table / "first" / "rules.json").read_text()
-    # In place, too; and what is typed goes before.
+    # In place, too; and options on the command line take precedence.
     title = ["--markdown-title", "Other"]
     call("run", "--settings", "again/settings.json", *template, "-o", "again", "--force", *title)
     assert (table / "again" / "report.md").read_text() == "Other\n"

@@ -154,7 +154,7 @@ class Texts:
     padding : str
         What fills up a shorter text and is part of the value.
     stripped : str
-        What fills up a shorter text, or ends any, and is no part of the value, as the engine itself says.
+        What fills up a shorter text, or ends any, and is not part of the value, as the engine itself says.
     words : tuple of str, optional
         The only texts that it holds (ENUM).
     nul : bool

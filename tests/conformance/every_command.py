@@ -52,7 +52,7 @@ MAKING = (*CHANGING, "function")
 READING = tuple(style for style in STYLES if style not in MAKING)
 APPLIED = (*CHANGING, "labels")
 
-_NO_TEXT = "Invalid utf8mb4 character string", "a BIT that is no text, written in strict mode (docs/numbers.md)"
+_NO_TEXT = "Invalid utf8mb4 character string", "a BIT that is not text, written in strict mode (docs/numbers.md)"
 KNOWN_ERRORS = {
     ("postgres", "column"): ("not immutable", "the generation expression is not immutable"),
     ("mysql", "table"): _NO_TEXT,

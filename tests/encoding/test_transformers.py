@@ -206,7 +206,12 @@ def test_rows_of_no_weight_do_not_fit_the_transformer():
             "OneHotEncoder encodes column 'kind'",
         ),
         ("passthrough", ["kind"], OptionError, "is not a scikit-learn transformer"),
-        (make_column_transformer(("passthrough", ["kind"])), ["kind"], DataError, "no numbers .*encode its categories"),
+        (
+            make_column_transformer(("passthrough", ["kind"])),
+            ["kind"],
+            DataError,
+            "not numbers .*encode its categories",
+        ),
         (StandardScaler(), ["gaps"], DataError, r"missing or infinite values in 1 of its columns"),
         (
             make_column_transformer((OrdinalEncoder(encoded_missing_value=-1), ["gaps"])),

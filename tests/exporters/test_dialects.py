@@ -118,7 +118,7 @@ def in_sqlite(node):
 
 
 def float_of(text):
-    """Return a text as a number. What is no number is 0, as '' is in T-SQL, so that the patterns alone keep it out."""
+    """Return a text as a number. What is not a number is 0, as '' is in T-SQL, so that patterns alone keep it out."""
     try:
         return None if text is None else float(text)
     except ValueError:

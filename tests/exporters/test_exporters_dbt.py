@@ -78,7 +78,7 @@ def test_golden():
 
 
 def test_nothing_is_to_be_signed_in_the_documentation():
-    rules = make_rules([("x", "float")], (0, 0.5, 0, 1), notes=("column 'ash' has one value only",))
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1), notes=("column 'ash' has only one value",))
     [text] = [text for name, text in export(rules, "dbt").items() if name.endswith(".md")]
     assert "ash" in text
     assert not re.search("sign|approved", text)

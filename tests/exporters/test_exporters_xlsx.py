@@ -94,7 +94,7 @@ def test_libreoffice_computes_the_labels_of_the_tree():
 
 @pytest.mark.renders
 def test_cells_of_every_kind():
-    """What is no value of its column's type is said to be none; missing values are what the rules take them as."""
+    """What is not a value of its column's type is said to be none; missing values are what the rules take them as."""
     column = [("x", "float"), ("n", "integer"), ("c", "text"), ("flag", "boolean")]
     number = make_rules(column, (0, 0.5, 0, 1))
     converted = replace(

@@ -121,7 +121,7 @@ WHERE
       THEN 1
   END)
 
--- dialect 'mysql' has no style 'column': MariaDB writes the texts of a computed column anew, and those with a quote wrongly: make a view
+-- dialect 'mysql' has no style 'column': MariaDB rewrites the texts of a computed column, and those with a quote wrongly: make a view
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.

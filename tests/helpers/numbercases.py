@@ -297,7 +297,7 @@ _FALSE_TEXTS = [(text, False) for text in ("false", "FALSE", "False", "f", "F", 
 _NO_TRUTHS = [(text, None) for text in ("yes", "no", "2", "10", "truth", "", "-", "0.5", "tr\u00fce")] + [(None, None)]
 
 TRUTH_TEXTS: Sequence[tuple[str | None, bool | None]] = [*_TRUE_TEXTS, *_FALSE_TEXTS, *_NO_TRUTHS]
-"""Texts in a column of truth values; None is no truth value."""
+"""Texts in a column of truth values; None is not a truth value."""
 
 TRUTH_COLUMNS: Mapping[str, Sequence[str]] = {
     "sqlite": ("BOOLEAN", "INTEGER", "REAL", "TEXT", ""),

@@ -197,7 +197,7 @@ def example_rules() -> RuleSet:
     ]
     tree = (0, 12.85, (1, 1200, (3, -0.25, 0, 1), 2), (2, 3.5, (2, 1e-07, 1, 4), 4))
     names = {0: "small orders", 1: "1", 2: "#2 *large*\n-- DROP", 4: "4"}
-    notes = ("column 'ash' has one value only", "3 rows | <left> out")
+    notes = ("column 'ash' has only one value", "3 rows | <left> out")
     return make_rules(columns, tree, names, notes=notes)
 
 
@@ -250,7 +250,7 @@ NO_NUMBERS = [
     "5\n", "\n5", "5\n\n", "1,5,1", "e5", ".e5", "+.e5", "1e", "1e+-1", "+", "+-1", "--1", ",", "1 2", "0x10", "1_0",
     "٣", "na", "NA ", "\t1", "a'b\\",
 ]  # fmt: skip
-"""Texts that are no number to rules with the null word NA, though an engine may take them for one."""
+"""Texts that are not number to rules with the null word NA, though an engine may take them for one."""
 
 
 def text_rules(bound: float, imputed: float | None = None) -> RuleSet:

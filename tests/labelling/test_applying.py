@@ -100,14 +100,14 @@ def test_a_table_that_gained_a_column_is_applied_anew(shop, style):
 def test_a_second_update_of_the_same_rules_needs_no_word_and_follows_the_rows(shop):
     first = applied(shop, "update")
     assert "wrote 4 rows" in first
-    assert "to write" not in first
+    assert "updating" not in first
     again = apply(shop, "update")  # without --yes: nothing is written, and nobody has to be asked
     assert again.exit_code == 0, again.output
     said = " ".join(again.output.split())
-    assert re.search(r"\b0 rows .*to write.* 0 rows", said)
+    assert re.search(r"\bno rows need updating.* 0 rows", said)
     execute(shop, "UPDATE small SET x = 0.25 WHERE i = 4")
     execute(shop, "UPDATE small SET cluster = 77 WHERE i = 3")
-    assert re.search(r"\b3 rows .*to write.* 3 rows", applied(shop, "update"))
+    assert re.search(r"\b3 rows need updating.* 3 rows", applied(shop, "update"))
     assert sorted(label for *_, label in labelled(shop) if label is not None) == ["0", "0", "0", "0", "1"]
     assert len(labelled(shop)) == len(SMALL)
 

@@ -116,8 +116,8 @@ def test_the_command_says_how_far_and_which(filled):
         assert call("drift", "rules.json", *there, "--max-shift", most).exit_code == status
     refused = call("drift", "rules.json", *there)
     assert refused.exit_code == 1
-    assert "of the rows, " in refused.stderr
-    assert "in training, which is more than 5% apart" in refused.stderr
+    assert "% of rows (" in refused.stderr
+    assert "in training): a shift of more than 5 percentage points" in refused.stderr
 
 
 def test_another_name_of_a_column(filled, fill):
@@ -135,7 +135,7 @@ def test_a_share_is_one(text, tmp_path, monkeypatch):
     RULES.to_json("rules.json")
     refused = call("drift", "rules.json", "visits.csv", "--max-shift", text)
     assert refused.exit_code == 2
-    assert "say one such as 5% or 0.05" in refused.stderr
+    assert "use for example 5% or 0.05" in refused.stderr
 
 
 def test_what_does_not_go_together(tmp_path, monkeypatch):

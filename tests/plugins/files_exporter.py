@@ -24,7 +24,7 @@ class FileOptions:
 
 
 class BytesExporter:
-    """Gives bytes that are no text."""
+    """Gives bytes that are not text."""
 
     name = "bytes"
     file_extension = ".bin"

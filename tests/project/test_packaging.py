@@ -187,7 +187,7 @@ def test_every_template_renders_from_an_installed_wheel(built, tmp_path):
 
 @pytest.mark.builds
 def test_a_serial_build_says_so_and_gives_the_same_tree(built):
-    # The C that Cython made here is made anew where a source is newer; it does not depend on the switch.
+    # The C that Cython made here is made again where a source is newer; it does not depend on the switch.
     if (ROOT / "build" / "cython").is_dir():
         shutil.copytree(ROOT / "build" / "cython", built.tree / "build" / "cython")
     # Not optimized, which saves most of the time. The compiler has one path always, by which compiled modules are kept.

@@ -387,7 +387,7 @@ def test_rules_that_nobody_changed_are_measured_as_the_fit_did(tmp_path, monkeyp
     before, after = (RuleSet.from_json(tmp_path / name) for name in ("rules.json", "again.json"))
     found, expected = after.to_dict(), before.to_dict()
     for document in (found, expected):
-        # How the search went is no fact of the rules.
+        # How the search went is not a fact of the rules.
         notes = document["statistics"].pop("notes")
         assert not any("edited" in note for note in notes)
     assert found == expected

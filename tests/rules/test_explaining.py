@@ -133,7 +133,7 @@ def test_rows_of_a_file(folder):
         (["--row", "x=1", "--number", "1"], "--number says which row of TABLE"),
         (["--row", "y=1"], "'y=1' is not COLUMN=VALUE with a column of the rules; they test 'x', 'n=m', 'city'"),
         (["--row", "x=1,x=2"], "--row gives column 'x' twice"),
-        (["--row", "x=one"], "'one' is no number, and column 'x' holds numbers"),
+        (["--row", "x=one"], "'one' is not a number, and column 'x' holds numbers"),
     ],
 )
 def test_refusals(folder, arguments, message):

@@ -86,8 +86,8 @@ def with_noise(**columns: np.ndarray) -> pd.DataFrame:
 def test_a_name_is_shown_as_it_is(capsys) -> None:
     table = with_noise(**{"in %": np.arange(300.0)})
     show_rules(ExplainableKMeans(3, random_state=0).fit(table).rules_)
-    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("made of")]
-    assert re.fullmatch(r"made of        in % \d+\.\d%, n\d under 0\.1%.*", line)
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("differ by")]
+    assert re.fullmatch(r"differ by      in % \d+\.\d%, n\d under 0\.1%.*", line)
 
 
 def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path, words) -> None:
@@ -100,7 +100,7 @@ def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path, words) 
     table.to_csv(tmp_path / "t.csv", index=False)
     done = call("run", tmp_path / "t.csv", "-k", 3, "--scale", "none", "-o", tmp_path / "out")
     assert all(part in done.stderr for part in ("warning: 'big'", "100.0%", "--scale", "--exclude big."))
-    assert "made of        big 100.0%, " in done.stdout
+    assert "differ by      big 100.0%, " in done.stdout
     sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "**Before you sign**" in sheet
     assert "| Made of | big 100.0 %, " in sheet
@@ -129,7 +129,7 @@ def test_clusters_that_are_the_categories_of_one_column_whatever_else_is_in_the_
     kind = rng.choice(["u", "v", "w"], 400)
     wide = pd.DataFrame({"kind": kind, **{f"with_{j}": np.where(kind == "u", "no", f"{j}") for j in range(4)}})
     narrow = with_noise(kind=kind)[["kind", "n0", "n1"]]
-    for table, k, kinds in ((wide, 2, ["spelt out"]), (narrow, 3, ["spelt out", "numbers"])):
+    for table, k, kinds in ((wide, 2, ["restated"]), (narrow, 3, ["restated", "numbers"])):
         rules = ExplainableKMeans(k, scale="minmax", random_state=0).fit(table).rules_
         found = doubts_about(rules)
         assert [doubt.kind for doubt in found] == kinds

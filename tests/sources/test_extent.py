@@ -238,7 +238,7 @@ def test_no_more_lines_are_skipped_than_there_are(write, skip):
 
 @pytest.mark.parametrize(
     "told",
-    [{"thousands": ","}, {"format": ["a=$12.5"]}, {"header": "none"}, {"skip": 1}, {"comment": "#"}, {"footer": 1}],
+    [{"thousands": ","}, {"header": "none"}, {"skip": 1}, {"comment": "#"}, {"footer": 1}],
 )
 @pytest.mark.parametrize("kind", ["json", "parquet"])
 def test_what_is_told_of_rows_is_refused_for_a_file_without_them(tmp_path, kind, told):

@@ -24,7 +24,7 @@ from shallowrules.partitions import open_partitions
 from shallowrules.sources import files_of, read_table
 
 FAULTS = ("dangling file", "dangling folder", "link to itself", "no listing", "no look", "no opening", "pipe")
-"""What keeps rows from being reached; the second and the fourth have a name that is no table's."""
+"""What keeps rows from being reached; the second and the fourth have a name that is not a table's."""
 
 PATTERNS = ("", "**/*.csv", "**/n*.csv")
 """What stands behind the folder: nothing, or a pattern that fits all tables in it."""

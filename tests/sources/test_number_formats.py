@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from commandline import call
 from draws import draws
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from rulesets import make_rules
-from sourcefiles import typed
+from sourcefiles import read_as_told, typed
 
 from shallowrules.errors import DataError, ExportError
 from shallowrules.exporters import export
@@ -114,6 +115,68 @@ def test_what_can_be_read_in_two_ways_is_refused_until_one_is_told(tmp_path, tex
     assert in_groups.values.tolist() == grouped * 3
     if mark == ".":  # the comma of the whole file leaves the point to group digits
         assert read_table(path, decimal=",")["x"].values.tolist() == grouped * 3
+
+
+def write_typed(path, texts):
+    """Write a column of texts, None where missing, and one of whole numbers, into a file whose values have types."""
+    frame = pd.DataFrame({"x": pd.array(texts, dtype="str"), "other": [i % 3 for i in range(len(texts))]})
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    return path
+
+
+TYPED = pytest.mark.parametrize("ending", ["parquet", "jsonl"])
+
+
+@TYPED
+@pytest.mark.parametrize(("texts", "values", "example"), FOUND)
+def test_text_in_files_with_types_has_formats_too(tmp_path, texts, values, example, ending):
+    path = write_typed(tmp_path / f"t.{ending}", [*texts * 3, None])
+    column, notes = read_found(path)
+    if values is None:
+        assert (column.type, notes) == ("text", [example] if example == "digits" else [])
+        return
+    kind = "integer" if all(isinstance(value, int) for value in values) else "float"
+    assert (column.type, column.conversion, notes) == (kind, Conversion.of(NumberFormat.of(example)), ["written"])
+    assert typed(Table((column,), 3 * len(texts) + 1))[0][2] == [*values * 3, None]
+    assert read_found(path, format=["x="])[0].type == "text"
+
+
+@TYPED
+def test_formats_of_files_with_types_are_told_and_refused(tmp_path, ending):
+    path = write_typed(tmp_path / f"t.{ending}", ["2,564", "48,123", "7,000"] * 3)
+    with pytest.raises(DataError) as caught:
+        read_as_told(path)
+    assert "use --format x=1,234.50 if it groups digits, --format x=12,5 if" in str(caught.value)
+    assert read_table(path, format=["x=1,234.50"])["x"].values.tolist() == [2564, 48123, 7000] * 3
+    assert read_table(path, format=["x=12,5"])["x"].values.tolist() == [2.564, 48.123, 7.0] * 3
+    with pytest.raises(DataError, match="'x' is not written as"):
+        read_table(path, format=["x=$12.5"])
+    with pytest.raises(DataError, match="there is no column 'y'"):
+        read_table(path, format=["y=$12.5"])
+    path = write_typed(tmp_path / f"plain.{ending}", ["0312", "845", "2.5"])
+    assert (read_found(path)[0].type, read_found(path, format=["x=12.5"])[0].type) == ("text", "float")
+
+
+@TYPED
+def test_rules_of_files_with_types_label_every_kind_of_file(tmp_path, ending):
+    texts = [f"${1000 + 37 * i:,}.50" for i in range(40)]
+    trained = write_typed(tmp_path / f"t.{ending}", texts)
+    done = call("fit", trained, "-k", 2, "-o", tmp_path / "r.json")
+    assert done.exit_code == 0, done.stderr
+    assert "'x' is written as $1,234.50" in done.stderr
+    rules = RuleSet.from_json(tmp_path / "r.json")
+    plain = pd.DataFrame({"x": [1000.5 + 37 * i for i in range(40)], "other": [i % 3 for i in range(40)]})
+    others = [write_typed(tmp_path / f"new.{kind}", texts) for kind in ("parquet", "jsonl")]
+    others.append(write_column(tmp_path / "new.csv", texts))
+    for path in others:
+        done = call("label", tmp_path / "r.json", path, "-o", tmp_path / "o.csv", "--force")
+        assert done.exit_code == 0, done.stderr
+        assert pd.read_csv(tmp_path / "o.csv", sep=None, engine="python")["cluster"].tolist() == [
+            *rules.assign(plain)
+        ], path
 
 
 def test_three_digits_behind_every_point_are_decimals_with_a_note(tmp_path):

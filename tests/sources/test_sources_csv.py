@@ -340,7 +340,7 @@ def test_the_conversion_is_kept_as_far_as_it_was_needed(write):
         "b": ("integer", ".", ("NA",)),
         "c": ("text", ".", ("NA", "")),
         "d": ("integer", ".", ("-9",)),
-        "e": ("text", ".", ("-9",)),  # with a decimal comma, -9.0 is no number
+        "e": ("text", ".", ("-9",)),  # with a decimal comma, -9.0 is not a number
         "f": ("text", ".", ()),
     }
     [e] = read_table(write("e,g\n-9,1\n -9.0,2\n5,3\n"), null=["-9"], columns=["e"]).columns

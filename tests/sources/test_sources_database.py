@@ -298,7 +298,7 @@ def test_what_is_not_one_thing_to_read(tmp_path, monkeypatch, words):
         ("file.csv --query 'SELECT 1'", 2, "--query .* database"),
         ("file.csv --sample 5", 2, "--sample .* database"),
         ("--database sqlite:///x.db --table t", 3, "no file x.db"),
-        ("--database nonsense --table t", 2, "no URL"),
+        ("--database nonsense --table t", 2, "not a URL"),
         ("--database @prod --table t", 3, "no file shallowrules.toml"),
         ("--database sqlite:///x.db --table a..b", 2, "'a..b' .*table name"),
         ("", 2, "'TABLE'"),

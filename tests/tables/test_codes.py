@@ -98,7 +98,7 @@ def test_numbers_that_are_none_are_refused(sales, memory) -> None:
         stream.write("zip,kind,part,w\n" + "".join(f"{100 * i % 7},{'ab'[i % 2]},{i % 3},1\n" for i in range(60)))
     for options, message in (
         (["--numbers", "nope"], "--numbers: column 'nope' is not read; the columns are: zip, kind, part"),
-        (["--numbers", "kind"], "--numbers: column 'kind' was read as text, which is no quantity"),
+        (["--numbers", "kind"], "--numbers: column 'kind' was read as text, which is not a quantity"),
         (["--numbers", "w", "--weight", "w"], "--numbers: column 'w' has the weights"),
         (["--numbers", "part", "--exclude", "part"], "--numbers: column 'part' is not read"),
     ):

@@ -228,7 +228,7 @@ def test_numbers_that_are_categories_are_one_category_in_every_form():
 
 
 def test_texts_that_look_like_numbers_stay_texts():
-    """'007' is no number of a store, so that a number is refused instead of being no category of the rules."""
+    """'007' is not a number of a store, so that a number is refused instead of being no category of the rules."""
     model = ExplainableKMeans(2, random_state=0).fit(pd.DataFrame({"store": ["007", "12"] * 20}))
     module: dict[str, Any] = {}
     exec(export(model.rules_, "python"), module)

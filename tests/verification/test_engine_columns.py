@@ -50,7 +50,7 @@ BIG = 2**53
 
 @ALL_ENGINES
 def test_whole_numbers_are_doubles_to_a_float_rule(engine):
-    """2**53 + 1 is no double, and the nearest is 2**53."""
+    """2**53 + 1 is not a double, and the nearest is 2**53."""
     rules = make_rules([("x", "float")], (0, float(BIG), 0, (0, 2.0**62, 1, 2)))
     numbers = [BIG, BIG + 1, BIG + 2, 2**62 + 1, 2**62 + 1024]
     assert rules.assign({"x": numbers}).tolist() == [0, 0, 1, 1, 2]

@@ -138,7 +138,7 @@ def test_sql_that_takes_a_text_for_a_number_is_found(monkeypatch, bound):
     [first, *_] = wrong = [comparison for comparison in found if comparison.disagreements]
     assert {comparison.form for comparison in wrong} <= {f"SQL, duckdb, {style}" for style in sql.LABELLING_STYLES}
     if bound < 2**53:
-        assert first.first.origin.endswith("no number 1")
+        assert first.first.origin.endswith("not a number 1")
         assert (first.first.values, first.first.expected, first.first.found) == ({"n": " +-1"}, None, 0)
 
 
@@ -156,7 +156,7 @@ def test_sql_that_imputes_what_is_no_number_is_found(monkeypatch):
     monkeypatch.setattr(runners.sql, "cluster_predicates", lambda rules, **options: predicates(imputing, **options))
     found = [comparison for comparison in verify(rules, table) if comparison.disagreements]
     assert {comparison.form.split(",")[0] for comparison in found} == {"SQL"}
-    assert all(comparison.first.origin.partition("no number")[1] for comparison in found)
+    assert all(comparison.first.origin.partition("not a number")[1] for comparison in found)
     assert {(comparison.first.values["n"], comparison.first.found) for comparison in found} == {(" abc", 1)}
 
 

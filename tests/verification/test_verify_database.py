@@ -275,7 +275,7 @@ def test_text_that_is_no_number_has_no_cluster_and_is_counted(database, fill, im
     certificate = verify_database(rules, of(database, "texts"))
     assert certificate.disagreeing == []
     why = {part.reason: part.rows for part in certificate.unlabelled}
-    assert why == ({"text that is no number": 3} | ({} if imputed else {"missing value": 2}))
+    assert why == ({"text that is not a number": 3} | ({} if imputed else {"missing value": 2}))
     assert certificate.by_cluster == {0: 1, 1: 1, 2: 1 if imputed is None else 3}
     assert certificate.boundary.rows > 30
 
@@ -290,7 +290,7 @@ def test_a_column_of_sqlite_with_numbers_beside_texts(tmp_path):
     assert certificate.by_cluster == {0: 1, 1: 2}
     assert {part.reason: part.rows for part in certificate.unlabelled} == {
         "missing value": 2,
-        "text that is no number": 1,
+        "text that is not a number": 1,
     }
 
 
@@ -306,7 +306,7 @@ def test_dates_of_sqlite_beside_points_in_time_and_other_texts(tmp_path, declare
     assert certificate.disagreeing == []
     assert certificate.by_cluster == {0: 2 if imputed is None else 5, 1: 1}
     assert {part.reason: part.rows for part in certificate.unlabelled} == {
-        "text that is no date": 2,
+        "text that is not a date": 2,
         **({"missing value": 3} if imputed is None else {}),
     }
 

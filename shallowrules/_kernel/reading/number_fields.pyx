@@ -37,7 +37,7 @@ cdef struct Column:
 
 
 cdef inline const uint8_t* _number(const uint8_t* at, const uint8_t* end, double* number) noexcept nogil:
-    """Read a double; return the byte behind it, or NULL if it is no plain number."""
+    """Read a double; return the byte behind it, or NULL if it is not a plain number."""
     cdef bint negative = at < end and at[0] == MINUS, negative_exponent
     cdef uint64_t digits = 0
     cdef int n_digits = 0, exponent = 0, given = 0
@@ -101,7 +101,7 @@ cdef const uint8_t* _row(
     const uint8_t* at, const uint8_t* end, uint8_t delimiter, const Column* columns, Py_ssize_t n_columns,
     Py_ssize_t row,
 ) noexcept nogil:
-    """Read a line that has an end; return the byte behind it, or NULL if it is no row of plain numbers."""
+    """Read a line that has an end; return the byte behind it, or NULL if it is not a row of plain numbers."""
     cdef Py_ssize_t j
     for j in range(n_columns):
         if columns[j].wholes != NULL:

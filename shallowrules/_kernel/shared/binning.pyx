@@ -110,7 +110,7 @@ cdef inline void find_bin_codes(
 cdef inline void find_rank_codes(
     const Grid* grid, const double* values, Py_ssize_t count, const int* cells, int* codes
 ) noexcept nogil:
-    """Write the codes of values, as `code_of` finds them; only where cells are no bins."""
+    """Write the codes of values, as `code_of` finds them; only where cells are not bins."""
     cdef int edge
     cdef Py_ssize_t i
     for i in range(count):

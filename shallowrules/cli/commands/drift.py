@@ -34,7 +34,7 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
     found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(%?)\s*", text)
     share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
     if not 0 <= share <= 1:
-        raise click.BadParameter(f"{text!r} is no share: say one such as 5% or 0.05", context, parameter)
+        raise click.BadParameter(f"{text!r} is not a share: use for example 5% or 0.05", context, parameter)
     return share
 
 
@@ -105,8 +105,8 @@ def command(
         worst = max(moved, key=lambda shift: abs(shift.size))
         title = "rows without a cluster" if worst.cluster is None else f"cluster {worst.title}"
         raise Found(
-            f"{title}: {worst.share:.1%} of the rows, {worst.trained:.1%} in training, which is more than "
-            f"{100 * max_shift:.4g}% apart"
+            f"{title}: {worst.share:.1%} of rows ({worst.trained:.1%} in training): a shift of more than "
+            f"{100 * max_shift:.4g} percentage points"
         )
 
 

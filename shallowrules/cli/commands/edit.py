@@ -97,7 +97,7 @@ def command(
         write_result(f"{rules}\n", output)
         return
     if not tables:
-        raise click.UsageError("Missing option '--table', the table on which it is measured what the edit does")
+        raise click.UsageError("Missing option '--table', the table used to measure the effect of the edit")
     from shallowrules.models.pricing import edit_rules
 
     where: Tables = tables[0] if len(tables) == 1 else tables
@@ -126,7 +126,7 @@ def _read(path: Path, rules: RuleSet) -> str:
     try:
         text = StringIO(read_whole(path).decode("utf-8-sig"), newline=None).read()  # lines may end as on Windows
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is no text in UTF-8: {error.reason} at byte {error.start}") from error
+        raise DataError(f"{path} is not valid UTF-8 text: {error.reason} at byte {error.start}") from error
     if not is_sheet(text):
         return text
     try:

@@ -107,12 +107,14 @@ def _value(column: RuleColumn, text: str) -> Number | Value | None:
             return None
         if (time := time_of_text(column.type, text)) is None:
             example = column.show(cast(int, column.minimum))
-            raise OptionError(f"--row: {text!r} is no {column.type}; column {column.name!r} holds such as {example}")
+            raise OptionError(
+                f"--row: {text!r} is not a {column.type}; column {column.name!r} has values such as {example}"
+            )
         return time
     if column.is_numeric:
         given = column.conversion.read(text)
         if given is None:
-            raise OptionError(f"--row: {text!r} is no number, and column {column.name!r} holds numbers")
+            raise OptionError(f"--row: {text!r} is not a number, and column {column.name!r} holds numbers")
         if given != given:
             return None
     read = column.read(Column.of(column.name, [given]))

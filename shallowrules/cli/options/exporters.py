@@ -165,7 +165,7 @@ class ExporterChoice:
         Raises
         ------
         OptionError
-            If one is no option, or of another type.
+            If one is not an option, or of another type.
         """
         from shallowrules.exporters.base import check_option_names
         from shallowrules.exporters.options import describe_options

@@ -108,7 +108,7 @@ class _Percentage(NumberRange):
             try:
                 value = float(value[:-1]) / 100
             except ValueError:
-                self.fail(f"{value!r} is no percentage, such as 0.2%.", param, ctx)
+                self.fail(f"{value!r} is not a percentage, such as 0.2%.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -197,14 +197,14 @@ fit_options = together(
         multiple=True,
         metavar="A,B,…",
         callback=listed_names,
-        help="Leave these columns out; 'flag_*' is all that begin so. May be repeated.",
+        help="Exclude these columns; 'flag_*' excludes every column whose name starts with flag_. May be repeated.",
     ),
     click.option(
         "--categories",
         multiple=True,
         metavar="A,B,…",
         callback=listed_names,
-        help="Take the whole numbers of these columns as categories, for codes. May be repeated.",
+        help="Treat these integer columns as categorical codes. May be repeated.",
     ),
     click.option(
         "--numbers",

@@ -337,5 +337,5 @@ settings_option = click.option(
     expose_value=False,
     callback=_read,
     help=f"Take options, TABLE, the names of clusters and what to write from the {SETTINGS_FILE} of an earlier run; "
-    "what is typed goes before.",
+    "options on the command line take precedence.",
 )

@@ -59,7 +59,7 @@ def share_pieces(
 def pack(data: Mapping[str, Any]) -> str:
     """Return data as JSON, compressed, in letters: its number of bytes, a blank, and two of `LETTERS` for 13 bits each.
 
-    In a page that is an eighth shorter than base64. The text of a script ends at ``<`` alone, which is no letter.
+    In a page that is an eighth shorter than base64. The text of a script ends at ``<`` alone, which is not a letter.
     """
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)

@@ -252,7 +252,7 @@ class Numbers:
     infinities : str or None
         ``WHEN … THEN …`` for a ``{text}`` that is a name of infinity; None where `to_double` knows these.
     from_number : str
-        The double nearest to a ``{value}`` that is no text, valid SQL where it is one.
+        The double nearest to a ``{value}`` that is not text, valid SQL where it is one.
     either : str or None
         What makes a whole number of a ``{text}`` that is one of 64 bits, and else a double, where one expression can
         give both; None where it cannot, and the next three are needed.
@@ -281,7 +281,7 @@ class Numbers:
         any other number type as well: its digits, those with an exponent, or what `double` makes of it.
     beside_texts : str or None
         What makes a ``{number}`` one beside which a column that is declared as text compares by the numbers in it, and
-        what is no number as text in a column of numbers does; None where the engine compares these by itself, or
+        what is not a number as text in a column of numbers does; None where the engine compares these by itself, or
         refuses to.
     """
 

@@ -30,7 +30,7 @@ from shallowrules.rules import DOUBLE_EXACT, GRAMMAR
 
 __all__ = ["EXECUTED"]
 
-# SQLite casts the number that a text begins with, so what is no number has to be kept out. It knows infinity as 9e999
+# SQLite casts the number that a text begins with, so other text has to be kept out. It knows infinity as 9e999
 # alone. Its cast may be one unit in the last place off, mostly beyond 1e-280, and the reader of its JSON is not. JSON
 # has no plus in front, and no number that begins or ends with a point, or with a zero before other digits.
 _SQLITE_INFINITIES = infinities("9e999")

@@ -294,7 +294,7 @@ def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
 
 
 def _unused(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> str:
-    """Return SQL for what is no cluster's number, or no cluster's name."""
+    """Return SQL for what is not a cluster's number, or no cluster's name."""
     if cluster_as == "number":
         indices = {cluster.index for cluster in clusters}
         return dialect.number(next(number for number in range(-1, -len(indices) - 2, -1) if number not in indices))

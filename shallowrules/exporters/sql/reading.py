@@ -84,12 +84,12 @@ class NumberColumn:
             )
 
     def missing(self) -> str:
-        """Return what is true of the rows that have no value; a value that is no number is one."""
+        """Return what is true of the rows that have no value; a value that is not a number is one."""
         numbers = [self._equation("=", number) for number in self.column.conversion.null_numbers]
         return " OR ".join([*self._without_number(), *numbers])
 
     def neither(self) -> str:
-        """Return what is true of the rows whose value is no number and does not mean "no value" either."""
+        """Return what is true of the rows whose value is not a number and does not mean "no value" either."""
         value, _ = self.beside(0)
         return f"NOT ({' OR '.join(self._without_number())}) AND {value} IS NULL"
 
@@ -97,7 +97,7 @@ class NumberColumn:
         """Return what is true of the rows that meet no comparison; empty where there are none."""
         nan, imputed = self.dialect.nan, self.column.imputed is not None
         if not self.from_text:
-            # What is no number, where nothing tells NaN: SQLite has text in columns of numbers, above every number.
+            # What is not a number, where nothing tells NaN: SQLite has text in columns of numbers, above every number.
             above = nan.is_nan is None and nan.sorts == "highest" and self.may_be_nan
             return " OR ".join([*([] if imputed else [self.missing()]), *([f"{self.value} > {self.infinity}"] * above)])
         if imputed:

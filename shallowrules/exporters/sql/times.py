@@ -86,7 +86,7 @@ class TimeColumn:
         return f"({self.guard}) IS NOT TRUE AND NOT ({self.missing()})" if self.guard else ""
 
     def between(self, lower: Number | None, upper: Number | None) -> list[str]:
-        """Return a comparison for each bound, after what keeps out a text that is no time."""
+        """Return a comparison for each bound, after what keeps out a text that is not a time."""
         value = self.facts.values.get(self.column.type, "{value}").format(value=self.value)
         parts = [self.guard] if self.guard else []
         exact = self.column.type == "duration"

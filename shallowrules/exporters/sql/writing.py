@@ -114,7 +114,7 @@ WRITING: Mapping[str, Writing] = {
         cast=None,
         text="TEXT CHARACTER SET utf8mb4",
         changed="NOT ({column} <=> {value})",
-        refused="MariaDB writes the texts of a computed column anew, and those with a quote wrongly: make a view",
+        refused="MariaDB rewrites the texts of a computed column, and those with a quote wrongly: make a view",
     ),
     "oracle": replace(
         _STANDARD,

@@ -192,7 +192,7 @@ _POSTGRES = DatabaseFacts(
 _MARIADB = DatabaseFacts(
     title="MariaDB",
     transactional=False,
-    # The last three end a statement that writes for what is a warning in a query: a BIT that is no text.
+    # The last three end a statement that writes for what is a warning in a query: a BIT that is not text.
     settings=tuple(
         f"SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, '{mode}', '')"
         for mode in ("EMPTY_STRING_IS_NULL", "TRADITIONAL", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")

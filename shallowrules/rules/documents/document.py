@@ -134,7 +134,7 @@ def read_file(path: str | Path, make: Callable[[Any], T]) -> T:
     Raises
     ------
     RulesFormatError
-        If the file is no JSON, or `make` refuses its data; names the file.
+        If the file is not JSON, or `make` refuses its data; names the file.
     OSError
         If it cannot be read.
     """
@@ -151,7 +151,7 @@ def _parse(text: bytes) -> Any:
     Raises
     ------
     RulesFormatError
-        If it is no JSON in UTF-8, holds numbers that are not finite, or repeats a key.
+        If it is not valid UTF-8 JSON, holds numbers that are not finite, or repeats a key.
     """
     try:
         return json.loads(text.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=distinct_keys)

@@ -127,7 +127,7 @@ class RulePath:
         Raises
         ------
         RulesFormatError
-            If it is no complete, valid document.
+            If it is not a complete, valid document.
         """
         if not isinstance(data, dict) or data.get("format") != PATH_FORMAT:
             found = data.get("format") if isinstance(data, dict) else None
@@ -150,7 +150,7 @@ class RulePath:
         Raises
         ------
         RulesFormatError
-            If the file is no complete, valid document of format ``shallowrules-path/1``.
+            If the file is not a complete, valid document of format ``shallowrules-path/1``.
         OSError
             If it cannot be read.
         """

@@ -21,10 +21,10 @@ MANY_COLUMNS = 4
 """With fewer columns, that one or two decide is no wonder."""
 
 ONE_ALONE, TWO_ALONE = 0.75, 0.9
-"""Shares of what separates the clusters by which one column, or two, decide nearly alone."""
+"""Shares of the variance between clusters by which one column, or two, decide nearly alone."""
 
 HARDLY = 0.05
-"""Share of what separates the clusters by which the columns of numbers hardly count."""
+"""Share of the variance between clusters by which the columns of numbers hardly count."""
 
 MAX_SPELT_OUT = 2
 """Columns of categories that rules alone test, at most, whose categories the clusters are."""
@@ -39,7 +39,7 @@ class Doubt:
 
     Attributes
     ----------
-    kind : {"poor", "spelt out", "few columns", "numbers"}
+    kind : {"poor", "restated", "few columns", "numbers"}
     text : str
         A sentence.
     way_out : str
@@ -48,7 +48,7 @@ class Doubt:
         Those that it is about.
     """
 
-    kind: Literal["poor", "spelt out", "few columns", "numbers"]
+    kind: Literal["poor", "restated", "few columns", "numbers"]
     text: str
     way_out: str
     columns: tuple[RuleColumn, ...] = ()
@@ -94,10 +94,10 @@ def _spelt_out(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
         return None
     what = "of the weight stays" if statistics.weighted else "of the rows stay"
     return Doubt(
-        "spelt out",
+        "restated",
         f"The rules of the {counted(len(rules.clusters), 'cluster')} test nothing but the categories of "
         f"{_listed(columns)}, and {percent(statistics.agreement)} {what} in the same cluster with them: the clusters "
-        f"are {_these(columns)}, spelt out.",
+        f"only restate {_these(columns)}.",
         _let_others_count(columns),
         columns,
     )
@@ -113,8 +113,8 @@ def _few_columns(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | Non
     return Doubt(
         "few columns",
         f"{_listed(columns)} {'makes' if alone == 1 else 'make'} up "
-        f"{percent(sum(share for _, share in shares[:alone]))} of what separates the clusters, and the other "
-        f"{len(shares) - alone} columns hardly count: the clusters are nearly {_these(columns)}, spelt out.",
+        f"{percent(sum(share for _, share in shares[:alone]))} of the variance between clusters, and the other "
+        f"{len(shares) - alone} columns hardly count: the clusters nearly restate {_these(columns)}.",
         _let_others_count(columns),
         columns,
     )
@@ -133,7 +133,7 @@ def _numbers(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
     )
     return Doubt(
         "numbers",
-        f"The {what} up {percent(sum(numbers))} of what separates the clusters: {they} beside the categories.",
+        f"The {what} up {percent(sum(numbers))} of the variance between clusters: {they} beside the categories.",
         "Give categories less weight.",
         categories,
     )

@@ -1,4 +1,4 @@
-"""Changes of a person to the tree: thresholds and categories replaced, clusters merged, all rules written anew."""
+"""Changes of a person to the tree: thresholds and categories replaced, clusters merged, all rules rewritten."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _checked_groups(given: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
 
 def read_replacement(text: str, columns: Sequence[RuleColumn]) -> Replacement:
     """Return what ``column: old -> new`` says; DataError if it is no such thing."""
-    wrong = f"{text!r} is no change of a value: say one as 'proline: 755 -> 750'"
+    wrong = f"{text!r} is not a change of a value: write it as 'proline: 755 -> 750'"
     said = text.strip()
     found = []
     for feature, column in enumerate(columns):
@@ -184,8 +184,9 @@ def _replaced(nodes: Sequence[Node], change: Replacement, columns: Sequence[Rule
         found.append(node)
     if all(node is other for node, other in zip(nodes, found, strict=True)):
         asked = [_shown(column, value) for value in dict.fromkeys(_values(nodes, change.column))]
-        there = f"they have {', '.join(asked)}" if asked else "they do not test it"
-        raise DataError(f"no rule tests column {column.name!r} against {_shown(column, change.old)}: {there}")
+        one, these = ("threshold is", "thresholds are") if column.is_numeric else ("value is", "values are")
+        there = f"the {one if len(asked) == 1 else these} {', '.join(asked)}" if asked else "no rule tests the column"
+        raise DataError(f"no rule tests {column.name!r} at {_shown(column, change.old)}; {there}")
     for rule in derive_rules(found, columns, 1.0):
         for condition in rule.conditions:
             if is_empty(condition):

@@ -43,7 +43,7 @@ def read_names(path: str | Path) -> ClusterNames:
     Raises
     ------
     DataError
-        If the file is neither, a number is no whole number or there twice, or two clusters have one name; names the
+        If the file is neither, a number is not a whole number or there twice, or two clusters have one name; names the
         file and the entry.
     OSError
         If it cannot be read.
@@ -127,10 +127,10 @@ def _read_json(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def _read_list(listed: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each object of a list, and what to call it."""
     if not isinstance(listed, list):
-        raise DataError(f'{path} is no list: names look like [{{"number": 0, "name": "…", "note": "…"}}]')
+        raise DataError(f'{path} is not a list: names look like [{{"number": 0, "name": "…", "note": "…"}}]')
     for i, entry in enumerate(listed):
         if not isinstance(entry, dict):
-            raise DataError(f"{path}, entry {i + 1} is no object with a number, a name and a note")
+            raise DataError(f"{path}, entry {i + 1} is not an object with a number, a name and a note")
         names = _entries(list(entry), f"{path}, entry {i + 1}")
         yield f"{path}, entry {i + 1}", dict(zip(names, entry.values(), strict=True))
 

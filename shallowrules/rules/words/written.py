@@ -103,12 +103,12 @@ def read_number(text: str, column: RuleColumn) -> Number:
     Raises
     ------
     DataError
-        If it is no number, or one with a fraction for a column of whole numbers, or no time of the column's kind.
+        If it is not a number, or one with a fraction for a column of whole numbers, or no time of the column's kind.
     """
     if column.is_time:
         return read_time(text, column, bound_text(column.type, 0, above=False)[0])
     if not NUMBER.fullmatch(text):
-        raise DataError(f"{text!r} is no number, and column {column.name!r} holds numbers")
+        raise DataError(f"{text!r} is not a number, and column {column.name!r} holds numbers")
     text = text.replace(",", "")
     value = float(text)
     if not math.isfinite(value) or (column.is_whole and abs(value) > MAX_WHOLE):
@@ -125,7 +125,7 @@ def read_time(text: str, column: RuleColumn, sign: str) -> int:
     threshold = threshold_of(column.type, sign, text)
     if threshold is None:
         example = bound_text(column.type, -1 if column.minimum is None else int(column.minimum), above=False)[1]
-        raise DataError(f"{text!r} is no {column.type}, and column {column.name!r} holds such: say it as {example}")
+        raise DataError(f"{text!r} is not a {column.type}, as column {column.name!r} holds: write it as {example}")
     return threshold
 
 
@@ -151,7 +151,7 @@ def _read_line(
             return titles[title], None, _read_conditions(line[len(title) :].strip(), columns)
     head = HEAD.match(line)
     if head is None:
-        raise DataError(f'{_short(line)!r} is no rule: a rule begins with "cluster 0:"')
+        raise DataError(f'{_short(line)!r} is not a rule: a rule begins with "cluster 0:"')
     cluster, rest = int(head[1]), line[head.end() :]
     if rest.startswith(":"):
         return cluster, None, _read_conditions(rest[1:].strip(), columns)
