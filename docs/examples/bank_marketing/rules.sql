@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 85279237108c11759607b826e50ab0dee0de50a63710a554b60fbdfaa7580605.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 9166424298dd7724af9edd14f3ea0893b8ee4a94009bc62b9013666cf5459f67.
 -- 4,521 rows, 5 clusters; k-means cost 0.998 times that of the clusters without rules; 77.4 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.

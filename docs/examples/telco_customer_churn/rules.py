@@ -107,7 +107,7 @@ def _text(value: Any, column: str, nulls: tuple[str, ...] = ()) -> str | None:
 
 
 def _parse(value: Any, nulls: tuple[Any, ...], decimal: str) -> Any:
-    """Return the number that a text holds, None where it means no value; what is no text as it is."""
+    """Return the number that a text holds, None where it means no value; what is not text as it is."""
     if isinstance(value, str) and (nulls or decimal != "."):
         text = value.strip(" ")
         if not text or text in nulls or re.fullmatch('[+-]?[nN][aA][nN]', text):

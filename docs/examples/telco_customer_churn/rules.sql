@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 edd60984bc019a215a769167486f1808a6b9407ff22a7ef88681ebad80ac9e1b.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 4f39eb2315546eaa6067e59b6fab5b50285c186736a48cf1e6502875337f921e.
 -- 7,043 rows, 5 clusters; k-means cost 1.023 times that of the clusters without rules; 89.0 % of the rows in the same cluster as there.
 -- A missing value of "TotalCharges" counts as 1397.3.
 -- A rule that tests another column does not match a row without a value in it.

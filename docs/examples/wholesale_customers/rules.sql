@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 93ab35e46214cfaaf8603e0f8d455c80cb0c6dcc61f6d18b4d083c0b503e5ea6.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 0fa205159abd1f21823b327fdbeb6966e7d020c3920d7abec0062ce9fc0ea889.
 -- 440 rows, 4 clusters; k-means cost 1.034 times that of the clusters without rules; 92.5 % of the rows in the same cluster as there.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
