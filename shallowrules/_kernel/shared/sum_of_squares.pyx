@@ -34,7 +34,7 @@ def exact_squares(
 ):
     """Return the exact sum of the weighted squared distances of rows to the point of their cluster.
 
-    The square of each row is rounded to a float, and so is its product with a weight that is not a whole number; nothing
+    The square of each row is rounded to a float, and so is its product with a weight that is not whole; nothing
     else is.
 
     Parameters
