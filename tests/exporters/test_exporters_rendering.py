@@ -4,7 +4,7 @@ import string
 from importlib.resources import files
 
 import pytest
-from jinja2 import StrictUndefined
+from jinja2 import Environment, StrictUndefined
 from jinja2.exceptions import UndefinedError
 from rulesets import example_rules, make_rules
 
@@ -52,6 +52,22 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch, tmp_path):
     export(example_rules(), "dbt", table="shop.customers")
     export(example_rules(), "svg")
     assert sorted(used) == TEMPLATES
+
+
+def test_a_template_is_compiled_once_and_written_in_each_language(monkeypatch):
+    monkeypatch.setattr(rendering, "_COMPILED", rendering._Compiled())
+    compiled, compile_template = [], Environment.compile
+
+    def record(self, source, name=None, *arguments, **more):
+        compiled.append(name)
+        return compile_template(self, source, name, *arguments, **more)
+
+    monkeypatch.setattr(Environment, "compile", record)
+    texts = [export(example_rules(), "sql", style="select", dialect=dialect) for dialect in ("postgres", "mysql") * 2]
+    assert texts[:2] == texts[2:]
+    assert 'FROM "data"' in texts[0]
+    assert "FROM `data`" in texts[1]
+    assert len(compiled) == len({*compiled}) > 0
 
 
 def test_an_undefined_name_in_a_shipped_template_is_an_error():
