@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 INSTALL_INTO = $(BIN)/uv pip install -q --python
 INSTALL = $(INSTALL_INTO) $(BIN)/python
 # Where the caller forbids it to keep what it compiled, each of the hundreds of processes that the tests start compiles
-# some 1,500 modules anew, which takes 4 s.
+# some 1,500 modules again, which takes 4 s.
 unexport PYTHONDONTWRITEBYTECODE
 export SHALLOWRULES_CACHE = $(CURDIR)/build/compiled
 
@@ -44,7 +44,7 @@ endef
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
 	@echo "make demo-database  the commands of docs/database.md, on a PostgreSQL of their own"
-	@echo "make examples  docs/examples anew, from the tables in SHALLOWRULES_DATA"
+	@echo "make examples  docs/examples again, from the tables in SHALLOWRULES_DATA"
 	@echo "make test      the quick tests: a tenth of what is drawn, no servers, builds, benchmarks or pages"
 	@echo "make test-all  all tests but those of benchmarks, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"

@@ -1,4 +1,4 @@
-"""The paper's tables and figures, measured anew: cost, WAES, WAD, NMI and seconds beside the published numbers.
+"""The paper's tables and figures, measured again: cost, WAES, WAD, NMI and seconds beside the published numbers.
 
 For each table and seed one k-means (ten starts) is explained by every method. Printed are the mean over the
 seeds with its 95 % interval (Student's t), and the difference from the published mean (``published.csv``;

@@ -68,7 +68,7 @@ class EncodedRows(Rows):
 
     @property
     def leaves(self) -> None:
-        """None: the rows of a part are encoded anew in each pass."""
+        """None: the rows of a part are encoded again in each pass."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ class Measuring:
     def _numbering(self) -> tuple[tuple[int, ...], Mapping[int, int]]:
         """Return the number of each cluster of the reference, and of those that are one with another its number.
 
-        Rules may have been numbered anew, or merged, since they were fitted; what reproduces their agreement is meant.
+        Rules may have been renumbered, or merged, since they were fitted; what reproduces their agreement is meant.
         """
         by_overlap = self._by_overlap()
         for numbers in (self.data.reference.classes, by_overlap) if self.is_same_clustering else ():

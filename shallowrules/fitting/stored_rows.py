@@ -62,7 +62,7 @@ class StoredRows(ThreadedPartitions):
 
 @contextmanager
 def stored_rows(parts: Partitions, encode: Encode, n_bytes: int) -> Iterator[tuple[Partitions, Encode]]:
-    """Store encoded rows in files until the end of the context, where each pass would read and convert them anew.
+    """Store encoded rows in files until the end of the context, where each pass would read and convert them again.
 
     Parameters
     ----------

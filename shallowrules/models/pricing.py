@@ -188,7 +188,7 @@ class RefitGain:
 def measure_refit(
     rules: RuleSet, model: ExplainableKMeans, X: Any, sample_weight: ArrayLike | None = None
 ) -> RefitGain:
-    """Fit a table anew, and compare rules with what comes of it, its clusters merged where somebody merged theirs.
+    """Fit a table again, and compare rules with what comes of it, its clusters merged where somebody merged theirs.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 class DaskParts(Partitions):
     """The partitions of a Dask dataframe, or the blocks of rows of an array.
 
-    They are computed anew in every pass unless they are in the workers' memory (``frame.persist()``). A part whose
+    They are computed again in every pass unless they are in the workers' memory (``frame.persist()``). A part whose
     worker dies is computed on another one, as Dask does by itself. Results come from the workers directly where all of
     them are on this machine or the client says so (``Client(direct_to_workers=True)``), else by way of the scheduler.
 

@@ -198,7 +198,7 @@ class CsvSource(DuckDBSource):
         return {f"c{j}": array for j, array in enumerate(arrays or ())}
 
     def stream_text(self, examined: Sequence[int] = ()) -> None:
-        """Read all columns as text, in every query anew, so that no table holds the file.
+        """Read all columns as text, in every query again, so that no table holds the file.
 
         The first query reads every field, and counts the numbers of the columns `examined`.
         """

@@ -330,11 +330,12 @@ def _with_thresholds(
     notes = grown.notes
     if n_moved:
         n_rounded = int(np.count_nonzero(threshold != tree.threshold))
-        said = f"{100 * abs(share):.2f} %"
-        change = "hardly changed" if said == "0.00 %" else f"{said} {'higher' if share > 0 else 'lower'}"
+        said = f"{abs(share):.2%}"
+        verb = "raised" if share > 0 else "lowered"
+        change = "hardly changed the objective" if said == "0.00%" else f"{verb} the objective by {said}"
         notes += (
-            f"{counted(n_rounded, 'threshold')} rounded: {counted(n_moved, 'row')} of {int(rows[0]):,} in another "
-            f"cluster for it, the objective {change}",
+            f"{counted(n_rounded, 'threshold')} rounded: this moved {n_moved:,} of {counted(int(rows[0]), 'row')} to "
+            f"another cluster and {change}",
         )
     return replace(
         grown, cut=threshold, threshold=threshold, rows=rows, weight=weight, labels=np.empty(0, np.int32), notes=notes

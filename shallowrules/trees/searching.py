@@ -519,7 +519,7 @@ def sampled(
         The weight of each cluster there.
     n_threads : int
     codes : tuple of ndarray, optional
-        Codes of the rows, and which have one value; by default found anew.
+        Codes of the rows, and which have one value; by default found again.
     """
     slots = np.arange(len(labels), dtype=np.int32)
     scale = totals / np.maximum(np.bincount(labels, own, len(totals)), TINY)

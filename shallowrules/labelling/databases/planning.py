@@ -56,7 +56,7 @@ class Application:
     columns : mapping from str to str
         What the database calls columns of the rules that have another name there.
     replace : bool
-        Whether to make anew what was made here.
+        Whether to make again what was made here.
     batch : int, optional
         How many rows an update writes in one transaction; by default all of a table of up to a million rows or without
         a primary key, and `BATCH_ROWS` of a longer one.
@@ -400,7 +400,7 @@ class _Planner:
             )
 
     def _existing(self, *, again: bool = False) -> Found | None:
-        """Return what was made here before under the name; DataError unless it may be made anew.
+        """Return what was made here before under the name; DataError unless it may be made again.
 
         `again` tells that a second run of the same rules replaces nothing.
         """
