@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from shallowrules.cli.advice import TAKEN_AS_TEXT, Refusal, Remedy, column_list, exclude, number_remedy
 from shallowrules.cli.escaping import shell_word
+from shallowrules.cli.missing import MAX_DROPPED_SHARE
 from shallowrules.cli.opening import Opened
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.encoding import ColumnFacts
@@ -130,8 +131,8 @@ def _find_too_many_values(rows: Rows, columns: Sequence[ColumnFacts]) -> list[Fi
 def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[Refusal]:
     """Return why columns with infinite values are refused.
 
-    In a text file, infinity can be treated as missing, which loses less than the columns do unless most of one is
-    infinite.
+    In a text file, infinity can be treated as missing, which leaves out some rows in place of a column. A column with
+    more infinite values than rows may be left out is excluded: to impute them would make the largest values average.
     """
     columns = [*facts.columns, *([] if facts.weight is None else [facts.weight])]
     columns = [column for column in columns if column.name not in refused]
@@ -140,11 +141,13 @@ def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[R
         return []
     listed = ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
     names = tuple(name for name in _names(findings) if facts.weight is None or name != facts.weight.name)
-    mostly = tuple(f.column for f in findings if f.column in names and 2 * (f.count or 0) > (f.rows or 0))
-    ends = {end for column in columns if column.name not in mostly for end in column.ends or ()}
+    often = tuple(
+        f.column for f in findings if f.column in names and (f.count or 0) > MAX_DROPPED_SHARE * (f.rows or 0)
+    )
+    ends = {end for column in columns if column.name not in often for end in column.ends or ()}
     words = tuple(word for word in INFINITIES if float(word) in ends and word not in opened.nulls)
     remedy = (
-        Remedy(null=words, exclude=mostly) if words and opened.rows.format in TEXT_FORMATS else Remedy(exclude=names)
+        Remedy(null=words, exclude=often) if words and opened.rows.format in TEXT_FORMATS else Remedy(exclude=names)
     )
     ways = ["correct the file"]
     if remedy.null:

@@ -264,7 +264,7 @@ def _scale_notes(scale: str | None, *, has_numbers: bool, clustering: bool) -> l
     if scale is None or not has_numbers:
         return []
     how = {
-        "minmax": "every column of numbers is scaled to 0–1",
+        "minmax": "every column of numbers is scaled to the range 0 to 1",
         "standard": "every column of numbers is scaled to mean 0 and standard deviation 1",
         "robust": "every column of numbers is scaled to median 0 and an interquartile range of 1",
     }[scale]

@@ -102,7 +102,7 @@ def test_the_command_proposed_fits_what_was_found(tmp_path, monkeypatch, content
             ["--null", "?", "--drop-missing"],
         ),
         (["2", "1", "", "3", "1"] * 8, ["missing in 'w'", "8 of 40 rows", "(--drop-missing)"], ["--drop-missing"]),
-        (["2", "1", "inf", "3", "1"] * 8, ["infinite in 'w' (8 rows)"], []),
+        (["2", "1", "inf", "3", "1"] * 8, ["infinite in 'w' (8 rows)"], ["--null", "inf", "--drop-missing"]),
         (["a", "b"] * 20, ["'w'", "not numbers", "text"], []),
         (["2", *"pqrst"] + ["4"] * 60, ["'w'", "5 of 66 values", "'p' in row 2"], []),
         (["1,500", "2"] * 20, ["'w'", "'1,500'", "--thousands ,"], ["--format", "w=1,234.50"]),

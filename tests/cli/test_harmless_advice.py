@@ -128,22 +128,23 @@ def test_no_text_is_taken_as_missing_for_a_column_that_is_left_out(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "share"), [(["inf"], 0.02), (["-inf", "inf"], 0.1), (["inf"], 0.7), (["1e999"], 0.02)]
+    ("words", "share"), [(["inf"], 0.02), (["-inf", "inf"], 0.1), (["inf"], 0.3), (["1e999"], 0.02)]
 )
-def test_infinity_costs_rows_and_no_column_unless_most_values_are_infinite(tmp_path, words, share):
+def test_infinity_costs_rows_or_a_column_and_is_never_imputed(tmp_path, words, share):
     said, proposed = refusal(tmp_path, plain() | {"rate": sprinkled([i * 0.5 for i in range(100)], words, share)})
     assert "infinite in 'rate'" in said
     done = call(*proposed[1:])
     assert done.exit_code == 0, done.stderr
     rules = RuleSet.from_json(tmp_path / "r.json")
-    if share > 0.5 or words == ["1e999"]:  # a null marker is a text of the file
+    assert "--impute" not in proposed
+    if share > 0.2 or words == ["1e999"]:  # a null marker is a text of the file
         assert "--exclude" in proposed
         return
     assert "--exclude" not in proposed
     assert {proposed[i + 1] for i, word in enumerate(proposed) if word == "--null"} == {*words}
     assert "rate" in {column.name for column in rules.columns}
     rows = sum(cluster.rows for cluster in rules.clusters)
-    assert rows == 100 - (round(100 * share) if "--drop-missing" in proposed else 0)
+    assert rows == 100 - round(100 * share)
 
 
 def test_uuids_are_named(tmp_path):

@@ -14,7 +14,7 @@ from shallowrules.cli import commands
 
 COMMAND = [sys.executable, "-c", "from shallowrules.cli import script; script()"]
 SCALED = (
-    "for the clustering, every column of numbers is scaled to 0–1 (--scale minmax); "
+    "for the clustering, every column of numbers is scaled to the range 0 to 1 (--scale minmax); "
     "the rules are in the table's own units"
 )
 """The note about the default scale."""
