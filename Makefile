@@ -44,7 +44,7 @@ endef
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
 	@echo "make demo-database  the commands of docs/database.md, on a PostgreSQL of their own"
-	@echo "make examples  docs/examples again, from the tables in SHALLOWRULES_DATA"
+	@echo "make examples  rewrite docs/examples from the tables in SHALLOWRULES_DATA"
 	@echo "make test      the quick tests: a tenth of what is drawn, no servers, builds, benchmarks or pages"
 	@echo "make test-all  all tests but those of benchmarks, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"

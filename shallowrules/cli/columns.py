@@ -91,7 +91,7 @@ def _other_types(findings: Sequence[Finding]) -> str:
 def _without_values(findings: Sequence[Finding]) -> str:
     return (
         f"{counted(len(findings), 'column has', 'columns have')} no values: {_listed(findings)}; "
-        f"exclude them: {exclude(_names(findings))}"
+        f"exclude {'it' if len(findings) == 1 else 'them'}: {exclude(_names(findings))}"
     )
 
 
@@ -146,9 +146,9 @@ def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[R
     )
     ends = {end for column in columns if column.name not in often for end in column.ends or ()}
     words = tuple(word for word in INFINITIES if float(word) in ends and word not in opened.nulls)
-    remedy = (
-        Remedy(null=words, exclude=often) if words and opened.rows.format in TEXT_FORMATS else Remedy(exclude=names)
-    )
+    remedy = Remedy(exclude=names)
+    if words and opened.rows.format in TEXT_FORMATS:
+        remedy = Remedy(null=words, exclude=often)
     ways = ["correct the file"]
     if remedy.null:
         ways.insert(0, f"treat infinity as missing ({' '.join(f'--null {word}' for word in words)})")

@@ -144,7 +144,7 @@ class NumberFormat:
 
     @cached_property
     def example(self) -> str:
-        """A number that shows the format: `of` makes it again."""
+        """A number that shows the format: `of` recreates it."""
         digits = f"1{self.thousands}234{self.decimal}50" if self.thousands else f"12{self.decimal}5"
         before = f"{self.before} " if self.before[-1:].isalpha() else self.before
         behind = f" {self.behind}" if self.behind and self.behind not in "%\u2030" else self.behind

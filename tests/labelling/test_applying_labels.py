@@ -106,7 +106,7 @@ def test_what_has_the_name_already_is_left_alone(keyed):
     assert "was not made by shallowrules" in refused(keyed, "labels", "--key", "id", table="keyed")
     applied(keyed, "labels", "--key", "id", "--into", "others", table="keyed")
     said = refused(keyed, "labels", "--key", "name", "--into", "others", table="keyed")
-    assert "--replace makes it again" in said
+    assert "--replace recreates it" in said
     applied(keyed, "labels", "--key", "name", "--into", "others", "--replace", table="keyed")
 
 
@@ -139,9 +139,7 @@ def test_a_key_that_has_grown_is_not_cut(keyed):
     assert "Out of range" in said
     execute(keyed, "DELETE FROM keyed WHERE id = 9000000000")
     execute(keyed, "ALTER TABLE keyed_labels DROP PRIMARY KEY")
-    assert "has lost its primary key: --replace makes it again" in refused(
-        keyed, "labels", "--key", "id", table="keyed"
-    )
+    assert "has lost its primary key: --replace recreates it" in refused(keyed, "labels", "--key", "id", table="keyed")
     applied(keyed, "labels", "--key", "id", "--replace", table="keyed")
     assert found(keyed) == wanted(small_rules())
 
@@ -173,7 +171,7 @@ def test_both_beside_a_column_of_that_name(keyed):
 def test_a_column_of_too_small_numbers_is_made_anew_where_that_is_said(keyed):
     applied(keyed, "update", table="keyed")
     more = ("--else", "100000000000")
-    assert "and these labels need BIGINT: --replace makes it again" in refused(keyed, "update", *more, table="keyed")
+    assert "and these labels need BIGINT: --replace recreates it" in refused(keyed, "update", *more, table="keyed")
     applied(keyed, "update", *more, "--replace", table="keyed")
 
 

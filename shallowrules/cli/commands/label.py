@@ -86,7 +86,7 @@ def command(
     gives too. Text is written as it is, also where a spreadsheet would run it as a formula: --csv-safe.
 
     With --apply the labels stay in the database: the statements and the rows of each cluster are shown, and then run.
-    What is there already is left alone, but for what --apply made: --replace makes it again, --undo takes it away.
+    What is there already is left alone, but for what --apply made: --replace recreates it, --undo takes it away.
 
     \b
     Examples:

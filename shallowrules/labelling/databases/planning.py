@@ -410,7 +410,7 @@ class _Planner:
             return None
         mark = self._refuse_others(found)
         if self.thing.kind == "table" and self.application.replace:
-            self.notes.append("the table is made again: what was added to it, such as an index, goes with the old one")
+            self.notes.append("the table is recreated: anything added to it, such as an index, is lost")
         is_merged = self.application.style == "labels"
         if self.application.replace or is_merged or (again and mark.is_of(self.rules.sha256, self.cluster_as)):
             return found
@@ -423,7 +423,7 @@ class _Planner:
         raise DataError(
             f"there is a {self._shown(self.thing)} already, made by shallowrules {which}{state}: ",
             REPLACE,
-            " makes it again, ",
+            " recreates it, ",
             UNDO,
             " takes it away",
         )
@@ -551,7 +551,7 @@ class _Planner:
         elif self.facts.needs_key and self.database.key_of(self.into) != list(labels.key):
             why = "has lost its primary key"
         if why:
-            raise DataError(f"table {shown} {why}: ", REPLACE, " makes it again")
+            raise DataError(f"table {shown} {why}: ", REPLACE, " recreates it")
 
     def _update(self) -> Plan:
         """Plan a column of the table, written where the cluster changes.
@@ -562,7 +562,7 @@ class _Planner:
         is_new = found is None
         kept = None if found is None or found.mark is None else self._kept_type(found.mark)
         if found is not None and found.mark is not None and kept is None and not self.application.replace:
-            raise DataError(f"{self._shown(self.thing)} {self._too_small(found.mark)}: ", REPLACE, " makes it again")
+            raise DataError(f"{self._shown(self.thing)} {self._too_small(found.mark)}: ", REPLACE, " recreates it")
         self.type = kept or self.type
         is_number = self.application.cluster_as == "number"
         mark = replace(self.mark, type=self.type if is_number else "")
