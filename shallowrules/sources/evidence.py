@@ -157,7 +157,7 @@ def are_sums(rows: Sequence[Record], body: Body) -> bool:
         expected = sum(amount for amount in amounts if amount is not None)
         if len(amounts) < 2 or not expected or abs(total - expected) > 1e-6 * max(1.0, abs(expected)):
             return False
-        sums += 1
+        sums += sum(map(bool, amounts)) > 1  # of a single amount, the sum is a value like any other
     return sums > 0
 
 

@@ -45,6 +45,9 @@ MIN_POSITIONS = 3
 MIN_NOTE_WORDS = 3
 """Words from which a line below a table is a note."""
 
+MIN_ADDENDS = 10
+"""Rows that are summed in a table of figures alone, in which no field of words is empty in the total."""
+
 SUM_WORDS = r"total|totals|totale|totaal|sum|summe|gesamt|gesamtsumme|insgesamt|somme|suma"
 STATISTICS = r"average|avg|mean|median|durchschnitt|mittelwert|moyenne|minimum|maximum|min|max|std|std\.? ?dev\.?"
 TOTAL = re.compile(rf"(?:(?:grand|sub|over ?all)[ -]?)?(?P<word>{SUM_WORDS}|{STATISTICS})\b(?P<rest>.*)", re.IGNORECASE)
@@ -384,7 +387,8 @@ def _is_footer(rows: Sequence[Record], body: Body, *, whole: bool) -> bool:
         return not any(map(str.isalpha, total["rest"])) or (whole and is_full and are_sums(rows, body))
     if is_full and body.has_figures(record.fields):
         unlabelled = all(not record.fields[j].strip() for j in range(body.width) if j not in body.figures)
-        return whole and unlabelled and len(body.figures) < body.width and are_sums(rows, body)
+        enough = len(body.figures) < body.width or len(rows) > MIN_ADDENDS
+        return whole and unlabelled and enough and are_sums(rows, body)
     if is_figure(label):
         return False
     wordy = _is_wordy(fields, body) and not (is_full and len(fields) > 1)

@@ -198,6 +198,28 @@ def test_a_row_with_a_field_too_few_is_no_note_and_keeps_its_line(write, content
         read_table(write(content))
 
 
+@pytest.mark.parametrize(
+    "number", [lambda i: [], lambda i: [str(i) if i else ""]], ids=["figures alone", "numbered rows"]
+)
+def test_a_total_without_a_word_below_figures_is_the_sum_of_many_rows(write, number):
+    rows = [[*number(i), str(i % 7 + 3), str(i % 5 * 2)] for i in range(1, 21)]
+    total = [*number(0), str(sum(int(row[-2]) for row in rows)), str(sum(int(row[-1]) for row in rows))]
+    names = ["n", "customers", "sales"][-len(total) :]
+
+    def shown(*rows):
+        return "".join(",".join(row) + "\n" for row in rows)
+
+    plain, *nothing = read(write(shown(names, *rows)))
+    assert nothing == [[], []]
+    table, [note], warned = read(write(shown(names, *rows, total)))
+    assert (table, warned) == (plain, [])
+    assert "footer=1" in note
+    other = [*total[:-1], str(int(total[-1]) + 1)]
+    assert len(read(write(shown(names, *rows, other)))[0][-1][2]) == 21
+    rare = [[*number(i), str(int(i == 4)), "0"] for i in range(1, 21)]
+    assert read(write(shown(names, *rare, [*number(0), "1", "0"])))[1:] == ([], [])
+
+
 def test_totals_within_a_table_are_warned_of_and_may_be_left_out(write):
     path = write(PLAIN.replace("Rom", "Total,1,2\nRom"))
     table, _, others = read(path)
