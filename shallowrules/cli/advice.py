@@ -291,10 +291,6 @@ def _encoding(finding: Finding, needed: bool) -> str:
     return f": use for example --encoding {finding.values[0]}"
 
 
-def _delimiter(finding: Finding, needed: bool) -> str:
-    return " (--delimiter)"
-
-
 def _ragged(finding: Finding, needed: bool) -> str:
     return ": correct the line, or use --delimiter if the delimiter is a different one"
 
@@ -357,7 +353,6 @@ def _each(option: str, finding: Finding) -> str:
 
 WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "encoding": _encoding,
-    "delimiter": _delimiter,
     "ragged": _ragged,
     "two readings": _two_readings,
     "format": _format,
@@ -367,7 +362,7 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
 }
 """By the kind of a finding that sources make."""
 
-CHOICES = ("extent", "sheet")
+CHOICES = ("delimiter", "extent", "sheet")
 """Kinds of findings whose message names an option for each way out."""
 
 

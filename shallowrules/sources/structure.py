@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import itertools
 import warnings
-from typing import TextIO
+from collections.abc import Sequence
+from typing import NoReturn, TextIO
 
-from shallowrules.errors import DataError, Finding, OptionError, ShallowRulesWarning
+from shallowrules.errors import DataError, Finding, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.sources.base import refuse
 
 __all__ = [
@@ -56,11 +57,8 @@ def find_delimiter(name: str, text: str, decimal: str) -> str:
         return possible[0]  # a single column
     perfect = [delimiter for delimiter, (share, _) in fits.items() if share == 1]
     if len(perfect) > 1:
-        message = (
-            f"the delimiter may be {' or '.join(map(repr, perfect))}: all rows have equally many fields by each; "
-            "say which it is"
-        )
-        refuse([Finding("delimiter", message, values=tuple(perfect))])
+        what = f"the delimiter may be {' or '.join(map(repr, perfect))}: all rows have equally many fields by each"
+        _refuse_delimiter(what, perfect)
     return max(fits, key=lambda delimiter: fits[delimiter])
 
 
@@ -108,8 +106,16 @@ def check_single(name: str, text: str, delimiter: str, decimal: str) -> None:
         "row: the delimiter looks wrong"
     )
     if others != [decimal]:
-        refuse([Finding("delimiter", message, name, values=tuple(others))])
+        _refuse_delimiter(message, others, name)
     warnings.warn(message, ShallowRulesWarning, stacklevel=2)
+
+
+def _refuse_delimiter(what: str, choices: Sequence[str], column: str | None = None) -> NoReturn:
+    """Raise DataError with the delimiters that there may be, each as an option."""
+    finding = Finding("delimiter", what, column, values=tuple(choices))
+    options = [OptionName("delimiter", choice) for choice in choices]
+    between = [part for option in options for part in (" or ", option)][1:]
+    raise DataError(f"{what}; use ", *between, findings=[finding])
 
 
 def open_text(text: str) -> TextIO:

@@ -111,7 +111,7 @@ def test_a_tsv_file_has_tabs(write):
 
 def test_a_delimiter_can_be_given(write):
     path = write("a;b,c\n1;x,y\n")
-    with pytest.raises(DataError, match=r"may be ',' or ';'.*--delimiter"):
+    with pytest.raises(DataError, match=r"may be ',' or ';'.*; use delimiter=',' or delimiter=';'"):
         read_as_told(path)
     assert read_table(path, delimiter=";").names == ["a", "b,c"]
     assert read_table(write("a b\n1 2\n"), delimiter=" ").names == ["a", "b"]
@@ -120,7 +120,7 @@ def test_a_delimiter_can_be_given(write):
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
 def test_a_delimiter_that_looks_wrong_is_refused(write, name):
     path = write("a,b\n1,2\n3,4\n", name)
-    with pytest.raises(DataError, match=r"delimiter .* 'a,b', .*','.*looks wrong"):
+    with pytest.raises(DataError, match=r"delimiter .* 'a,b', .*','.*looks wrong; use delimiter=','"):
         read_table(path, delimiter=";" if name == "t.csv" else None)
 
 
