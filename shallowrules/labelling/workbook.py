@@ -38,6 +38,9 @@ FORMATS: Mapping[str, str] = {
 }
 """How cells of a type are shown, by what DuckDB calls it."""
 
+ALL_DIGITS = "0"
+"""How whole numbers are shown; without a format, those of twelve digits and more are 1.2E+11."""
+
 WHOLE = (
     "TINYINT",
     "SMALLINT",
@@ -80,7 +83,8 @@ def write_sheet(database: DuckDBPyConnection, query: str, target: Path) -> None:
     with xlsxwriter.Workbook(str(target), settings) as book:
         sheet = book.add_worksheet("Labelled rows")
         bold = book.add_format({"bold": True, "bottom": 1})
-        shown = [book.add_format({"num_format": FORMATS[kind]}) if kind in FORMATS else None for kind in types.values()]
+        formats = [ALL_DIGITS if _is_whole(kind) else FORMATS.get(kind) for kind in types.values()]
+        shown = [book.add_format({"num_format": form}) if form else None for form in formats]
         first = rows.fetchmany(SAMPLE_ROWS)
         for j, name in enumerate(types):
             widest = max((len(_shown(row[j])) for row in first), default=0)
@@ -97,6 +101,11 @@ def write_sheet(database: DuckDBPyConnection, query: str, target: Path) -> None:
                 place += 1
             batch = rows.fetchmany(BATCH_ROWS)
         sheet.autofilter(0, 0, place - 1, len(types) - 1)
+
+
+def _is_whole(kind: str) -> bool:
+    """Return whether a type is one of whole numbers."""
+    return kind in WHOLE or (kind.startswith("DECIMAL") and kind.endswith(",0)"))
 
 
 def _selected(name: str, kind: str) -> str:
@@ -127,7 +136,7 @@ def _check(database: DuckDBPyConnection, query: str, types: Mapping[str, str]) -
 def _odd(name: str, kind: str) -> str:
     """Return SQL for how many values of a column a cell cannot hold."""
     column = quote_name(name)
-    if kind in WHOLE:
+    if _is_whole(kind):
         odd = f"abs(CAST({column} AS HUGEINT)) >= {10**MAX_DIGITS}"
     elif kind in ("DOUBLE", "FLOAT"):
         odd = f"NOT isfinite({column})"
@@ -141,7 +150,7 @@ def _odd(name: str, kind: str) -> str:
 
 
 def _what(kind: str, count: int) -> str:
-    if kind in WHOLE:
+    if _is_whole(kind):
         return f"{counted(count, 'whole number')} of more than {MAX_DIGITS} digits, and a cell keeps {MAX_DIGITS}"
     if kind in ("DOUBLE", "FLOAT"):
         return f"{counted(count, 'value')} that are infinite or NaN, which a cell cannot hold"
@@ -157,7 +166,7 @@ def _write(sheet: Any, place: int, j: int, value: Any, shown: Any) -> None:
     if isinstance(value, bool):
         sheet.write_boolean(place, j, value)
     elif isinstance(value, int | float):
-        sheet.write_number(place, j, value)
+        sheet.write_number(place, j, value, shown)
     elif isinstance(value, dt.date | dt.timedelta):
         sheet.write_datetime(place, j, value, shown)
     else:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import warnings
 
+import duckdb
 import openpyxl
 import pytest
 from commandline import call, refused
@@ -222,6 +223,19 @@ def test_labels_in_a_workbook_have_types_and_are_those_of_a_csv_file(labelled, w
     assert again.exit_code == 0, again.stderr
     both = list(openpyxl.load_workbook("again.xlsx").active.iter_rows(min_row=2, values_only=True))
     assert all(row[3] == row[4] for row in both)
+
+
+@pytest.mark.parametrize("kind", ["BIGINT", "DECIMAL(18,0)"])
+def test_whole_numbers_of_many_digits_are_shown_with_all_of_them_or_refused(labelled, kind):
+    labelled(rows_with("1"))
+    for digits, held in ((15, True), (16, False)):
+        number = f"CAST({'1234567890123456'[:digits]} AS {kind})"
+        duckdb.sql(f"SELECT i * 0.5 a, i % 7 b, {number} more FROM range(20) t(i)").write_parquet("t.parquet")
+        result = call("label", "rules.json", "t.parquet", "-o", "many.xlsx", "--force")
+        assert (result.exit_code == 0) == held, result.stderr
+        assert held or "'more' has 20 whole numbers of more than 15 digits" in " ".join(result.stderr.split())
+    cell = openpyxl.load_workbook("many.xlsx").active["C2"]
+    assert (cell.value, cell.number_format) == (123456789012345, "0")
 
 
 @pytest.mark.parametrize(
