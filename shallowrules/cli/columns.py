@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from shallowrules.cli.advice import TAKEN_AS_TEXT, Refusal, Remedy, column_list, exclude, number_remedy
@@ -22,7 +22,7 @@ from shallowrules.encoding.checks import (
 )
 from shallowrules.errors import Finding, counted
 from shallowrules.fitting.examining import Rows, find_ids
-from shallowrules.fitting.meanings import find_date_numbers, find_labels, find_repeated_ids, find_sentinels
+from shallowrules.fitting.meanings import find_date_numbers, find_labels, find_repeated_ids, find_sentinels, is_whole
 from shallowrules.fitting.survey import Survey
 from shallowrules.tables.times import TIME_TYPES, format_time
 
@@ -58,7 +58,10 @@ def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: S
         (find_other_types, _other_types),
         (find_without_values, _without_values),
         (lambda columns: _find_too_many_values(rows, columns), _too_many_values),
-        (lambda columns: find_ids(rows, opened.first, columns, insisted(fit)), _ids),
+        (
+            lambda columns: find_ids(rows, opened.first, columns, insisted(fit)),
+            lambda findings: _ids(findings, find_date_numbers(opened.first, facts, _names(findings))),
+        ),
     ):
         refused = columns_of([*refusals, *found])
         findings = find([column for column in facts.columns if column.name not in refused])
@@ -107,11 +110,12 @@ def _too_many_values(findings: Sequence[Finding]) -> str:
     return f"{listed} have too many values in {rows} to be categories: they look like {ids}; {ways}"
 
 
-def _ids(findings: Sequence[Finding]) -> str:
+def _ids(findings: Sequence[Finding], times: Sequence[Finding]) -> str:
     looks, meant = ("looks like a row ID", "it is") if len(findings) == 1 else ("look like row IDs", "they are")
+    but = "".join(f"; {time.column!r} also looks like {_written_time(time)}" for time in times)
     return (
         f"{_listed(findings)} {looks} (a different value in every row): use {exclude(_names(findings))}, or, if "
-        f"{meant} meant, list all columns to cluster by in --columns"
+        f"{meant} meant, list all columns to cluster by in --columns{but}"
     )
 
 
@@ -168,9 +172,10 @@ def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Findin
     few = {str(f.column) for f in ids if f.distinct is not None and f.distinct <= MAX_CATEGORIES}
     many = [finding for finding in ids if finding.column not in few]
     others = doubtful - columns_of_findings([*dates, *many])
+    whole = {column.name for column in facts.columns if is_whole(opened.first, column)}
     return [
         *_truth_values(rows, opened.columns),
-        *_codes(rows.types, [name for name in opened.columns if name in others], few, opened.padded),
+        *_codes([name for name in opened.columns if name in others and name in whole | few], few, opened.padded),
         *_repeated_ids(many),
         *_date_numbers(dates),
         *_sentinels(rows, facts, find_sentinels(rows, opened.first, facts)),
@@ -212,9 +217,8 @@ def _doubtful(opened: Opened, fit: FitOptions) -> set[str]:
     return {*opened.columns} - {*fit.numbers, *fit.categories}
 
 
-def _codes(types: Mapping[str, str], names: Sequence[str], few: Collection[str], padded: Collection[str]) -> list[str]:
+def _codes(columns: Sequence[str], few: Collection[str], padded: Collection[str]) -> list[str]:
     """Return notes on whole numbers that may be codes: by their names, as `few` IDs, or `padded` with zeros."""
-    columns = [name for name in names if types[name] == "integer" or name in few]
     with_zeros = [name for name in columns if name in padded]
     called = [name for name in columns if name not in padded and (name in few or CODE.search(name))]
     notes = []
@@ -249,16 +253,22 @@ def _date_numbers(findings: Sequence[Finding]) -> list[str]:
     """Return a note on each column of whole numbers that look like dates, which are unevenly far apart, or times."""
     notes = []
     for finding in findings:
-        example, shown, name = finding.example, finding.values[0], column_list(_names([finding]))
-        if finding.kind == "dates":
-            what = f"dates written as whole numbers ({example} for {shown}), which are not evenly spaced"
-        else:
-            what = f"{finding.kind} since 1970 ({example} is {shown})"
+        name = column_list(_names([finding]))
         notes.append(
-            f"{finding.column!r} looks like {what}: write them as {shown} for rules with dates; --exclude {name} "
-            f"leaves the column out, --numbers {name} says that it is a quantity"
+            f"{finding.column!r} looks like {_written_time(finding)}; --exclude {name} leaves the column out, "
+            f"--numbers {name} says that it is a quantity"
         )
     return notes
+
+
+def _written_time(finding: Finding) -> str:
+    """Return what dates or times whole numbers look like, and how to write them."""
+    example, shown = finding.example, finding.values[0]
+    if finding.kind == "dates":
+        what = f"dates written as whole numbers ({example} for {shown}), which are not evenly spaced"
+    else:
+        what = f"{finding.kind} since 1970 ({example} is {shown})"
+    return f"{what}: write them as {shown} for rules with dates"
 
 
 def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[str]:

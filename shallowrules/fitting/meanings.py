@@ -21,7 +21,7 @@ from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES, format_time
 
-__all__ = ["find_date_numbers", "find_labels", "find_repeated_ids", "find_sentinels"]
+__all__ = ["find_date_numbers", "find_labels", "find_repeated_ids", "find_sentinels", "is_whole"]
 
 LOOKED_AT = 1000
 """Rows, all over a table or its first part, that tell what is worth a look at all of them."""
@@ -93,14 +93,19 @@ def find_repeated_ids(rows: Rows, first: Table, facts: Survey, names: Collection
         span = column.ends[1] - column.ends[0]
         if not named and (column.ends[0] < MIN_ID or not MAX_CATEGORIES < span < 2 * column.present):
             continue
-        values = _present(first, column)
-        if column.type == "float" and not np.array_equal(values, np.floor(values)):
-            continue
-        if not named and not _is_dense(values):
+        if not is_whole(first, column) or not (named or _is_dense(_present(first, column))):
             continue
         distinct = rows.count_distinct(column.name)
         found.append(Finding("repeated id", repr(column.name), column.name, rows=facts.rows, distinct=distinct))
     return found
+
+
+def is_whole(first: Table, column: ColumnFacts) -> bool:
+    """Return whether a column holds whole numbers, perhaps as floats, which a column with gaps often does."""
+    if column.type != "float":
+        return column.type == "integer"
+    values = _present(first, column)
+    return np.array_equal(values, np.floor(values))
 
 
 def _is_dense(values: NDArray[Any]) -> bool:

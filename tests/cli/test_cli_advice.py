@@ -207,3 +207,47 @@ def test_the_command_proposed_repeats_no_option(tmp_path, monkeypatch):
     assert proposed[1:] == ["fit", "t.csv", "-k", "2", "-o", "r.json", "--columns", "a,b", "--encoding", "utf-8"]
     done = CliRunner().invoke(shallowrules, proposed[1:])
     assert done.exit_code == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "ways"), [(["--delimiter", ";"], [","]), (["--decimal", ","], [","]), ([], [",", ";"])]
+)
+def test_each_delimiter_that_fits_is_given_in_a_command_that_works(tmp_path, monkeypatch, options, ways):
+    monkeypatch.chdir(tmp_path)
+    head, between = ("a,b", ",") if options else ("a,x;b", ",1;")
+    with open("t.csv", "w") as stream:
+        stream.writelines([f"{head}\n", *(f"{i % 2 * 9}{between}{i % 5}\n" for i in range(20))])
+    refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2", "-o", "rules.json", *options])
+    assert refused.exit_code == 3
+    assert "delimiter" in refused.stderr
+    commands = [
+        line.partition(": shallowrules ")[2] for line in refused.stderr.splitlines() if ": shallowrules " in line
+    ]
+    assert [shlex.split(command)[-1] for command in commands] == ways
+    for command in commands:
+        worked = CliRunner().invoke(shallowrules, [*shlex.split(command), "--force"])
+        assert worked.exit_code == 0, worked.stderr
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "words"),
+    [
+        (
+            1_700_000_000,
+            3600,
+            "'created_at' also looks like seconds since 1970 (1700068400 is 2023-11-15 17:13:20Z): write",
+        ),
+        (1_700_000_000_000, 1, "'created_at' also looks like milliseconds since 1970"),
+        (20_240_101, 1, "'created_at' also looks like dates written as whole numbers (20240120 for 2024-01-20)"),
+        (1, 1, None),
+    ],
+)
+def test_a_row_id_that_may_be_a_time_is_called_so(tmp_path, monkeypatch, first, step, words):
+    monkeypatch.chdir(tmp_path)
+    with open("t.csv", "w") as stream:
+        stream.writelines(["created_at,b\n", *(f"{first + step * i},{i * i % 7}\n" for i in range(20))])
+    refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2", "-o", "rules.json"])
+    said = " ".join(refused.stderr.split())
+    assert refused.exit_code == 3
+    assert "'created_at' looks like a row ID" in said
+    assert words in said if words else "also" not in said

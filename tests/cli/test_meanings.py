@@ -139,3 +139,14 @@ def test_a_sentinel_is_found_if_it_repeats(tmp_path, others, sentinels, count):
     for note in found:
         assert f"in {count} of {N_ROWS} rows" in note
         assert f"({min(others)} to {max(others)})" in note
+
+
+@pytest.mark.parametrize("codes", [["3.0", "7.0", "11.0"], ["3", "7", ""], ["3.5", "7.0", "11.0"]])
+def test_codes_that_are_held_as_floats_are_noted(tmp_path, codes):
+    notes, done = notes_of(tmp_path, "--drop-missing", region=of(codes))
+    assert done.exit_code == 0
+    assert [note[:61] for note in notes] == ["note: 'region' holds whole numbers that look like a code: --c"] * (
+        "3.5" not in codes
+    )
+    _, done = notes_of(tmp_path, "--drop-missing", "--categories", "region", region=of(codes))
+    assert (done.exit_code == 0) == ("3.5" not in codes)
