@@ -19,6 +19,7 @@ __all__ = [
     "Neighbors",
     "boundary_table",
     "boundary_texts",
+    "has_text",
     "in_single_precision",
     "neighbors",
     "table_of_rows",
@@ -105,7 +106,7 @@ def boundary_texts(rules: RuleSet) -> Table:
     hard = _HardTexts(rules)
     rows = [row for rule in rules for row in _around(rules, rule, hard, neighbors)]
     converted = [feature for feature in rules.tested_columns if rules.columns[feature].from_text]
-    return _text_table(rules, [row for row in rows if all(_has_text(rules.columns[j], row[j]) for j in converted)])
+    return _text_table(rules, [row for row in rows if all(has_text(rules.columns[j], row[j]) for j in converted)])
 
 
 def texts_without_number(rules: RuleSet) -> Table:
@@ -155,7 +156,7 @@ def _column(column: RuleColumn, values: Sequence[Cell]) -> Column:
     return Column(column.name, column.type, filled, missing if missing.any() else None)
 
 
-def _has_text(column: RuleColumn, value: Cell) -> bool:
+def has_text(column: RuleColumn, value: Cell) -> bool:
     """Return whether a number can stand in the text of a column: a format has neither infinity nor exponents."""
     if not column.format or value is None:
         return not isinstance(value, float) or math.isfinite(value)

@@ -17,6 +17,8 @@ from rulesets import code_rules, example_of_categories, example_rules, make_rule
 from shallowrules.errors import MissingExtraError, OptionError
 from shallowrules.exporters import exporter_names
 from shallowrules.exporters.sql import LABELLING_STYLES
+from shallowrules.rules.boundary import boundary_table
+from shallowrules.tables.number_format import NumberFormat
 from shallowrules.tables.table import Table
 from shallowrules.verification import runners, verify
 from shallowrules.verification.comparing import NO_ANSWER
@@ -100,6 +102,21 @@ def test_all_forms_agree(make, engines):
     for form in in_workbook:
         assert 30 < comparisons[form].rows <= comparisons["RuleSet.assign"].rows
     assert set(not_run) == {"markdown", "mermaid", "svg"} | refused | (set(not_run) - set(BUILT_IN))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["$1,234.50", "1.234,50 €", "1 234,50", "12.5%", "1,234.50-", "(1,234.50)"])
+def test_the_page_reads_numbers_as_their_column_has_them(engines, format):
+    rules = make_rules([("x", "float"), ("n", "integer")], (0, 1234.5, (1, -2000, 0, 1), (0, 1e7, 2, 3)))
+    written = NumberFormat.of(format)
+    columns = (replace(column, format=written.example, decimal=written.decimal) for column in rules.columns)
+    rules = replace(rules, columns=tuple(columns))
+    table = boundary_table(rules)
+    with page.run_page(rules) as forms:
+        form = forms["page in chromium"]
+        typed = table.take(form.holds(table).nonzero()[0])
+        assert typed.n_rows > 20
+        assert form.label(typed).tolist() == rules.assign(typed).tolist()
 
 
 @pytest.mark.slow

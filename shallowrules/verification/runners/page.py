@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from itertools import repeat
+from itertools import compress, repeat
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.html.walking import describe_inputs
-from shallowrules.rules import RuleSet, Value
+from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.rules.boundary import has_text
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Column, Table
 from shallowrules.tables.times import format_time, time_of
@@ -94,7 +95,7 @@ def type_rows(page: Any, rules: RuleSet, rows: Sequence[Sequence[Any]]) -> list[
 
     A row has a value for each column of the rules; those that no rule tests do not matter.
     """
-    return _type(page, _fields(rules, rows))
+    return _type(page, list(_fields(rules, rows)))
 
 
 def _type(page: Any, rows: Sequence[dict[str, str]]) -> list[tuple[int | None, Any]]:
@@ -106,22 +107,22 @@ def _type(page: Any, rows: Sequence[dict[str, str]]) -> list[tuple[int | None, A
     ]
 
 
-def _fields(rules: RuleSet, rows: Iterable[Sequence[Any]]) -> list[dict[str, str]]:
-    """Return what stands in the fields for rows, by the number of the column."""
+def _fields(rules: RuleSet, rows: Iterable[Sequence[Any]]) -> Iterator[dict[str, str]]:
+    """Yield the texts of the fields for each row, by the number of the column."""
     inputs = describe_inputs([rules])
-    return [
-        {str(each["index"]): _field(each["values"], each["choices"], row[each["index"]]) for each in inputs}
-        for row in rows
-    ]
+    for row in rows:
+        yield {str(each["index"]): _field(each, rules.columns[each["index"]], row[each["index"]]) for each in inputs}
 
 
-def _field(values: Sequence[Value], choices: object, value: Any) -> str:
+def _field(described: Mapping[str, Any], column: RuleColumn, value: Any) -> str:
+    """Return the text of a field, or the number of its choice."""
     if value is None or value != value:
         return ""
-    if choices is None:
+    if described["choices"] is None:
         if (time := time_of(value)) is not None:
             return format_time(*time)
-        return value.strip() if isinstance(value, str) else repr(value)
+        return value.strip() if isinstance(value, str) else column.conversion.written(value)
+    values = described["values"]
     return str(values.index(value)) if value in values else "other"
 
 
@@ -143,11 +144,21 @@ def _values(column: Column) -> Iterator[Any]:
 
 
 def _asks(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
-    """Return which rows are typed in: at most `MAX_ROWS`, spread over the table, and no empty one."""
-    fields = _fields(rules, _rows_of(rules, table))
-    return np.fromiter((any(row.values()) for row in fields), bool, table.n_rows) & spread(table.n_rows, MAX_ROWS)
+    """Return which rows are typed in: at most `MAX_ROWS`, spread over the table, and no empty one.
+
+    A number that its format cannot write is not typed.
+    """
+    formatted = [feature for feature in rules.tested_columns if rules.columns[feature].format]
+
+    def can_be_typed(row: Sequence[Any]) -> bool:
+        return all(has_text(rules.columns[feature], row[feature]) for feature in formatted)
+
+    rows = list(_rows_of(rules, table))
+    typed = np.fromiter(map(can_be_typed, rows), bool, len(rows))
+    typed[typed] = [any(fields.values()) for fields in _fields(rules, compress(rows, typed))]
+    return typed & spread(table.n_rows, MAX_ROWS)
 
 
 def _answered(rules: RuleSet, page: Any, table: Table) -> Labels:
-    found = _type(page, _fields(rules, _rows_of(rules, table)))
+    found = _type(page, list(_fields(rules, _rows_of(rules, table))))
     return np.array([NO_CLUSTER if cluster is None else cluster for cluster, _ in found], dtype=np.int64)
