@@ -66,6 +66,7 @@ def edit_rules(
     text: str | None = None,
     replacements: Iterable[str] = (),
     merge: Iterable[Sequence[int]] = (),
+    rename: Iterable[str] = (),
     sample_weight: ArrayLike | None = None,
 ) -> RuleEdit:
     """Change rules by hand, and measure on a table what that does.
@@ -82,9 +83,12 @@ def edit_rules(
     text : str, optional
         All rules as ``print(rules)`` shows them, changed. Lines may be left out, added and put in another order.
     replacements : iterable of str
-        Each as ``"proline: 750 -> 700"`` or ``"city: 'Ulm' -> 'Bonn'"``: in every rule that has the value.
+        Each as ``"proline: 750 -> 700"`` or ``"city: 'Ulm' -> 'Bonn'"``: in every rule that has the value. Where the
+        rules test one value of the column, ``"proline: 700"`` is enough.
     merge : iterable of sequence of int
         Clusters to make one, which keeps the lowest number, and its name and note if it has some.
+    rename : iterable of str
+        Each as ``"0=High spenders"``, or ``"old name=new name"``.
     sample_weight : array-like of shape (n_samples,), optional
         As for ``fit``.
 
@@ -112,7 +116,7 @@ def edit_rules(
     >>> print(found.after[1])
     od280/od315_of_diluted_wines > 2.13 and proline <= 700
     """
-    edited = edit(rules, text=text, replacements=replacements, merge=merge)
+    edited = edit(rules, text=text, replacements=replacements, merge=merge, rename=rename)
     measuring = Measuring(prepare_fit(model, X, None, sample_weight), rules)
     table = measuring.data.encoding.table
     before = measuring.measure(rules.nodes)
@@ -121,7 +125,7 @@ def edit_rules(
     notes = notes_of_edits(rules)
     after = measuring.measure(edited.nodes, merged=edited.merged).with_names(edited.names, edited.notes)
     changes = changes_between(rules, after, labels=(rules.assign(table), after.assign(table)), same_numbers=True)
-    if changes:
+    if changes and edited.words:
         cost = _change(after.statistics.normalized_cost, before.statistics.normalized_cost, " %")
         n_changed = sum(moved.rows for moved in changes.moved)
         what = f"{n_changed:,} of {counted(changes.rows or 0, 'row')} changed cluster, the cost {cost}"

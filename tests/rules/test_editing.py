@@ -316,7 +316,7 @@ def test_values_are_replaced_in_all_rules(words):
     assert [node.threshold for node in nodes if isinstance(node, Cut)] == [0.75, 5, 5]
     assert [node.values for node in nodes if isinstance(node, Membership)] == [("one more",), ("C",)]
     said = []
-    for text in ("n: 4 -> 5", "n: 3 -> 5.5", "n: 3 -> 12,00", "n: 3", "m: 3 -> 4", "city: old: C -> nowhere"):
+    for text in ("n: 4 -> 5", "n: 3 -> 5.5", "n: 3 -> 12,00", "n 3", "m: 3 -> 4", "city: old: C -> nowhere"):
         with pytest.raises(DataError if text == "n: 4 -> 5" else OptionError) as caught:
             edit(rules, replacements=[text])
         said.append((text, str(caught.value)))
@@ -497,6 +497,8 @@ def test_options_of_another_type_are_refused():
     for wrong in ("x0: 1 -> 2", [1], 5):
         with pytest.raises(OptionError, match="replacements must be a list of changes, such as"):
             edit_rules(model.rules_, model, X, replacements=wrong)
+    with pytest.raises(OptionError, match="rename must be a list of new names, such as"):
+        edit_rules(model.rules_, model, X, rename={0: "a"}.items())
     for wrong in ([1, 2], ["ab"], 3, [(0, 1.5)]):
         with pytest.raises(OptionError, match="merge must be a list of groups of clusters, such as"):
             edit_rules(model.rules_, model, X, merge=wrong)

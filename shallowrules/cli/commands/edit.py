@@ -40,7 +40,8 @@ def _groups(context: click.Context, parameter: click.Parameter, values: tuple[st
     "replacements",
     multiple=True,
     metavar="CHANGE",
-    help="'COLUMN: OLD -> NEW': in all rules another threshold, or another category. May be repeated.",
+    help="'COLUMN: OLD -> NEW': another threshold, or another category, in all rules; 'COLUMN: NEW' where they test "
+    "one value of it. Numbers and dates may be written as in the table, or as 50,000. May be repeated.",
 )
 @click.option(
     "--merge",
@@ -48,6 +49,12 @@ def _groups(context: click.Context, parameter: click.Parameter, values: tuple[st
     metavar="A,B,…",
     callback=_groups,
     help="Make one cluster of several; it keeps the lowest number. May be repeated.",
+)
+@click.option(
+    "--rename",
+    multiple=True,
+    metavar="CLUSTER=NAME",
+    help="Give a cluster, by its number or its name, another name; alone it needs no --table. May be repeated.",
 )
 @click.option(
     "--rules",
@@ -69,6 +76,7 @@ def command(
     rules_file: str,
     replacements: tuple[str, ...],
     merge: tuple[tuple[int, ...], ...],
+    rename: tuple[str, ...],
     text_file: Path | None,
     tables: tuple[str, ...],
     output: Path | None,
@@ -77,13 +85,14 @@ def command(
     """Change RULES by hand. TABLE is clustered again, with the settings that RULES hold.
 
     It says which rows change cluster, and what cost and length of rules were before and are now. Rules that overlap,
-    leave a gap or hold for no row are refused. Names and notes stay. With RULES alone it prints the rules as text, to
-    be edited and given to --rules.
+    leave a gap or hold for no row are refused. Names and notes stay, unless --rename gives others. With RULES alone it
+    prints the rules as text, to be edited and given to --rules.
 
     \b
     Examples:
       shallowrules edit rules.json --set 'proline: 750 -> 700' --table wine.csv -o new.json
-      shallowrules edit rules.json --merge 3,4 --table wine.csv -o new.json
+      shallowrules edit rules.json --set 'proline: 700' --merge 3,4 --table wine.csv -o new.json
+      shallowrules edit rules.json --rename 0='Light wines' --rename 2='Heavy wines' -o new.json
       shallowrules edit rules.json > rules.txt
       shallowrules edit rules.json --rules rules.txt --table wine.csv -o new.json
       shallowrules edit rules.json --rules report.md --table wine.csv -o new.json
@@ -92,9 +101,13 @@ def command(
 
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
-    if not (replacements or merge or text_file):
+    if not (replacements or merge or rename or text_file):
         check_target(output, rules_file, force=force)
         write_result(f"{rules}\n", output)
+        return
+    if rename and not (replacements or merge or text_file or tables):
+        check_target(output, rules_file, force=force)
+        _rename(rules, rename, output)
         return
     if not tables:
         raise click.UsageError("Missing option '--table', the table used to measure the effect of the edit")
@@ -112,11 +125,22 @@ def command(
             text=None if text_file is None else _read(text_file, rules),
             replacements=replacements,
             merge=merge,
+            rename=rename,
             sample_weight=loaded.weight,
         )
     edited = replace(with_table(found.after, loaded, chosen), settings=with_tables(rules.settings, where))
     write_result(edited.to_json(), output)
     click.echo(str(found), err=True)
+
+
+def _rename(rules: RuleSet, rename: tuple[str, ...], output: Path | None) -> None:
+    """Write the rules with other names; all else is as it was measured."""
+    from shallowrules.rules import changes_between
+    from shallowrules.rules.words.editing import edit
+
+    renamed = rules.with_names(edit(rules, rename=rename).names)
+    write_result(renamed.to_json(), output)
+    click.echo(str(changes_between(rules, renamed, same_numbers=True)), err=True)
 
 
 def _read(path: Path, rules: RuleSet) -> str:

@@ -1,4 +1,4 @@
-"""Changes of a person to the tree: thresholds and categories replaced, clusters merged, all rules rewritten."""
+"""Changes of a person to the tree: values replaced, clusters merged and renamed, all rules rewritten."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from shallowrules.rules.conditions import format_value, is_empty, printable
 from shallowrules.rules.model import RuleSet
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, derive_rules
 from shallowrules.rules.words.from_rules import nodes_of_rules
-from shallowrules.rules.words.written import read_number, read_rules
+from shallowrules.rules.words.typed import read_new_name, read_threshold
+from shallowrules.rules.words.written import read_rules
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Value
 
 __all__ = ["Edited", "Replacement", "edit", "read_replacement"]
+
+
+MAX_NAMED = 5
+"""Categories that a message names at most."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Edited:
     merged : mapping from int to int
         The number that the rows of each merged cluster have now.
     words : tuple of str
-        What was changed.
+        What was changed of the rules; other names are no change of them.
     """
 
     nodes: tuple[Node, ...]
@@ -57,8 +62,9 @@ def edit(
     text: str | None = None,
     replacements: Iterable[str] = (),
     merge: Iterable[Sequence[int]] = (),
+    rename: Iterable[str] = (),
 ) -> Edited:
-    """Change rules: first all of them by a text, then values in them, then clusters.
+    """Change rules: first all of them by a text, then values in them, then clusters, then names.
 
     Parameters
     ----------
@@ -66,9 +72,11 @@ def edit(
     text : str, optional
         All rules, as ``print(rules)`` shows them.
     replacements : iterable of str
-        Each as ``proline: 755 -> 750``, or ``city: 'Ulm' -> 'Bonn'``.
+        Each as ``proline: 755 -> 750``, or ``city: 'Ulm' -> 'Bonn'``; ``proline: 750`` where one value is tested.
     merge : iterable of sequence of int
         Clusters to make one, which keeps the lowest number.
+    rename : iterable of str
+        Each as ``0=High spenders``, or ``old name=new name``: of clusters as they were before any was merged.
 
     Raises
     ------
@@ -77,7 +85,9 @@ def edit(
     DataError
         If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster is not there.
     """
-    replacements, groups = _checked_replacements(replacements), _checked_groups(merge)
+    replacements = _checked_texts("replacements", replacements, "changes, such as ['proline: 755 -> 750']")
+    renames = _checked_texts("rename", rename, "new names, such as ['0=High spenders']")
+    groups = _checked_groups(merge)
     names = {each.index: each.name for each in rules.clusters if each.is_named}
     notes = {each.index: each.note for each in rules.clusters if each.note}
     nodes, words = rules.nodes, []
@@ -88,40 +98,37 @@ def edit(
         words.append("rules read from text")
     for replacement in replacements:
         try:
-            change = read_replacement(replacement, rules.columns)
+            change = read_replacement(replacement, rules.columns, nodes)
         except DataError as error:
             raise OptionError(OptionName("replacements"), f": {error}") from error
         nodes = _replaced(nodes, change, rules.columns)
-        words.append(printable(replacement.strip()))
+        column = rules.columns[change.column]
+        words.append(printable(f"{column.name}: {_shown(column, change.old)} -> {_shown(column, change.new)}"))
     known = sorted({node.cluster for node in nodes if isinstance(node, Leaf)})
     merged = _merged(groups, known)
-    for number in merged.values():
-        together = sorted({number, *(other for other, to in merged.items() if to == number)})
-        words.append(f"clusters {', '.join(map(str, together))} merged")
-        for given in (names, notes):
-            first = next((given[each] for each in together if each in given), None)
-            for each in together:
-                given.pop(each, None)
-            if first is not None:
-                given[number] = first
+    called = {number: str(number) for number in known} | {each.index: each.name for each in rules.clusters} | names
+    renamed = _renamed(renames, {number: called[number] for number in known}, merged)
+    joined = _joined(merged)
+    words += [f"clusters {', '.join(map(str, group))} merged" for group in joined.values()]
     left = {merged.get(number, number) for number in known}
-    names, notes = ({n: said for n, said in given.items() if n in left} for given in (names, notes))
+    names, notes = (
+        {number: said for number, said in _of_joined(given, joined).items() if number in left}
+        for given in (names, notes)
+    )
     return Edited(
         _without_vain_tests(nodes, merged) if merged else tuple(nodes),
-        names,
+        names | renamed,
         notes,
         merged,
         tuple(dict.fromkeys(words)),
     )
 
 
-def _checked_replacements(given: Iterable[str]) -> tuple[str, ...]:
-    """Return replacements; OptionError unless they are a list of texts."""
+def _checked_texts(option: str, given: Iterable[str], wanted: str) -> tuple[str, ...]:
+    """Return the texts of an option; OptionError unless they are a list of texts."""
     found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
     if not all(isinstance(each, str) for each in found):
-        raise OptionError(
-            OptionName("replacements"), f" must be a list of changes, such as ['proline: 755 -> 750'], not {given!r}"
-        )
+        raise OptionError(OptionName(option), f" must be a list of {wanted}, not {given!r}")
     return found  # type: ignore[return-value]  # all are texts
 
 
@@ -135,35 +142,70 @@ def _checked_groups(given: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
         ) from None
 
 
-def read_replacement(text: str, columns: Sequence[RuleColumn]) -> Replacement:
-    """Return what ``column: old -> new`` says; DataError if it is no such thing."""
-    wrong = f"{text!r} is not a change of a value: write it as 'proline: 755 -> 750'"
+def read_replacement(text: str, columns: Sequence[RuleColumn], nodes: Sequence[Node]) -> Replacement:
+    """Return what ``column: old -> new`` says, or ``column: new`` where nodes test one value of the column.
+
+    Raises
+    ------
+    DataError
+        If it is no such thing, or can be read in two ways.
+    """
     said = text.strip()
-    found = []
-    for feature, column in enumerate(columns):
+    found: list[Replacement] = []
+    refused: DataError | None = None
+    for feature, column in sorted(enumerate(columns), key=lambda each: -len(each[1].name)):  # "a: b" before "a"
         for name in dict.fromkeys((column.name, printable(column.name))):
             if not said.startswith(f"{name}:"):
                 continue
-            parts = said[len(name) + 1 :].split("->")
-            # A category may have an arrow in it.
-            for place in range(1, len(parts)):
-                old, new = "->".join(parts[:place]).strip(), "->".join(parts[place:]).strip()
-                if column.is_numeric and len(parts) == 2:
-                    found.append(Replacement(feature, read_number(old, column), read_number(new, column)))
-                elif not column.is_numeric and (values := _categories(old, new, column)):
-                    found.append(Replacement(feature, *values))
-    if not found and ":" in said and "->" in said:
-        names = ", ".join(repr(column.name) for column in columns)
-        raise DataError(f"{wrong}, of one of the columns {names} and with a value that it has")
-    if len(found) != 1:
-        raise DataError(wrong)
-    return found[0]
+            try:
+                found += _readings(said[len(name) + 1 :].strip(), feature, column, nodes)
+            except DataError as error:
+                refused = refused or error
+    if len(found) == 1:
+        return found[0]
+    if refused is not None and not found:
+        raise refused
+    example = "proline: 755 -> 750"
+    tested = [(column, _values(nodes, feature)) for feature, column in enumerate(columns)]
+    if known := [(column, values[0]) for column, values in tested if values]:
+        example = printable(f"{known[0][0].name}: {_shown(*known[0])} -> NEW")
+    names = ", ".join(repr(column.name) for column, _ in known)
+    raise DataError(f"{text!r} is not a valid change; write it as {example!r}, with a column that rules test: {names}")
 
 
-def _categories(old: str, new: str, column: RuleColumn) -> tuple[Value, Value] | None:
-    """Return two categories by their text, with or without quotes; None where one is not known."""
+def _readings(said: str, feature: int, column: RuleColumn, nodes: Sequence[Node]) -> list[Replacement]:
+    """Return what the text behind the name of a column may say."""
+    tested = list(dict.fromkeys(_values(nodes, feature)))
+    parts = said.split("->")
+    if column.is_numeric and len(parts) == 2:
+        old, new = (part.strip() for part in parts)
+        return [Replacement(feature, read_threshold(old, column, tested), read_threshold(new, column))]
+    found = []
+    for place in range(1, 1 if column.is_numeric else len(parts)):  # a category may have an arrow in it
+        old, new = "->".join(parts[:place]).strip(), "->".join(parts[place:]).strip()
+        if (values := _categories((old, new), column)) is not None:
+            found.append(Replacement(feature, *values))
+    if found:
+        return found
+    alone = [read_threshold(said, column)] if column.is_numeric else _categories((said,), column)
+    if alone is None:
+        known = ", ".join(_shown(column, value) for value in column.values[:MAX_NAMED])
+        raise DataError(f"{said!r} names no values of column {column.name!r}, such as {known}")
+    [value] = alone
+    if not tested:
+        raise DataError(f"no rule tests {column.name!r}")
+    if len(tested) > 1:
+        listed = ", ".join(_shown(column, each) for each in tested)
+        form = printable(f"{column.name}: {_shown(column, tested[0])} -> {_shown(column, value)}")
+        raise DataError(f"the rules test {column.name!r} at {listed}; write which to change, as {form!r}")
+    return [Replacement(feature, tested[0], value)]
+
+
+def _categories(texts: Iterable[str], column: RuleColumn) -> list[Value] | None:
+    """Return categories by their texts, with or without quotes; None where one is not known."""
     by_text = {text: value for value in column.values for text in (printable(format_value(value)), str(value))}
-    return (by_text[old], by_text[new]) if old in by_text and new in by_text else None
+    found = [by_text.get(text) for text in texts]
+    return None if None in found else [value for value in found if value is not None]
 
 
 def _replaced(nodes: Sequence[Node], change: Replacement, columns: Sequence[RuleColumn]) -> tuple[Node, ...]:
@@ -221,6 +263,35 @@ def _merged(groups: Iterable[Sequence[int]], known: Sequence[int]) -> dict[int, 
         joined = {merged.get(number, number) for number in group}
         merged |= dict.fromkeys({*group, *joined, *(n for n, to in merged.items() if to in joined)}, lowest)
     return {number: to for number, to in merged.items() if number != to}
+
+
+def _renamed(renames: Iterable[str], called: Mapping[int, str], merged: Mapping[int, int]) -> dict[int, str]:
+    """Return the new names by the numbers that clusters have once they are merged."""
+    found: dict[int, str] = {}
+    for text in renames:
+        try:
+            number, name = read_new_name(text, called)
+        except DataError as error:
+            raise OptionError(OptionName("rename"), f": {error}") from error
+        number = merged.get(number, number)
+        if found.setdefault(number, name) != name:
+            both = f"{found[number]!r} and {name!r}"
+            raise OptionError(OptionName("rename"), f": cluster {number} would be called {both}; give one name")
+    return found
+
+
+def _joined(merged: Mapping[int, int]) -> dict[int, list[int]]:
+    """Return the numbers of the clusters that are now one, ascending, by the number that they have."""
+    return {to: sorted({to, *(n for n, other in merged.items() if other == to)}) for to in merged.values()}
+
+
+def _of_joined(said: Mapping[int, str], joined: Mapping[int, Sequence[int]]) -> dict[int, str]:
+    """Return the names, or notes, of clusters; those that are now one have the first there is among theirs."""
+    found = {number: text for number, text in said.items() if not any(number in group for group in joined.values())}
+    for number, group in joined.items():
+        if (first := next((said[each] for each in group if each in said), None)) is not None:
+            found[number] = first
+    return found
 
 
 def _without_vain_tests(nodes: Sequence[Node], merged: Mapping[int, int]) -> tuple[Node, ...]:
