@@ -97,11 +97,14 @@ def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:
             f"{point.n_leaves:,}",
             point.refine,
         )
-    _console(stderr).print(table)
+    console = _console(stderr)
+    console.print(table)
+    if path.price_remark:
+        console.print(Text(f"cost below 1   {path.price_remark}"))
 
 
-def show_cluster_counts(found: ClusterCounts) -> None:
-    """Print what each number of clusters leads to, and which to take."""
+def show_cluster_counts(found: ClusterCounts, way_beyond: str = "") -> None:
+    """Print what each number of clusters leads to, and which to take; `way_beyond` leads out of the range tried."""
     figures = ("explained", "silhouette", "stability", "price", "conditions per row", "rules", "smallest cluster")
     table = _table("k", *figures)
     for column in table.columns:
@@ -120,8 +123,12 @@ def show_cluster_counts(found: ClusterCounts) -> None:
             style="bold" if count is best else None,
         )
     console = _console(False)
+    if found.unconvincing:
+        console.print(Text(found.unconvincing))
     console.print(table)
-    console.print(Text(f"take           {found.reason}"))
+    console.print(Text(f"{'least bad ' if found.unconvincing else 'take      '}     {found.reason}{way_beyond}"))
+    if found.price_remark:
+        console.print(Text(f"price below 1  {found.price_remark}"))
 
 
 def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str | None = None) -> None:

@@ -24,7 +24,7 @@ from shallowrules.measures.metrics import partition_cost
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.models.tradeoff import import_pyplot
 from shallowrules.rules import RuleSet
-from shallowrules.rules.figures import show_figure
+from shallowrules.rules.figures import describe_cheaper, is_cheaper, show_figure
 
 __all__ = ["ClusterCount", "ClusterCounts", "compare_cluster_counts"]
 
@@ -63,7 +63,7 @@ class ClusterCount:
     stability : float
         Mean adjusted Rand index of every two clusterings of a sample from different seeds, 1 where all are equal.
     price : float
-        Normalized cost of the rules, at least 1 in practice.
+        Normalized cost of the rules; below 1 where they found cheaper clusters than k-means.
     conditions : float
         Conditions that explain a row on average (WAES).
     n_rules : int
@@ -82,8 +82,20 @@ class ClusterCount:
     smallest: float
 
     @property
+    def shortcomings(self) -> tuple[str, ...]:
+        """In what it falls short of `STABLE`, `CHEAP` and `SMALL`, in words that are the same for every number."""
+        found = []
+        if self.stability < STABLE:
+            found.append("clusters differ from seed to seed")
+        if self.price > 1 + CHEAP:
+            found.append(f"rules cost over {CHEAP:.0%} more than the clustering")
+        if self.smallest < SMALL:
+            found.append(f"a cluster has below {SMALL:.0%} of the rows")
+        return tuple(found)
+
+    @property
     def doubts(self) -> tuple[str, ...]:
-        """What speaks against it."""
+        """What speaks against it, with its figures."""
         found = []
         if self.stability < STABLE:
             found.append(f"its clusters differ from seed to seed (agreement {self.stability:.2f})")
@@ -132,23 +144,61 @@ class ClusterCounts(Sequence[ClusterCount]):
         return self.models[self.counts.index(self.recommended)]
 
     @property
+    def end(self) -> str:
+        """Which end of those tried the recommended number is: "only", "largest", "smallest", or empty for neither.
+
+        Two is no end: there are no fewer clusters.
+        """
+        k = self.recommended.k
+        if len(self.counts) == 1:
+            return "only"
+        return "largest" if k == self.counts[-1].k else "smallest" if 2 < k == self.counts[0].k else ""
+
+    @property
+    def unconvincing(self) -> str:
+        """Why no number that was tried is convincing, a sentence; empty where one is."""
+        if any(not count.doubts for count in self.counts):
+            return ""
+        short: dict[str, list[int]] = {}
+        for count in self.counts:
+            for said in count.shortcomings:
+                short.setdefault(said, []).append(count.k)
+        reasons = [f"{said} at {self._listed(numbers)}" for said, numbers in short.items()]
+        return f"No number of clusters tried is convincing: {'; '.join(reasons)}."
+
+    @property
+    def price_remark(self) -> str:
+        """Why rules can cost less than k-means, where some do, a sentence; else empty."""
+        cheaper = [count.k for count in self.counts if is_cheaper(count.price)]
+        return f"{describe_cheaper()} ({self._listed(cheaper)})" if cheaper else ""
+
+    def _listed(self, numbers: Sequence[int]) -> str:
+        """Return numbers of clusters in words."""
+        if 2 < len(numbers) == len(self.counts):
+            return "every k"
+        return f"k = {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}" if len(numbers) > 1 else f"k = {numbers[0]}"
+
+    @property
     def reason(self) -> str:
-        """Why that number is recommended, and what speaks against it, in a sentence."""
+        """Why that number is recommended, what speaks against it, and whether it ends the range, in a sentence."""
         best = self.recommended
         n_sound = sum(not count.doubts for count in self.counts)
         silhouette = f"(silhouette {show_figure(best.silhouette, '.2f')})"
         clear = f"the clearest clusters {silhouette}"
-        if not best.doubts:
+        if best.doubts:
+            why = f"{clear}, but {', and '.join(best.doubts)}"
+        else:
             sound = "whose clusters are stable, not tiny and cheap to explain"
             if n_sound < len(self.counts):
                 several = f"{clear} of the {n_sound} numbers {sound}"
                 clear = several if n_sound > 1 else f"the only number {sound} {silhouette}"
-            return (
-                f"{best.k} clusters: {clear}; they are alike from seed to seed ({best.stability:.2f}), and "
-                f"rules cost {show_figure(best.price - 1, '.1%')} more with {best.conditions:.1f} conditions per row"
+            why = (
+                f"{clear}; they are alike from seed to seed ({best.stability:.2f}), and rules cost "
+                f"{_extra(best.price)} with {best.conditions:.1f} conditions per row"
             )
-        doubts = ", and ".join(best.doubts)
-        return f"{best.k} clusters: {clear}, but {doubts}; every number of clusters tried has a drawback"
+        ends = {"largest": ": larger ones may be clearer", "smallest": ": smaller ones may be clearer", "only": ""}
+        end = f"; {best.k} is the {self.end} number tried{ends[self.end]}" if self.end else ""
+        return f"{best.k} clusters: {why}{end}"
 
     def table(self) -> dict[str, NDArray[Any]]:
         """Return the figures as columns; ``pandas.DataFrame(counts.table())`` makes it a frame.
@@ -173,40 +223,55 @@ class ClusterCounts(Sequence[ClusterCount]):
             f"{show_figure(c.price, '.3f'):>6}  {c.conditions:10.2f}  {c.n_rules:5d}  {c.smallest:8.1%}"
             for c in self.counts
         ]
-        return "\n".join([*lines, self.reason])
+        remark = self.price_remark and f"price below 1: {self.price_remark}"
+        return "\n".join(filter(None, [self.unconvincing, *lines, self.reason, remark]))
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the figures over k: how clear and stable clusters are, and what rules cost; needs the extra ``plot``.
+        """Draw each figure over k, with the limit for what is recommended; needs the extra ``plot``.
 
         Parameters
         ----------
-        axes : sequence of two matplotlib.axes.Axes, optional
+        axes : sequence of six matplotlib.axes.Axes, optional
             Where to draw; by default a new figure.
 
         Returns
         -------
-        sequence of two matplotlib.axes.Axes
+        sequence of six matplotlib.axes.Axes
 
         Raises
         ------
         MissingExtraError
             If matplotlib is not installed.
         """
-        if axes is None:
-            axes = import_pyplot().subplots(1, 2, figsize=(9, 3.6), layout="constrained")[1]
-        figures, (clear, price) = self.table(), axes
-        for name in ("silhouette", "stability", "explained"):
-            clear.plot(figures["k"], figures[name], "o-", label=name)
-        price.plot(figures["k"], 100 * (figures["price"] - 1), "o-", label="extra cost of rules, %")
-        price.plot(figures["k"], figures["conditions"], "o-", label="conditions per row")
-        for ax in axes:
-            ax.axvline(self.recommended.k, color="0.7", linewidth=1, zorder=0)
+        is_new = axes is None
+        if is_new:
+            figure, grid = import_pyplot().subplots(2, 3, figsize=(10, 5.6), layout="constrained")
+            figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+            axes = grid.ravel()
+        figures = self.table()
+        panels: tuple[tuple[str, NDArray[Any], float | None], ...] = (
+            ("silhouette", figures["silhouette"], None),
+            ("stability from seed to seed", figures["stability"], STABLE),
+            ("smallest cluster, % of rows", 100 * figures["smallest"], 100 * SMALL),
+            ("extra cost of rules, %", 100 * (figures["price"] - 1), 100 * CHEAP),
+            ("conditions per row", figures["conditions"], None),
+            ("explained, % of variance", 100 * figures["explained"], None),
+        )
+        for ax, (quantity, values, limit) in zip(axes, panels, strict=True):
+            best = ax.axvline(self.recommended.k, color="0.7", linewidth=1, zorder=0)
+            if limit is not None:
+                limits = ax.axhline(limit, color="0.4", linewidth=1, linestyle="--", zorder=0)
+            ax.plot(figures["k"], values, "o-")
             ax.set_xlabel("number of clusters")
+            ax.set_ylabel(quantity)
             ax.xaxis.get_major_locator().set_params(integer=True)
-            ax.legend()
+        if is_new:
+            said = "least bad" if self.unconvincing else "recommended"
+            keys = [f"{said}: {self.recommended.k} clusters", "limit for a recommendation"]
+            figure.legend([best, limits], keys, loc="outside upper center", ncols=2, frameon=False)
         return axes
 
 
@@ -284,6 +349,12 @@ def compare_cluster_counts(
         found.append(_count(k, data, own.rules_, total, seed_of(model.random_state)))
         models.append(own)
     return ClusterCounts(found, models)
+
+
+def _extra(price: float) -> str:
+    """Return how much more, or less, rules cost than the clustering."""
+    share = show_figure(abs(price - 1), ".1%")
+    return "no more" if share == "0.0%" else f"{share} {'more' if price > 1 else 'less'}"
 
 
 def _count(k: int, data: TableData, rules: RuleSet, total: float, seed: int) -> ClusterCount:

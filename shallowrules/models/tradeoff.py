@@ -24,14 +24,14 @@ from numpy.typing import ArrayLike, NDArray
 from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.fitting.finishing import finish
 from shallowrules.fitting.growing import grow
-from shallowrules.fitting.searching import grow_within, more_rules_notes
+from shallowrules.fitting.searching import grow_within
 from shallowrules.fitting.whole import Explained, TableData
 from shallowrules.measures.metrics import (
     partition_cost,
 )
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.rules import RulePath
-from shallowrules.rules.figures import normalized_cost, show_figure
+from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.searching import Goal
 from shallowrules.trees.thorough import BUDGET
@@ -295,12 +295,17 @@ class TradeoffPath:
             [(point.refine, finish(self._data, trees[id(point)], point.tradeoff).rules) for point in self.points]
         )
 
-    def more_rules_notes(self) -> list[str]:
-        """Return in a note what one or two more rules would bring the tree of the model's trade-off at least."""
+    def at_own_tradeoff(self) -> ExplainableKMeans:
+        """Return the best tree at the model's own trade-off, as a fitted model."""
         tradeoff = self._model.tradeoff
         point = min(self.points, key=lambda point: point.cost + tradeoff * point.conditions)
-        tree = next(tree for tried, tree in self._tried if tried is point)
-        return more_rules_notes(self._data, tree, tradeoff)
+        return fitted(_unfitted(self._model), self._data, next(tree for tried, tree in self._tried if tried is point))
+
+    @property
+    def price_remark(self) -> str:
+        """Why trees can cost less than the clustering, where some do, a sentence; else empty."""
+        labelled = self._data.reference.labelled
+        return describe_cheaper(labelled=labelled) if is_cheaper(self.points[0].cost) else ""
 
     def plot(self, ax: Any = None) -> Any:
         """Draw cost against length, a point per tree; needs the extra ``plot``.
@@ -320,21 +325,13 @@ class TradeoffPath:
             If matplotlib is not installed.
         """
         if ax is None:
-            ax = import_pyplot().subplots()[1]
+            ax = import_pyplot().subplots(layout="constrained")[1]
         figures = self.table()
-        ax.plot(self.conditions, self.costs, ".", color="0.75", label="dominated")
+        ax.plot(self.conditions, self.costs, ".", color="0.75", label="another tree does as well or better")
         ax.step(figures["conditions"], figures["cost"], "o-", where="pre", label="worth having")
-        for point in self.points:
-            ax.annotate(
-                f"{point.tradeoff:.2g}",
-                (point.conditions, point.cost),
-                textcoords="offset points",
-                xytext=(4, 4),
-                fontsize="small",
-            )
         ax.set_xlabel("conditions that explain a row, on average (WAES)")
         ax.set_ylabel("k-means cost, without rules = 1")
-        ax.legend()
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)  # above: on no point
         return ax
 
 

@@ -25,6 +25,18 @@ def normalized_cost(cost: float, reference_cost: float, *, finite: bool = False)
     return min(ratio, sys.float_info.max) if finite else ratio
 
 
+def is_cheaper(price: float) -> bool:
+    """Return whether rules cost less than what they explain, as far as three decimals tell."""
+    return round(price, 3) < 1
+
+
+def describe_cheaper(*, labelled: bool = False) -> str:
+    """Return why rules can cost less than the clustering that they explain; `labelled` is one that was given."""
+    if labelled:
+        return "the given clusters are not those of least k-means cost, and the rules lead to clusters that cost less"
+    return "k-means stops at a local optimum, and the rules lead to a clustering that costs less"
+
+
 def show_figure(value: float, spec: str) -> str:
     """Return a figure by a format specification; "∞" for a ratio to nothing, "–" where there is no figure (NaN)."""
     if math.isnan(value):

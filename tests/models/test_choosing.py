@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
+from charts import check_that_nothing_is_overprinted
 from commandline import call, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_score
+from tables import write_people
 
 from shallowrules import ExplainableKMeans, compare_cluster_counts
 from shallowrules.errors import DataError, OptionError
@@ -113,7 +116,34 @@ def test_what_is_recommended_is_sound_if_anything_is_and_no_other_is_clearer(cou
     assert best in among
     assert not any(c.silhouette > best.silhouette for c in among)
     assert found.reason.startswith(f"{best.k} clusters: ")
-    assert (", but " in found.reason) == (not sound)
+    assert (", but " in found.reason) == (not sound) == bool(found.unconvincing)
+    assert str(found).startswith("No number of clusters") == (not sound)
+    ends = {max(c.k for c in counts), min(c.k for c in counts)} - ({2} if len(counts) > 1 else set())
+    assert bool(found.end) == (f"{best.k} is the {found.end} number tried" in found.reason)
+    assert bool(found.end) == (best.k in ends)
+
+
+def test_why_no_number_is_convincing(words):
+    def said(*figures):
+        counts = [
+            ClusterCount(k, 1.0, 0.5, 0.5 if k == 4 else 0.1, stability, price, 2.0, k, smallest)
+            for k, (stability, price, smallest) in enumerate(figures, start=3)
+        ]
+        return str(ClusterCounts(counts, [])).replace("\n", "\n    ")
+
+    fine, unstable, dear, tiny = (0.9, 1.0, 0.2), (0.5, 1.0, 0.2), (0.9, 1.2, 0.2), (0.9, 1.0, 0.01)
+    words(
+        {
+            "unstable": said(unstable, unstable, unstable),
+            "each for its own reason": said(unstable, dear, tiny),
+            "two": said(dear, dear),
+            "one number": said(tiny),
+            "one is fine": said(unstable, fine, dear),
+            "the largest": said(unstable, fine),
+            "the smallest, cheaper than k-means": said((0.9, 0.98, 0.2), dear, unstable, (0.5, 0.99, 0.2)),
+            "as good as 1": said(unstable, (0.9, 0.9997, 0.2), dear),
+        }.items()
+    )
 
 
 def test_what_cannot_be_compared_is_refused(four):
@@ -131,7 +161,16 @@ def test_a_plot(four):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     found = compare_cluster_counts(ExplainableKMeans(random_state=0), four, [2, 3, 4])
     axes = found.plot()
-    assert [line.get_label() for line in axes[0].lines[:3]] == ["silhouette", "stability", "explained"]
+    assert len({ax.get_ylabel() for ax in axes}) == 6
+    assert all(ax.get_xlabel() == "number of clusters" for ax in axes)
+    percent = {"smallest": 100, "explained": 100}
+    for ax, name in zip(axes, ("silhouette", "stability", "smallest", "price", "conditions", "explained"), strict=True):
+        [drawn] = [line for line in ax.lines if line.get_marker() == "o"]  # one quantity each
+        expected = percent.get(name, 1) * found.table()[name] if name != "price" else 100 * (found.table()[name] - 1)
+        assert drawn.get_xydata().tolist() == list(map(list, zip([2, 3, 4], expected, strict=True)))
+    check_that_nothing_is_overprinted(axes[0].figure)
+    given = pyplot.figure().subplots(6)
+    assert found.plot(given) is given
     pyplot.close("all")
 
 
@@ -179,3 +218,52 @@ def test_options_are_those_of_run(four, tmp_path, monkeypatch):
         found = call("clusters", "t.csv", "--from", "4", "--to", "4", *options).stdout.split("\n")[3].split()
         statistics = RuleSet.from_json("f.json").statistics
         assert found[4:6] == [f"{statistics.normalized_cost:.3f}", f"{statistics.waes:.2f}"], options
+
+
+def without_figures(line: str) -> str:
+    return re.sub("[0-9.]+%", "%", line)
+
+
+@pytest.mark.slow
+def test_what_run_says_of_clusters_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "people.csv")
+    rng = np.random.default_rng(0)
+    restated = [f"{'abc'[i % 3]},{x:.2f},{y:.2f},{z:.2f}" for i, (x, y, z) in enumerate(rng.normal(size=(300, 3)))]
+    (tmp_path / "restated.csv").write_text("\n".join(["c,x,y,z", *restated]), encoding="utf-8")
+    np.savetxt("noise.csv", rng.normal(size=(400, 9)), delimiter=",", header=",".join("abcdefghi"), comments="")
+    heard = 0
+    for table, k, *options in (
+        ("people.csv", "4", "--drop-missing", "--exclude", "weight,segment"),
+        ("restated.csv", "3"),
+        ("noise.csv", "9"),
+    ):
+        run = call("run", table, "-k", k, *options, "-o", "r", "--force")
+        assert run.exit_code == 0, run.stderr
+        said = [line for line in run.stderr.splitlines() if line.startswith("warning: ")]
+        clusters = call("clusters", table, "--from", k, "--to", k, *options)
+        path = call("path", table, "-k", k, *options)
+        for line in said:
+            assert line in clusters.stderr.splitlines(), table
+            # Trees of other trade-offs help the path, so that its figures may be better.
+            assert without_figures(line) in map(without_figures, path.stderr.splitlines()), table
+        heard += len(said)
+    assert heard >= 2
+
+
+@pytest.mark.slow
+def test_the_verdict_comes_first_and_leads_out_of_the_range(four, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("noise.csv", np.random.default_rng(0).random((300, 5)), delimiter=",", header="a,b,c,d,e", comments="")
+    noise = call("clusters", "noise.csv", "--from", "5", "--to", "6")
+    assert noise.stdout.startswith("No number of clusters tried is convincing: clusters differ from seed to seed")
+    assert "least bad      " in noise.stdout
+    np.savetxt("four.csv", four, delimiter=",", header="a,b", comments="")
+    for least, most, way in (
+        ("2", "4", "4 is the largest number tried: larger ones may be clearer (--to 8)"),
+        ("3", "5", None),
+        ("4", "6", "4 is the smallest number tried: smaller ones may be clearer (--from 2)"),
+    ):
+        words = " ".join(call("clusters", "four.csv", "--from", least, "--to", most).stdout.split())
+        assert ("number tried" in words) == (way is not None)
+        assert way is None or way in words

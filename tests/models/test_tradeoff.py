@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from charts import check_that_nothing_is_overprinted
 from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
@@ -290,9 +291,30 @@ def test_plotting_draws_every_tree(path):
     assert axes.get_ylabel()
     drawn = axes.lines[1].get_xydata()
     assert {tuple(point) for point in drawn} >= {(point.conditions, point.cost) for point in path}
+    check_that_nothing_is_overprinted(axes.figure)
     given = pyplot.figure().add_subplot()
     assert path.plot(given) is given
     pyplot.close("all")
+
+
+def test_a_cost_below_that_of_the_clustering_is_explained(path):
+    assert path.price_remark == ""
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    labels = (np.arange(60) % 2).astype(str)
+    given = tradeoff_path(ExplainableKMeans(clusterer=labels), rows, tradeoffs=[0])
+    assert given.points[0].cost < 1
+    assert given.price_remark.startswith("the given clusters are not those of least k-means cost")
+    wide = np.array([[x, y] for x in (0, 10) for y in (0, 1)] * 5) + rows[:20] / 100
+    start = np.array([[5.0, 0.0], [5.0, 1.0]])  # from which k-means never splits the longer side
+    poor = tradeoff_path(ExplainableKMeans(clusterer=KMeans(2, init=start, n_init=1)), wide, tradeoffs=[0])
+    assert poor.points[0].cost < 0.999
+    assert poor.price_remark.startswith("k-means stops at a local optimum")
+
+
+def test_the_tree_of_the_own_tradeoff_is_the_best_of_the_path(path, digits):
+    own = path.at_own_tradeoff()
+    objectives = [point.cost + own.tradeoff * point.conditions for point in path]
+    assert own.normalized_cost_ + own.tradeoff * own.waes_ == pytest.approx(min(objectives))
 
 
 def test_plotting_without_matplotlib_says_how_to_get_it(path, monkeypatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,15 +14,17 @@ from shallowrules.cli.options.reading import Tables, reading_options, rows_of, t
 from shallowrules.cli.options.settings import settings_option
 from shallowrules.cli.options.shared import force_option, gather
 from shallowrules.cli.output import check_target, progress, show_message
-from shallowrules.errors import DataError, OptionError, OptionName
+from shallowrules.cli.plotting import plot_option, write_plot
+from shallowrules.errors import DataError, OptionName
 from shallowrules.files import Reading
+
+if TYPE_CHECKING:
+    from shallowrules.models.choosing import ClusterCounts
 
 __all__ = ["command"]
 
 DECIDED = ("clusters", "labels", "histograms", "max_leaves", "max_cost", "max_conditions")
 """The options of a fit that are not to choose here."""
-
-PICTURES = (".png", ".svg", ".pdf")
 
 
 @click.command("clusters", short_help="Show which number of clusters to take.")
@@ -32,9 +34,7 @@ PICTURES = (".png", ".svg", ".pdf")
 @fit_options
 @method_options
 @settings_option
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the figures over k here: .png, .svg or .pdf."
-)
+@plot_option("the figures over k")
 @force_option
 @reading_options
 def command(tables: Tables, first: int, last: int, plot: Path | None, force: bool, **options: Any) -> None:
@@ -42,8 +42,8 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
 
     Explained is the share of the squared deviations that lies between the clusters. The silhouette says how clear they
     are, stability how far clusterings from several seeds agree (1: entirely), price what rules cost, the clustering
-    without rules being 1. Each is fitted as `run` with this -k and these options fits it. What speaks against the
-    clusters of the one to take is said as `run` says it.
+    without rules being 1. Each is fitted as `run` with this -k and these options fits it. Where no number is
+    convincing, that comes first. What speaks against the clusters of the one to take is said as `run` says it.
 
     \b
     Examples:
@@ -57,8 +57,6 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
 
     if first > last:
         raise click.UsageError(f"--from {first} is above --to {last}")
-    if plot is not None and plot.suffix.lower() not in PICTURES:
-        raise OptionError(f"--plot {plot}: the name must end in {', '.join(PICTURES)}")
     options |= dict.fromkeys(DECIDED) | {"clusters": last}
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     rows = rows_of(tables, options)
@@ -77,8 +75,8 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
             on_count=lambda k: show((k - first) / (last + 1 - first)),
         )
         if plot is not None:
-            _draw(found, plot)
-    show_cluster_counts(found)
+            write_plot(found.plot()[0].figure, plot)
+    show_cluster_counts(found, _range_beyond(found, loaded.table.n_rows))
     for note in found.model.rules_.statistics.notes:
         show_message("note", note)
     show_doubts(found.model.rules_, chosen.category_weight)
@@ -92,13 +90,11 @@ def _spell(option: OptionName) -> str:
     return "--to" if option.name == "clusters" else spell_plainly(option)
 
 
-def _draw(found: Any, path: Path) -> None:
-    """Write the picture, whole or not at all."""
-    from io import BytesIO
+def _range_beyond(found: ClusterCounts, n_rows: int) -> str:
+    """Return the option by which numbers beyond the recommended one are tried; empty where it is between others."""
+    from shallowrules.models.choosing import MAX_COUNTS
 
-    from shallowrules.cli.output import write_result
-
-    axes = found.plot()
-    content = BytesIO()
-    axes[0].figure.savefig(content, format=path.suffix[1:].lower())
-    write_result(content.getvalue(), path)
+    k = found.recommended.k
+    most = min(2 * k, n_rows, found[0].k + MAX_COUNTS - 1)
+    ways = {"largest": f" (--to {most})" if most > k else "", "smallest": " (--from 2)"}
+    return ways.get(found.end, "")
