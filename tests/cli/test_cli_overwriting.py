@@ -22,6 +22,7 @@ WRITES = {
     ("fit", "output"): ["fit", "t.csv", "-k", "3", "-o", "out.json"],
     ("label", "output"): ["label", "rules.json", "t.csv", "-o", "out.csv"],
     ("path", "output"): ["path", "t.csv", "-k", "3", "--refine", "none", "-o", "out.json"],
+    ("path", "plot"): ["path", "t.csv", "-k", "3", "--refine", "none", "--plot", "out.svg"],
     ("refit", "output"): ["refit", "rules.json", "t.csv", "-o", "out.json"],
     ("run", "output"): ["run", "t.csv", "-k", "3", "--write", "sql", "-o", "."],
     ("sample", "output"): ["sample", "iris", "-o", "out.csv"],
@@ -71,7 +72,7 @@ def made(tmp_path_factory):
 @pytest.fixture(params=WRITES, ids="-".join)
 def writer(request, made, tmp_path, monkeypatch):
     """Return a command that writes and the file that it writes, in a folder of its own."""
-    if request.param[0] == "clusters":
+    if request.param[1] == "plot":
         pytest.importorskip("matplotlib")
     if request.param[0] == "verify":
         pytest.importorskip("sqlalchemy")

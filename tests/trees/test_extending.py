@@ -16,6 +16,7 @@ from sklearn.datasets import load_iris, load_wine
 
 from shallowrules import ExplainableKMeans, fit_to_goal, tradeoff_path
 from shallowrules.errors import OptionError
+from shallowrules.fitting.searching import _notes_of
 from shallowrules.partitions import TableParts
 from shallowrules.tables.table import Table
 from shallowrules.trees.extending import merge_by_ward
@@ -165,3 +166,9 @@ def test_the_note_on_more_rules_is_the_same_over_parts(memory):
         notes.append(model.rules_.statistics.notes)
     assert notes[0] == notes[1]
     assert any("--max-leaves" in note for note in notes[0])
+
+
+def test_rules_that_are_cheaper_than_the_clustering_need_no_more():
+    [note] = _notes_of([1.04, 1.02, 1.01], 5)
+    assert note.startswith("with 7 rules in place of 5 the cost falls from +4.0% to +1.0% or less")
+    assert _notes_of([0.998, 0.9979, 0.9978], 5) == []
