@@ -48,7 +48,7 @@ MAX_SPELLINGS = 3
 
 @dataclass(frozen=True)
 class Remedy:
-    """Options that do away with findings."""
+    """Options that resolve findings."""
 
     exclude: tuple[str, ...] = ()
     null: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Remedy:
         )
 
     def without_rows(self) -> Remedy:
-        """Return what it does about columns and texts, and not about missing values, which that may bring."""
+        """Return the same remedy for columns and texts, without the missing values that it may cause."""
         return replace(self, drop_missing=False, impute=None, missing=None)
 
     def arguments(self) -> list[str]:
@@ -139,7 +139,7 @@ class RefusedTable(DataError):
 
 @dataclass(frozen=True)
 class Refusal:
-    """Findings of one kind, worded together, and options that may do away with them."""
+    """Findings of one kind, worded together, and options that may resolve them."""
 
     findings: tuple[Finding, ...]
     message: str
@@ -211,7 +211,7 @@ def _commands(error: DataError) -> list[str]:
 
 
 def way_out(finding: Finding, *, needed: bool = False) -> str:
-    """Return what to do about a finding, to be put behind its message; "" where the message says all.
+    """Return the remedy for a finding, to follow its message; "" where the message says all.
 
     A column that is `needed`, as that of the weights is, cannot be left out.
     """
@@ -220,7 +220,7 @@ def way_out(finding: Finding, *, needed: bool = False) -> str:
 
 
 def remedy_of(finding: Finding, *, needed: bool = False) -> Remedy:
-    """Return options that do away with what a source finds, without leaving out a column that is `needed`."""
+    """Return options that resolve a source's findings without excluding a column that is `needed`."""
     if finding.kind == "encoding":
         return Remedy(encoding=finding.values[0])
     if finding.kind == "two readings":
@@ -250,7 +250,7 @@ def refusals_of(findings: Sequence[Finding], where: str, needed: Collection[str]
     refusals = []
     for group in groups.values():
         first, *more = group
-        place = "" if first.file is not None else f"{where}: "  # of several files it is said already
+        place = "" if first.file is not None else f"{where}: "  # for several files, the error already names the file
         if more:
             names = tuple(str(finding.column) for finding in group)
             remedy = Remedy(null=first.values)
@@ -372,7 +372,7 @@ CHOICES = ("extent", "sheet")
 
 
 def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
-    """Return what to say of the numbers of columns, by name, that are written in a format or with a unit."""
+    """Return a note per column, by name, for numbers that are written in a format or with a unit."""
     found = [note for each in notes.values() for note in each]
     written = [note for note in found if note.kind == "written"]
     said = []
@@ -395,7 +395,7 @@ def _three_digits(note: Finding) -> str:
 
 
 def _unit_words(note: Finding) -> str:
-    """Return what is to be said of a column whose numbers have a unit, or letters for thousands and millions."""
+    """Return the note for a column whose numbers have a unit, or letters for thousands and millions."""
     remedy = number_remedy(note)
     if not remedy.format:
         letters = ", ".join(map(repr, note.values))

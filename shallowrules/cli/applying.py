@@ -130,14 +130,14 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     n_rows = max(1, sum((plan.counts or {}).values()))
     with progress(f"{'taking away' if options.undo else 'making'} {plan.target}") as report:
         written = run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)), show)
-    done = "took away" if options.undo else "made"
+    done = "dropped" if options.undo else "made"
     if plan.update is not None:
         done = "merged labels into" if application.style == "labels" else f"wrote {counted(written, 'row')} of"
     click.echo(printable(f"{done} {plan.target} in {show_database(rows.database)}"), err=True)
 
 
 def _show(plan: Plan, err: bool) -> None:
-    """Show what is made, the statements and what is to be known of them."""
+    """Show the objects that will be created, the statements, and notes on them."""
     doing = "drop" if plan.undo else "create"
     click.echo(printable(f"will {doing} {plan.target}:\n"), err=True)
     for statement in plan.statements:
@@ -147,10 +147,12 @@ def _show(plan: Plan, err: bool) -> None:
 
 
 def _ask(plan: Plan) -> None:
-    """Make sure that a table may be written on; ShallowRulesError where nobody can answer, click.Abort for no."""
-    doing = "takes away" if plan.undo else "writes"
+    """Make sure that a table may be changed; ShallowRulesError where no one can answer, click.Abort for no."""
+    doing = "drops" if plan.undo else "writes"
     if not _somebody_answers():
-        raise ShallowRulesError(f"this {doing} {plan.target}, and nobody can be asked here: use --yes to allow it")
+        raise ShallowRulesError(
+            f"this {doing} {plan.target}, and there is no terminal to ask on; use --yes to allow it"
+        )
     click.confirm(printable(f"This {doing} {plan.target}. Go on?"), abort=True, err=True)
 
 

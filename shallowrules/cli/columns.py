@@ -52,7 +52,7 @@ def columns_of(refusals: Sequence[Refusal]) -> set[str]:
 
 
 def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: Sequence[Refusal]) -> list[Refusal]:
-    """Return what is wrong with columns, whatever the rows: each column is refused for one reason."""
+    """Return the refusals of columns that hold whatever the rows are: one reason for each column."""
     rows, found = opened.rows, _nearly_numbers(opened.rows, facts, columns_of(refusals))
     for find, word in (
         (find_other_types, _other_types),
@@ -116,7 +116,7 @@ def _ids(findings: Sequence[Finding]) -> str:
 
 
 def _find_too_many_values(rows: Rows, columns: Sequence[ColumnFacts]) -> list[Finding]:
-    """Return the columns of text with too many values, and how many each has, as far as that can be told."""
+    """Return the columns of text with too many values, and how many each has, where that is known."""
     uuids = {column.name for column in columns if all(IS_UUID.fullmatch(str(value)) for value in column.values)}
     return [
         replace(
@@ -159,7 +159,7 @@ def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[R
 
 
 def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Finding], fit: FitOptions) -> list[str]:
-    """Return what to know of the columns: what values may mean that are taken for quantities, and what is not used.
+    """Return the notes on the columns: codes that may have been taken for quantities, and columns that are not used.
 
     `ids` are the columns that look like IDs; what options name is meant as it is.
     """

@@ -41,7 +41,7 @@ def join_words(words: Iterable[str]) -> str:
 
 
 def spell_plainly(option: OptionName, command: click.Command | None = None) -> str:
-    """Return a parameter of the package as a command spells it: where it has an option for it, by that."""
+    """Return a parameter of the package as a command spells it: by its option, if there is one."""
     spelt = f"--{option.name.replace('_', '-')}"
     if command is not None:
         spelt = next((each.opts[0] for each in command.params if each.name == option.name), spelt)

@@ -25,7 +25,7 @@ TRACEBACK = "SHALLOWRULES_TRACEBACK"
 
 
 def failure_text(error: Exception) -> str:
-    """Return a failure as one line that says what to do about it, below its traceback where `TRACEBACK` asks for it."""
+    """Return a failure as one line with a remedy, below its traceback where `TRACEBACK` asks for one."""
     shown = ""
     if os.environ.get(TRACEBACK, "0") not in ("", "0"):
         import traceback
@@ -40,7 +40,7 @@ def _line(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError) and package in ("click", "rich"):
         return str(MissingExtraError("the command line", package, "cli"))
     if isinstance(error, UnicodeEncodeError) or "cannot encode str as UTF-8" in said:  # so DuckDB says it
-        return "a name or text is not valid UTF-8 and cannot be written as such; rename the file, or correct the text"
+        return "a name or text is not valid UTF-8 and cannot be written; rename the file, or correct the text"
     # DuckDB is not imported to say so.
     unmapped = isinstance(error, ImportError) and ("map segment" in said or "allocate memory" in said)
     if isinstance(error, MemoryError) or unmapped or type(error).__name__ == "OutOfMemoryException":
@@ -50,7 +50,7 @@ def _line(error: Exception) -> str:
         )
     if isinstance(error, RuntimeError) and "start new thread" in said:
         return (
-            "no more threads can be started: raise the limit of memory or of processes (ulimit -v, ulimit -u), "
+            "no more threads can be started; raise the limit of memory or of processes (ulimit -v, ulimit -u), "
             "or set OMP_NUM_THREADS=1"
         )
     if isinstance(error, RecursionError):

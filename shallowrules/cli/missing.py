@@ -56,7 +56,7 @@ class Filled:
 
 
 def filled_text(filled: Sequence[Filled]) -> str:
-    """Return what missing values are taken as, in words; of many columns, of those with most of them."""
+    """Return the values that replace missing ones, in words; of many columns, of those with the most missing values."""
     most = sorted(filled, key=lambda each: -each.count)
     shown = [f"{each.name!r} as {each.shown} in {each.count:,} of {counted(each.rows, 'row')}" for each in most]
     more = len(shown) - MAX_SHOWN
@@ -102,7 +102,7 @@ def complete_rows(
 
 
 def find_filled(rows: Rows, facts: Survey, roles: Roles) -> list[Filled]:
-    """Return what missing values are taken as; DataError where a column has no value in the rows that count."""
+    """Return the values that replace missing ones; DataError where a column has no value in the rows that count."""
     found = find_imputed(rows, facts, replace(roles, weight_exponent=facts.weight_exponent))
     return [
         Filled(each.name, value, shown_value(value, each.type), each.n_missing, facts.rows)
@@ -122,7 +122,7 @@ def fill(rows: Rows, filled: Sequence[Filled]) -> tuple[Rows, Mapping[str, Numbe
 def _refusals(
     rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions, ids: Collection[str]
 ) -> list[Refusal]:
-    """Return why missing values are refused, by what there is to do about them."""
+    """Return why missing values are refused, grouped by remedy."""
     unfit = [finding for finding in findings if finding.column in ids]
     texts = {column.name for column in facts.columns if CATEGORY.adds_category(column)}
     of_text = [finding for finding in findings if finding not in unfit and finding.column in texts]
@@ -161,7 +161,7 @@ def _refusals(
 
 
 def _ways_out(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions) -> Refusal:
-    """Return why some missing values are refused, with what each way out loses, that which loses least first."""
+    """Return why some missing values are refused, with the cost of each remedy, the cheapest first."""
     n_rows = count_incomplete(rows, _names(findings))
     names = tuple(name for name in _names(findings) if name != roles.weight)
     filled = _fillable(rows, names, roles) if fit.impute is None and len(names) == len(findings) else []
@@ -183,7 +183,7 @@ def _ways_out(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Rol
 
 
 def _fillable(rows: Rows, names: tuple[str, ...], roles: Roles) -> list[Filled]:
-    """Return what the missing values of some columns would be taken as; nothing where one has no value that counts."""
+    """Return the substitutes for the missing values of some columns; nothing where one has no value that counts."""
     asked = replace(roles, columns=names, filling=IMPUTED)
     try:
         return find_filled(rows, find_facts(rows, asked), asked)

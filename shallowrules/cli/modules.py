@@ -30,9 +30,9 @@ def loading_modules() -> Iterator[None]:
 
 @contextmanager
 def without_pandas() -> Iterator[None]:
-    """Keep scikit-learn, which is loaded in the block, from loading pandas, as it does wherever that is installed.
+    """Keep scikit-learn, which is loaded in the block, from loading pandas, as it does if pandas is installed.
 
-    No command needs pandas by then, and loading it is a seventh of what `fit` takes on a small table.
+    No command needs pandas at that point, and loading it takes a seventh of the time of `fit` on a small table.
     """
     if "pandas" in sys.modules:
         yield

@@ -53,7 +53,7 @@ class NamedRules:
 
 
 def _read(context: click.Context, parameter: click.Parameter, path: str | None) -> ClusterNames | NamedRules | None:
-    """Return what the file says: a wrong one is to be known before the work."""
+    """Return the content of the file; a file with an error is refused before the work begins."""
     if path is None:
         return None
     from shallowrules.rules import RuleSet, read_names

@@ -227,7 +227,7 @@ def _columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:
 
 
 def _labels_as_written(source: Source, labels: Column, reading: Reading) -> Column:
-    """Return labels as they stand in the source: truth values that a CSV file has as words are these words."""
+    """Return labels as they are in the source: a CSV file's words for truth values stay these words."""
     if labels.type != "boolean":
         return labels
     told = Conversion(nulls=tuple(token.strip(" ") for token in reading.null))

@@ -149,7 +149,7 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
                 _swap(folder, Path(stage), files)
     except BaseException:
         if made:
-            with suppress(OSError):  # there are files, or another run has it
+            with suppress(OSError):  # the folder has files, or another run uses it
                 folder.rmdir()
         raise
 

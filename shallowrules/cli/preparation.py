@@ -121,7 +121,7 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
     ------
     RefusedTable
         If columns hold dates or the like, have too many categories, look like an id, have no values or are nearly
-        numbers; if values are missing or infinite. All of it is said at once.
+        numbers; if values are missing or infinite. All of these are reported at once.
     DataError
         If the file is not a table; if weights are negative or all zero; if there are fewer distinct rows than
         clusters; or if labels are not a clustering.
@@ -148,7 +148,7 @@ def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None
 
 
 def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, str]]) -> LoadedTable:
-    """Return a table that can be clustered, with what is to be said of it, or raise what speaks against it.
+    """Return a table that can be clustered, with notes on it, or raise the reasons why it cannot.
 
     `said` are notes and warnings of its reading.
     """

@@ -54,7 +54,7 @@ def working_remedy(
 def _tried(
     where: Where, fit: FitOptions, reading: Reading, remedy: Remedy, memory: int | None
 ) -> str | RefusedTable | None:
-    """Return what a table loses by a remedy, or why it is refused even so; None where the table is not at fault."""
+    """Return a remedy's cost to a table, or why it is still refused; None where the table is not at fault."""
     try:
         with prepared(where, *_remedied(fit, reading, remedy), memory) as loaded:
             return _losses(loaded, remedy)
@@ -90,7 +90,7 @@ def _remedied(fit: FitOptions, reading: Reading, remedy: Remedy) -> tuple[FitOpt
 
 
 def _losses(loaded: LoadedTable, remedy: Remedy) -> str:
-    """Return what a table has lost by a remedy, as a sentence; "" for nothing."""
+    """Return the loss that a remedy caused to a table, as a sentence; "" for none."""
     out = [_columns(remedy.exclude)] if remedy.exclude else []
     if loaded.left_out:
         out.append(f"{loaded.left_out:,} of {counted(loaded.n_rows + loaded.left_out, 'row')}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE
@@ -13,7 +12,6 @@ from rich.text import Text
 from shallowrules.cli.output import show_message
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
-from shallowrules.exporters.context import percent
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import describe_separation
 from shallowrules.rules.figures import show_figure
@@ -74,7 +72,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
             f"{statistics.wad:.2f} questions find its cluster"
         )
     )
-    if separation := describe_separation(rules, partial(percent, unit="%")):
+    if separation := describe_separation(rules):
         console.print(Text(f"differ by      {separation} of the variance between clusters"))
     if statistics.left_out:
         console.print(Text(f"left out       {counted(statistics.left_out, 'row')} in no cluster (noise, or no label)"))

@@ -3,8 +3,8 @@
 KMeans shares its rows among OpenMP's threads. Only where it chooses starting centers, BLAS has threads of its own, for
 products too small for them; afterwards these keep the cores busy, waiting for more. With one thread of BLAS, fits of
 7,000 to 200,000 rows took 0.4 to 0.8 of the time on two cores (letter 0.4, anuran 0.45, avila 0.5), and as long with
-fewer rows or more: there is no size to choose by. OpenMP's threads pay: limited too, the same took 1.3 to 1.7 times as
-long.
+fewer rows or more: no size separates the two cases. OpenMP's threads are worthwhile: with these limited too, the same
+fits took 1.3 to 1.7 times as long.
 """
 
 from __future__ import annotations

@@ -71,13 +71,13 @@ def _add_up(
 
 
 def given_centers(given: Any, n_columns: int) -> NDArray[np.float64]:
-    """Return centers, given as such or in a fitted clusterer, shape (k, n_columns).
+    """Return centers, given directly or in a fitted clusterer, shape (k, n_columns).
 
     Raises
     ------
     OptionError
-        If there are none, they are of another number of columns, or the clusterer does not put every row to its nearest
-        center.
+        If there are none, they have a different number of columns, or the clusterer does not put every row to its
+        nearest center.
     """
     if isinstance(given, FrozenEstimator):
         given = given.estimator

@@ -80,7 +80,7 @@ class Labelling:
             If no row has a label, or two different labels have the same text, as 1 and "1".
         """
         if absent.all():
-            raise DataError("no row has a label, so that there is no clustering to explain")
+            raise DataError("no row has a label, so there is no clustering to explain")
         present = values[~absent]
         labels = np.full(len(values), UNLABELLED, dtype=np.int32)
         if present.dtype.kind == "O" and whole_numbers(present) is None:
@@ -547,7 +547,7 @@ def _predicted(fitted: Any, X: NDArray[Any], centers: NDArray[Any]) -> NDArray[n
 
 
 def label_notes(names: Sequence[str], absent: int, n_rows: int) -> tuple[str, ...]:
-    """Return what a reader should know of given labels, which `absent` of the rows lack."""
+    """Return the notes on given labels, which `absent` of the rows lack."""
     notes = []
     if absent:
         notes.append(f"left out of fitting: {absent:,} of {n_rows:,} rows, without a given label")

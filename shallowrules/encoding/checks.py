@@ -104,7 +104,7 @@ def find_other_types(columns: Iterable[Examined]) -> list[Finding]:
 def find_too_many_values(columns: Iterable[Examined]) -> list[Finding]:
     """Return the columns of text with too many values to be categories, as ids and free text have them.
 
-    `count` is how many there are, or one more than there may be where no more were kept.
+    `count` is their number, or one more than the limit if counting stopped there.
     """
     found = []
     for column in columns:
@@ -123,7 +123,7 @@ def are_too_many(distinct: int, present: int) -> bool:
 
 
 def values_counted(distinct: int) -> str:
-    """Return how many values a column of text has, in words; no more are kept than one beyond `MAX_CATEGORIES`."""
+    """Return how many values a column of text has, in words; counting stops one beyond `MAX_CATEGORIES`."""
     return f"more than {MAX_CATEGORIES} values" if distinct == MAX_CATEGORIES + 1 else counted(distinct, "value")
 
 

@@ -156,7 +156,7 @@ class Encoder:
         return [table[name] for name, value in zip(names, imputed, strict=True) if value is None]
 
     def transform(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the model matrix of a table, `matrix` itself where it is that already.
+        """Return the model matrix of a table; `matrix` itself if it already is one.
 
         Parameters
         ----------

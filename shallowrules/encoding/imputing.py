@@ -100,7 +100,7 @@ def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None,
 
 
 def present_values(column: Column, counted: NDArray[np.bool_] | None, units: NDArray[np.int64] | None) -> Present:
-    """Return what is present of a column in rows that count, None for all, whose weights are `units`."""
+    """Return the values of a column that are present in rows that count, None for all, whose weights are `units`."""
     rows = ~column.absent if counted is None else counted & ~column.absent
     return replace(column, values=column.values[rows], missing=None, exact=None), None if units is None else units[rows]
 

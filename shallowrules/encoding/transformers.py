@@ -49,7 +49,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class _Trace:
-    """What a column on the way means: the raw column it came from, and how.
+    """The meaning of a column on the way: the raw column it came from, and how.
 
     `changed` tells whether the values are no longer those of the raw column.
     """
@@ -76,7 +76,7 @@ def _fitted(transformer: Any, X: Any, sample_weight: NDArray[np.float64] | None)
 
 
 def transformed(transformer: Any, X: Any) -> NDArray[np.float64]:
-    """Return what a fitted transformer makes of a table, as a matrix of finite numbers."""
+    """Return the output of a fitted transformer for a table, as a matrix of finite numbers."""
     given = transformer.transform(X)
     given = given.toarray() if hasattr(given, "toarray") else given
     try:
@@ -198,7 +198,7 @@ def _name(transformer: Any) -> str:
 
 
 def _follow(transformer: Any, traces: list[_Trace], table: Table) -> list[_Trace]:
-    """Return what the columns that a transformer gives mean, from what those that it takes do."""
+    """Return the meanings of a transformer's output columns, from those of its input columns."""
     if isinstance(transformer, FrozenEstimator):
         return _follow(transformer.estimator, traces, table)
     if isinstance(transformer, Pipeline):

@@ -107,7 +107,7 @@ def check_cluster_as(value: object) -> None:
 
 
 def contract_faults(exporter: Any) -> list[str]:
-    """Return where a class departs from the contract, as far as it shows without running it."""
+    """Return where a class departs from the contract, as far as can be checked without running it."""
     if not inspect.isclass(exporter):
         return ["it is not a class"]
     faults = []

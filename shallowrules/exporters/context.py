@@ -11,7 +11,7 @@ The context is stable, because users' own templates read it:
 ``clusters``
     Largest first: ``index``, ``name``, ``title``, ``rows``, ``weight``, ``share``, ``precision``,
     ``recall``, ``means`` (one per column, none for categories), ``shares`` (per column those of its
-    values), ``share_text`` ("33.1 %"), ``rows_text`` ("59 rows, 33.1 %") and ``rules``.
+    values), ``share_text`` ("33.1%"), ``rows_text`` ("59 rows, 33.1%") and ``rules``.
 ``rules``
     Largest cluster first: ``cluster`` (its index), ``rows``, ``weight``, ``share``, ``depth``,
     ``rows_text`` and ``conditions``, each with ``column`` (its name), ``type``, ``lower`` and
@@ -33,7 +33,7 @@ from typing import Any
 
 from shallowrules.errors import ExportError, counted
 from shallowrules.rules import Between, Condition, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
-from shallowrules.rules.figures import show_figure
+from shallowrules.rules.figures import percent, show_figure
 from shallowrules.rules.nodes import rules_length
 from shallowrules.tables.times import NATURES
 
@@ -45,7 +45,6 @@ __all__ = [
     "check_whole_thresholds",
     "describe",
     "package_version",
-    "percent",
     "rows_text",
 ]
 
@@ -169,11 +168,6 @@ def bounds(condition: Between) -> tuple[int | float | None, int | float | None]:
     convert: Callable[[int | float], int | float] = int if condition.column.is_whole else float
     lower, upper = (None if bound is None else convert(bound) + 0 for bound in (condition.lower, condition.upper))
     return lower, upper
-
-
-def percent(share: float, unit: str = " %") -> str:
-    """Return a share as a percentage with one decimal; a tiny one is not shown as none."""
-    return f"under 0.1{unit}" if 0 < share < 0.0005 else f"{100 * share:.1f}{unit}"
 
 
 def rows_text(rows: int, share: float) -> str:

@@ -53,8 +53,8 @@ class _Reached:
 def ordered_branches(rules: RuleSet, *, early: bool = False) -> Iterator[Branch]:
     """Yield the branches that give each row its cluster; the last one has no condition.
 
-    A branch for rows without a value is there for every column that a node asks for the first time, also for one whose
-    missing values are imputed.
+    There is a branch for rows without a value for every column that a node tests for the first time, including columns
+    whose missing values are imputed.
 
     Parameters
     ----------

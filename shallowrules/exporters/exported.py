@@ -16,7 +16,7 @@ RESERVED = frozenset({"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("C
 
 
 def exported_faults(value: Any) -> list[str]:
-    """Return what keeps a value from being `Exported`, as sentences without a subject: ``returned int, not …``."""
+    """Return the reasons why a value is not `Exported`, as sentences without a subject: ``returned int, not …``."""
     if not isinstance(value, Mapping):
         return _content_faults(value, "")
     if not value:
@@ -41,7 +41,7 @@ def exported_faults(value: Any) -> list[str]:
 def find_clash(names: Sequence[str]) -> tuple[int, int] | None:
     """Return the places of two names that cannot be files of one folder on every system, the earlier first.
 
-    Names are one that differ in capitals alone, or in how accents are spelt; a file cannot be a folder too.
+    Names are the same if they differ only in case or in how accents are encoded; a file cannot also be a folder.
     """
     files: dict[str, int] = {}
     folders: dict[str, int] = {}

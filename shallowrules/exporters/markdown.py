@@ -1,7 +1,7 @@
 """Rules as a sheet in Markdown that a person can read, check and sign.
 
 Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version
-of the package), ``made`` (what the rules were made from and how, empty if nobody knows), ``figures`` (what the sheet
+of the package), ``made`` (the origin of the rules, empty if unknown), ``figures`` (what the sheet
 says of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and ``at_most`` (exact
 text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts`` (what to read before
 signing, with what to try), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some column has its
@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 
 from shallowrules.errors import check_choice
 from shallowrules.exporters.base import check_text
-from shallowrules.exporters.context import describe, percent, rows_text
+from shallowrules.exporters.context import describe, rows_text
 from shallowrules.exporters.decision_list import ordered_branches
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import escape_markdown, render
@@ -44,6 +44,7 @@ from shallowrules.exporters.wording import (
     says_flag,
 )
 from shallowrules.rules import Condition, RuleSet
+from shallowrules.rules.figures import percent
 
 __all__ = ["MarkdownExporter", "MarkdownOptions"]
 
@@ -165,7 +166,7 @@ class MarkdownExporter:
 
 
 def _words(conditions: Iterable[Condition]) -> list[str]:
-    """Return what each condition asks of a column, as Markdown."""
+    """Return the text of each condition, as Markdown."""
     words = ConditionWords(escape_markdown, says_flags=True)
     return [
         f"**{escape_markdown(column.name)}**{describe_missing(column, escape_markdown)} is {words(condition)}"
@@ -175,7 +176,7 @@ def _words(conditions: Iterable[Condition]) -> list[str]:
 
 
 def _steps(rules: RuleSet) -> list[dict[str, Any]]:
-    """Return what the ordered list is laid out from: see the module."""
+    """Return the data for the ordered list: see the module."""
     titles = {cluster.index: cluster.title for cluster in rules.clusters}
     by_leaf = {rule.leaf: rule for rule in rules}
     steps = []
@@ -198,7 +199,7 @@ def _steps(rules: RuleSet) -> list[dict[str, Any]]:
 
 
 def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
-    """Return what the table of contents says of a cluster's rules."""
+    """Return the words for a cluster's rules in the table of contents."""
     if len(rules) > RULES_SHOWN:
         return f"one of {len(rules)} rules, see below"
     return "; or ".join(rule["words"] for rule in rules)

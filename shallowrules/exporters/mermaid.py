@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from shallowrules.errors import check_choice
-from shallowrules.exporters.context import check_length, percent
+from shallowrules.exporters.context import check_length
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import branch_label, describe_missing
 from shallowrules.rules import Leaf, RuleSet
+from shallowrules.rules.figures import percent
 
 __all__ = ["MermaidExporter", "MermaidOptions"]
 

@@ -195,7 +195,7 @@ def _read_scalar(annotation: Any) -> tuple[OptionKind, tuple[str | int, ...]] | 
 
 
 def _read_docstrings(options: type) -> dict[str, str]:
-    """Return what the docstrings of a dataclass and its bases say of each field, on one line."""
+    """Return the descriptions of all fields in the docstrings of a dataclass and its bases, each on one line."""
     texts: dict[str, str] = {}
     for kind in reversed(options.__mro__):
         texts.update(_read_entries(cleandoc(kind.__dict__.get("__doc__") or "")))

@@ -153,7 +153,7 @@ def one_line(text: str) -> str:
 def isolate(text: str) -> str:
     """Return text on one line; if it reads from right to left, between marks that keep its surroundings in order.
 
-    Without them ``name: 35.5 %`` is shown as ``% 35.5 :name`` where the name is Hebrew. The marks are invisible:
+    Without them ``name: 35.5%`` is shown as ``%35.5 :name`` where the name is Hebrew. The marks are invisible:
     U+2068 FIRST STRONG ISOLATE and U+2069 POP DIRECTIONAL ISOLATE.
     """
     text = one_line(text)

@@ -64,7 +64,7 @@ def text_of_sheet(sheet: str, rules: RuleSet) -> str:
 
 
 def _new_title(line: str) -> str | None:
-    """Return the title of a cluster that somebody named, or numbered; None where there is no number."""
+    """Return the title of a named or numbered cluster; None where there is no number."""
     title = html.unescape(re.sub(r"\\(.)", r"\1", line.removeprefix(HEADING)))
     return title if re.fullmatch(r"-?[0-9]+( \(.+\))?", title) else None
 
@@ -103,6 +103,9 @@ class SheetReader(ConditionReader):
                         yield (Between(feature, column, lower=0) if bound else Between(feature, column, upper=0)), end
                 continue
             example = "true" if column.type == "boolean" else self.show(column.values[0])
-            self.fail(begin, f"a value that the column has, such as {example}, or not, one of or none of such")
+            self.fail(
+                begin,
+                f"a value that the column has, such as {example}, or values after 'not', 'one of' or 'none of'",
+            )
             yield from self.asking_at({"": True, "not ": False}, feature, column, begin, several=False)
             yield from self.asking_at({"one of ": True, "none of ": False}, feature, column, begin, several=True)

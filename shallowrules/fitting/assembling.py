@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 MAX_CLUSTERS = 200
-"""With more clusters there are no histograms and no confusion: nobody looks at so many pictures."""
+"""With more clusters there are no histograms and no confusion matrix: that would be too many pictures to read."""
 
 MAX_HISTOGRAMS = 4000
 """Histograms of all clusters and columns together, of some 100 bytes each; what most nodes test has them."""
@@ -235,7 +235,7 @@ def describe_columns(
     cells: Mapping[int, NDArray[Any]],
     sums: NDArray[np.float64],
 ) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
-    """Return what the rules keep of each raw column, and of each cluster its means and shares by column.
+    """Return the rules' record of each raw column, and of each cluster its means and shares by column.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[
 def imputation_note(
     name: str, n_rows: int, value: Number | Value, kind: ColumnType, *, is_new: bool, way: str | None = None
 ) -> str:
-    """Return what a reader of the rules has to know of the missing values of a column of a type, in so many rows.
+    """Return the note on the missing values of a column of a type, in so many rows.
 
     `is_new` tells that no other row has the value, a text.
     """

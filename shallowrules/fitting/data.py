@@ -151,11 +151,11 @@ class FitData(ABC):
 
     @abstractmethod
     def rounded(self, grown: GrownTree, objectives: Objectives) -> GrownTree:
-        """Return what `round_thresholds` does, with the labels that rows get."""
+        """Return the result of `round_thresholds`, with the labels that rows get."""
 
     @abstractmethod
     def prices(self, grown: GrownTree, max_leaves: int, tradeoff: float) -> Sequence[float]:
-        """Return what `price_more` does; empty where the clustering costs nothing."""
+        """Return the result of `price_more`; empty where the clustering costs nothing."""
 
     @abstractmethod
     def rows_of(self, tree: Tree, encoder: Encoder, grown: GrownTree) -> TreeRows:

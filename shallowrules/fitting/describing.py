@@ -102,7 +102,7 @@ def rules_of_tree(
     unlabelled = followed == UNLABELLED
     fit_weight = np.where(unlabelled, 0.0, 1.0 if weight is None else weight) if unlabelled.any() else weight
     if not n_rows or (fit_weight is not None and not fit_weight.any()):
-        raise DataError("there is no row to measure the tree on: give at least one of positive weight and with a label")
+        raise DataError("there is no row to measure the tree on; give at least one with a positive weight and a label")
     fit_weight = None if fit_weight is None else exact_weights(fit_weight)
     rows = LabelledRows(
         encoding.in_space(points),
@@ -335,7 +335,7 @@ def _complete(encoding: Encoding) -> set[int]:
 
 
 def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
-    """Return what a reader of the rules has to know of missing values that were imputed."""
+    """Return the notes on missing values that were imputed."""
     notes = []
     for column in encoding.table.columns:
         if column.imputed_rows is not None and column.imputed is not None:
@@ -399,7 +399,7 @@ def _numbered(reference: Any, names: Sequence[str], n_rows: int) -> NDArray[np.i
 
 
 def _names_of(label: Any) -> tuple[str, ...]:
-    """Return what a cluster of this label may be named."""
+    """Return the name for a cluster with this label."""
     if isinstance(label, float) and label.is_integer():
         return str(label), str(int(label))
     if isinstance(label, int) and not isinstance(label, bool):

@@ -114,7 +114,7 @@ class Space:
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """Rows that differ, no more than a number."""
+    """Distinct rows, up to a limit."""
 
     rows: frozenset[tuple[Any, ...]]
     most: int

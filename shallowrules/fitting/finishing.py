@@ -90,7 +90,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
 
 
 def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str]) -> FitRecord:
-    """Return what is known of rules for a clustered table without measuring them."""
+    """Return the facts about rules for a clustered table that need no measurement."""
     return FitRecord(
         method,
         weighted=data.weighted,
@@ -104,7 +104,7 @@ def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str])
 
 
 def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
-    """Return what to warn of: fewer leaves than clusters, given labels that the rules hardly follow."""
+    """Return the warnings: fewer leaves than clusters, or given labels that the rules hardly follow."""
     doubts: list[tuple[str, type[Warning]]] = []
     if n_leaves < k:
         message = (

@@ -75,7 +75,7 @@ class Measuring:
         return by_overlap, {}
 
     def _by_overlap(self) -> tuple[int, ...]:
-        """Return for each cluster of the reference the number of that which shares its rows, or its label."""
+        """Return for each reference cluster the number of the cluster that shares its rows, or its label."""
         reference, rules = self.data.reference, self.rules
         if reference.labelled:
             by_name = {cluster.name: cluster.index for cluster in rules.clusters}
@@ -158,7 +158,7 @@ class Measuring:
         return replace(rules, clusters=tuple(sorted(rules.clusters, key=lambda cluster: cluster.index)))
 
     def price(self) -> tuple[float, float]:
-        """Return what the rules cost on the table, as a multiple of its clustering, and conditions per row.
+        """Return the cost of the rules on the table, as a multiple of its clustering's, and the conditions per row.
 
         Unlike for `measure`, a rule may hold for no row.
         """
@@ -215,7 +215,7 @@ class Measuring:
 
 
 def _chained(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int]:
-    """Return what clusters are one with after two merges."""
+    """Return the groups of clusters that two merges make together."""
     return {**second, **{number: second.get(to, to) for number, to in first.items()}}
 
 

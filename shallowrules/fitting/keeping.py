@@ -94,7 +94,7 @@ def kept_cuts(texts: Sequence[str], encoding: Encoding) -> list[KeptCut]:
 
 
 def _readable(column: Column) -> RuleColumn:
-    """Return what is to know of a column to read a condition: its categories, or its range, if it may be 0 and 1."""
+    """Return the facts needed to read a condition on a column: its categories, or its range if it may be 0 and 1."""
     if not column.is_numeric:
         return RuleColumn(column.name, column.type, None, None, None, categories(column))  # type: ignore[arg-type]
     values = column.values[~column.absent] if column.type == "integer" else column.values[:0]

@@ -73,7 +73,7 @@ def find_labels(facts: Survey, names: Collection[str]) -> list[Finding]:
 
 
 def _are_few(column: ColumnFacts) -> bool:
-    """Return whether texts, or whole numbers by their range, are no more than there may be categories."""
+    """Return whether texts, or whole numbers by their range, are within the limit on categories."""
     if column.ends is None:
         return column.n_distinct <= MAX_CATEGORIES
     return column.type == "integer" and column.ends[1] - column.ends[0] <= MAX_CATEGORIES
@@ -207,7 +207,7 @@ def _cut(values: Sequence[Number], above: bool) -> Number | None:
 
 @dataclass(frozen=True)
 class _End:
-    """One end of a column: how often each value is there, no more than a few, and the range of all others."""
+    """One end of a column: how often each of a few values occurs, and the range of all others."""
 
     counts: Mapping[Number, int]
     others: tuple[Number, Number]

@@ -98,7 +98,7 @@ def measured_of(
     table: Table,
     numbers: Mapping[int, tuple[NDArray[np.float64], Sequence[float]]],
 ) -> Measured:
-    """Return what `assemble_rules` takes.
+    """Return the arguments of `assemble_rules`.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class TreeOnParts:
 
 
 def count_tree(parts: Partitions, on: TreeOnParts) -> Added:
-    """Return what `count_labels` does and the sums of the tree's clusters, in one pass."""
+    """Return the result of `count_labels` and the sums of the tree's clusters, in one pass."""
     return parts.map_reduce(_count_part, on)
 
 
@@ -200,7 +200,7 @@ def costs_of_grown(
     centers: NDArray[np.float64],
     reference: Added,
 ) -> tuple[float, float]:
-    """Return what `costs_of` does, of a tree whose thresholds are still to be placed, in two passes.
+    """Return the result of `costs_of` for a tree whose thresholds are still to be placed, in two passes.
 
     `head` has the types of the columns, `reference` is what `sum_reference` gave for the centers.
     """

@@ -130,9 +130,9 @@ _DECLARED = (
     FitOption(
         "round_within",
         None,
-        Number(0, 1, "a share from 0 up to 1, such as 0.002 for 0.2 %", high_open=True, or_none=True),
-        "Take rounder thresholds where the objective, cost and length of rules, rises by no more than this in all, as "
-        "0.2%; 0: round only as far as no row changes cluster.",
+        Number(0, 1, "a share from 0 up to 1, such as 0.002 for 0.2%", high_open=True, or_none=True),
+        "Use rounder thresholds as long as the objective (cost and length of rules) rises by no more than this in"
+        "total, such as 0.2%; 0: round only as far as no row changes cluster.",
     ),
     FitOption(
         "keep",

@@ -113,8 +113,8 @@ def prepare_parts(
         empty = np.flatnonzero(sums["rows"] == 0)
         if len(empty):
             raise DataError(
-                f"no row is nearest to the centers {', '.join(map(str, empty))}, so that there is no place for them in "
-                "the explained columns: leave them out"
+                f"no row is nearest to the centers {', '.join(map(str, empty))}, so they have no place in the explained"
+                "columns; leave them out"
             )
         reference = replace(reference, explain_centers=_means(grids.explain, sums, "explain"))
     for note in reference.notes:
@@ -150,7 +150,7 @@ def _cluster(
 def _follow_labels(
     parts: Partitions, rows: RowEncoder, facts: Survey, grids: Grids
 ) -> tuple[RowEncoder, Added, Reference]:
-    """Return what reads the labels too, the sums and the clustering; a label whose rows have weight 0 is left out."""
+    """Return the reader of the labels, the sums and the clustering; a label whose rows have weight 0 is excluded."""
     known, numbers, used = facts.labelling()
     place = np.cumsum(used) - 1
     rows = replace(rows, numbers={label: int(place[i]) for label, i in numbers.items() if used[i]})

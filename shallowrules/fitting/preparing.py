@@ -127,12 +127,12 @@ def _encode(
 
 
 def _transformer_input(given: GivenTable) -> Any:
-    """Return what a transformer takes: the table as it was given."""
+    """Return the input of a transformer: the table as it was given."""
     return given.X if given.matrix is None else np.asarray(given.X)
 
 
 def _pipeline_input(given: GivenTable, encoder: Encoder, cluster_columns: list[int]) -> Any:
-    """Return what a Pipeline in `clusterer` takes, for it may choose columns by name or type: those of X.
+    """Return the input of a Pipeline in `clusterer`, which may choose columns by name or type: those of X.
 
     None where it takes the rows as they are clustered: of a Table, and behind a transformer.
     """

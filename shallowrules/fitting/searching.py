@@ -51,7 +51,7 @@ def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeof
 
 
 def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
-    """Return what one or two more rules would bring at least, in a note, where that is worth one.
+    """Return a note on the gain of one or two more rules, a lower bound, where it is worth one.
 
     Parameters
     ----------

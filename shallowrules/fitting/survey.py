@@ -148,7 +148,7 @@ class Survey:
     def labelling(self) -> tuple[Labelling, dict[Any, int], NDArray[np.bool_]]:
         """Return the given labels in order, the number of each, and which have rows that count."""
         if not self.all_labels:
-            raise DataError("no row has a label, so that there is no clustering to explain")
+            raise DataError("no row has a label, so there is no clustering to explain")
         if len(self.all_labels) > MAX_LABELS:
             raise DataError(f"there are more than {MAX_LABELS:,} distinct labels: these are not clusters")
         distinct = list(self.all_labels)
@@ -190,7 +190,7 @@ class Survey:
 
 
 def survey(parts: Partitions, roles: Roles) -> Survey:
-    """Return what one pass tells of a table that can be fitted.
+    """Return the survey of a table that can be fitted, in one pass.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def survey(parts: Partitions, roles: Roles) -> Survey:
 
 
 def find_facts(parts: Partitions, roles: Roles) -> Survey:
-    """Return what one pass tells of a table, whether it can be fitted or not."""
+    """Return the survey of a table in one pass, whether it can be fitted or not."""
     key = ("facts", replace(roles, weight_exponent=None, filling=COMPLETE))
     if key not in parts.kept:
         parts.kept[key] = parts.map_reduce(_survey_part, roles)

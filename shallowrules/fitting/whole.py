@@ -269,7 +269,7 @@ class TableData(FitData):
         )
 
     def _central_rows(self) -> NDArray[np.float64]:
-        """Return what stands for the means of clusters without rows, shape (n_centers, n_model_columns)."""
+        """Return the substitutes for the means of clusters without rows, shape (n_centers, n_model_columns)."""
         encoding, reference = self.encoding, self.reference
         if encoding.X_explain is encoding.matrix:
             return reference.explain_centers

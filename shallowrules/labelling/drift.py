@@ -91,7 +91,7 @@ class ColumnShift:
     examples: tuple[Value, ...] = ()
 
     def sentences(self) -> list[str]:
-        """Return what is new, a sentence for each kind."""
+        """Return the news in the table, a sentence for each kind."""
         column = self.column
         facts = [
             (self.below, f"a value below {_end(column, column.minimum)}, the least in training"),
@@ -118,7 +118,7 @@ def measure_columns(rules: RuleSet, table: Table) -> list[ColumnShift]:
     """
     n_rows, columns = read_columns(rules.columns, rules.tested_columns, table)
     if not n_rows:
-        raise DataError("there are no rows, so that no value is new")
+        raise DataError("there are no rows, so no value is new")
     return [_column_shift(rules.columns[feature], read, n_rows) for feature, read in columns.items()]
 
 
@@ -178,7 +178,7 @@ def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:
     """
     total = sum(counts.values())
     if not total:
-        raise DataError("there are no rows, so that no share has moved")
+        raise DataError("there are no rows, so no share has moved")
     found = [(c.index, c.title, c.rows / rules.statistics.rows) for c in rules.by_size]
     return [
         Shift(index, title, counts.get(index, 0), counts.get(index, 0) / total, trained)

@@ -75,8 +75,8 @@ def label_file(
     """Write every row of a file with one more column, its cluster.
 
     The cluster is its given label where the rules have names, else its number; NULL where no rule matches.
-    A column keeps what stands in the file if the kind of file stays the same, and else has the type as which
-    it is read.
+    A column keeps the file's text if the kind of file stays the same, and else has the type as which it is
+    read.
 
     A CSV file is read three times: by a query that finds every field sound and counts the numbers of the tested
     columns, on which the CASE expression depends; by one that counts the rows of each cluster; and by COPY, which
@@ -237,7 +237,7 @@ def _declared(column: RuleColumn) -> str:
 
 
 def _as_they_stand(source: DuckDBSource, kind: str) -> bool:
-    """Whether columns are written as they stand in the file: to a file of the same kind, or if they have types."""
+    """Whether columns are written as they are in the file: to a file of the same kind, or if they have types."""
     return source.provenance.kind in (kind, "parquet")
 
 

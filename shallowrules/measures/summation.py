@@ -197,7 +197,7 @@ class SumGrid:
 
     @classmethod
     def of(cls, ranges: Ranges, weights: WeightFacts) -> SumGrid:
-        """Return the grids for columns of these ranges, whose rows have such weights."""
+        """Return the grids for columns of these ranges and rows of these weights."""
         least, greatest = ranges
         exponent = np.frexp(np.maximum(np.abs(least), np.abs(greatest)))[1]
         added, kept, weight_exponent = weights.total, KEPT_BITS, None

@@ -200,7 +200,7 @@ class ClusterCounts(Sequence[ClusterCount]):
         figures, (clear, price) = self.table(), axes
         for name in ("silhouette", "stability", "explained"):
             clear.plot(figures["k"], figures[name], "o-", label=name)
-        price.plot(figures["k"], 100 * (figures["price"] - 1), "o-", label="extra cost of rules, %")
+        price.plot(figures["k"], 100 * (figures["price"] - 1), "o-", label="extra cost of rules (%)")
         price.plot(figures["k"], figures["conditions"], "o-", label="conditions per row")
         for ax in axes:
             ax.axvline(self.recommended.k, color="0.7", linewidth=1, zorder=0)
@@ -218,7 +218,7 @@ def compare_cluster_counts(
     sample_weight: ArrayLike | None = None,
     on_count: Callable[[int], None] | None = None,
 ) -> ClusterCounts:
-    """Return what each of several numbers of clusters leads to, and which to take.
+    """Return the results of several numbers of clusters, and the recommended one.
 
     Each number is fitted as the model fits it, so that its figures are those of that fit. Stability and silhouette are
     those of samples, which weigh rows by how often they are drawn.

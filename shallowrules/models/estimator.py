@@ -86,7 +86,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         seconds, as in ``"30s"``. Either way the rules say the former in a note: with that number the tree is the same.
     round_within : float or None, default=None
         The share of ``normalized_cost_ + tradeoff * waes_`` by which it may rise for rounder thresholds: 0.002 is
-        0.2 %. They may leave the gap between rows then, and a note in the rules says how many rows change cluster. 0
+        0.2%. They may leave the gap between rows then, and a note in the rules says how many rows change cluster. 0
         keeps every threshold in its gap. None is 0.0005 for refined trees, but never above the greedy tree's, and 0
         for others. Not for given labels.
     keep : sequence of str, default=()
@@ -610,7 +610,7 @@ def _kind_of(X: Any) -> str:
 
 
 def log_of(model: ExplainableKMeans) -> Callable[[str], None]:
-    """Return what prints a line, if the model is verbose."""
+    """Return the function that prints a line, if the model is verbose."""
 
     def log(message: str) -> None:
         if model.verbose:
@@ -620,7 +620,7 @@ def log_of(model: ExplainableKMeans) -> Callable[[str], None]:
 
 
 def progress_of(model: ExplainableKMeans) -> Callable[[float], None] | None:
-    """Return what is to be called with the share of growing that is done."""
+    """Return the function to call with the completed share of growing."""
     if model.on_progress is not None or model.verbose < 2:
         return model.on_progress
     log = log_of(model)

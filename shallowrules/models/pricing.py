@@ -28,14 +28,14 @@ EDITED = "edited by hand: "
 
 @dataclass(frozen=True, eq=False)
 class RuleEdit:
-    """Rules that a person has changed, and what that did.
+    """Rules that a person has changed, and the effect.
 
     Attributes
     ----------
     before, after : RuleSet
         Both measured on the table.
     changes : Changes
-        What has changed, and which rows changed their cluster; ``print`` shows it in words.
+        The changes to the rules, and which rows changed their cluster; ``print`` shows them in words.
     same_table : bool
         Whether the table is, as far as figures tell, the one that the rules were made from.
     """
@@ -122,7 +122,7 @@ def edit_rules(
     after = measuring.measure(edited.nodes, merged=edited.merged).with_names(edited.names, edited.notes)
     changes = changes_between(rules, after, labels=(rules.assign(table), after.assign(table)), same_numbers=True)
     if changes:
-        cost = _change(after.statistics.normalized_cost, before.statistics.normalized_cost, " %")
+        cost = _change(after.statistics.normalized_cost, before.statistics.normalized_cost)
         n_changed = sum(moved.rows for moved in changes.moved)
         what = f"{n_changed:,} of {counted(changes.rows or 0, 'row')} changed cluster, the cost {cost}"
         notes.append(f"{EDITED}{'; '.join(edited.words)} ({what})")
@@ -218,14 +218,14 @@ def measure_refit(
 
 
 def notes_of_edits(rules: RuleSet) -> list[str]:
-    """Return what rules say of the edits that were made by hand."""
+    """Return the rules' notes on edits made by hand."""
     return [note for note in rules.statistics.notes if note.startswith(EDITED)]
 
 
-def _change(now: float, before: float, percent: str = "%") -> str:
-    """Return by how much a figure rises or falls, in words; `percent` as the other shares around it are written."""
-    said = f"{show_figure(100 * abs(normalized_cost(now, before) - 1), '.2f')}{percent}"
-    return "hardly changes" if said == f"0.00{percent}" else f"{'rises' if now > before else 'falls'} by {said}"
+def _change(now: float, before: float) -> str:
+    """Return the relative change of a figure in words."""
+    said = show_figure(abs(normalized_cost(now, before) - 1), ".2%")
+    return "hardly changes" if said == "0.00%" else f"{'rises' if now > before else 'falls'} by {said}"
 
 
 def _relative(now: float, before: float) -> str:

@@ -174,7 +174,7 @@ class TradeoffPath:
             self._search_within(Goal("length", middle))
 
     def _measure(self, tradeoff: float, grown: GrownTree) -> TradeoffPoint:
-        """Return what a grown tree costs and how long its rules are."""
+        """Return the cost of a grown tree and the length of its rules."""
         tree = grown.as_tree()  # any threshold of a gap gives the same figures
         cost = partition_cost(self._data.encoding.X_cluster, grown.labels, self._data.fit_weight)
         return TradeoffPoint(

@@ -15,7 +15,7 @@ Run = Callable[[Callable[[Any, Any], Any], Any], Any]
 
 
 def at_once(rows: Any) -> Run:
-    """Return what runs over rows that are one part."""
+    """Return the runner over rows that are one part."""
     return lambda function, state: function(rows, state)
 
 
@@ -40,7 +40,7 @@ class ByKey:
     values: Mapping[Any, Any]
 
     def merged(self, other: ByKey) -> ByKey:
-        """Return what is found in both parts."""
+        """Return the merged result of both parts."""
         values = dict(self.values)
         for key, value in other.values.items():
             values[key] = values[key].merged(value) if key in values else value

@@ -205,7 +205,7 @@ def _held(column: RuleColumn) -> range:
 
 
 class _Within(ConditionVisitor[Cell]):
-    """A value that meets a condition, as far as the column's type and the categories can hold one."""
+    """A value that satisfies a condition, if the column's type and the categories allow one."""
 
     def __init__(self, beside: Neighbors) -> None:
         self.beside = beside

@@ -155,7 +155,7 @@ class RuleColumn:
         return format_time(self.type, int(value)) if self.is_time else str(value).removesuffix(".0")
 
     def show_threshold(self, threshold: Number | Value) -> str:
-        """Return what a value is compared with, as rules show it: for points in time the first one above."""
+        """Return the value of a comparison, as rules show it: for points in time the first one above."""
         if self.is_time and not isinstance(threshold, str | bool):
             return bound_text(self.type, int(threshold), above=False)[1]
         return self.show(threshold)

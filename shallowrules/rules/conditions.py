@@ -1,4 +1,4 @@
-"""What a rule asks of one column: a value between bounds, one of some categories, or none of them.
+"""Conditions on one column: a value between bounds, one of some categories, or none of them.
 
 `Condition` is the sum of these three kinds, and whoever turns a condition into something else (a mask of rows, SQL,
 Python, Markdown, …) derives from `ConditionVisitor`, the one place that tells the kinds apart. Of the ways to
@@ -103,7 +103,7 @@ class ConditionVisitor(ABC, Generic[T]):
     """Something that can be made of a condition, with a method for each kind; call it with a condition."""
 
     def __call__(self, condition: Condition) -> T:
-        """Return what the method for the condition's kind makes of it."""
+        """Return the result of the method for the condition's kind."""
         match condition:
             case Between():
                 return self.between(condition)

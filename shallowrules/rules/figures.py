@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from shallowrules.rules.columns import OPTIONAL
 from shallowrules.tables.conversion import Number
 
-__all__ = ["Cluster", "Statistics", "normalized_cost", "show_figure"]
+__all__ = ["Cluster", "Statistics", "normalized_cost", "percent", "show_figure"]
 
 LARGEST_SHOWN = 1e15
 """Ratios above this are of costs that are 0 but for rounding."""
@@ -30,6 +30,11 @@ def show_figure(value: float, spec: str) -> str:
     if math.isnan(value):
         return "–"
     return "∞" if value > LARGEST_SHOWN else format(value, spec)
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal; a tiny one is not shown as zero."""
+    return "under 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def check_histograms(columns: Sequence[RuleColumn], clusters: Sequence[Cluster])
 
 
 def _edges_fault(column: RuleColumn) -> str | None:
-    """Return what is wrong with the edges of a column's bins, to follow its name."""
+    """Return the fault in the edges of a column's bins, to follow its name."""
     edges = column.edges
     if not column.is_numeric:
         return f"is of type {column.type} and has edges of bins"
@@ -109,7 +109,7 @@ def _as_floats(numbers: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def _confusion_fault(cluster: Cluster) -> str | None:
-    """Return what is wrong with where the rows of a cluster are without rules, to follow "has"."""
+    """Return the fault in the reference clusters of a cluster's rows, to follow "has"."""
     found, weights = cluster.reference_clusters, cluster.reference_weights
     if len(found) != len(weights):
         return f"{len(weights)} reference_weights for {len(found)} reference_clusters"

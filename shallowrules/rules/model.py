@@ -48,7 +48,7 @@ class RuleSet:
     statistics : Statistics
         Figures on the training rows.
     settings : mapping from str to value
-        The options that the command line made them with; empty where nobody said.
+        The options that the command line made them with; empty where these are unknown.
 
     Raises
     ------
@@ -196,7 +196,7 @@ class RuleSet:
         return explain_row(self.nodes, self.columns, self.rules, self.clusters, row)
 
     def without_histograms(self) -> RuleSet:
-        """Return the same rules without what pictures are made of: histograms, and the confusion of the clusterings."""
+        """Return the same rules without the data for pictures: histograms, and the confusion of the clusterings."""
         return replace(
             self,
             columns=tuple(replace(column, edges=()) for column in self.columns),

@@ -23,7 +23,7 @@ class Cut:
     right: int
 
     def condition(self, column: RuleColumn, goes_left: bool) -> Between:
-        """Return what a row on one side meets."""
+        """Return the condition that holds for a row on one side."""
         if goes_left:
             return Between(self.column, column, upper=self.threshold)
         return Between(self.column, column, lower=self.threshold)
@@ -49,7 +49,7 @@ class Membership:
     ordered: bool = field(default=False, metadata=OPTIONAL)
 
     def condition(self, column: RuleColumn, goes_left: bool) -> OneOf | NoneOf:
-        """Return what a row on one side meets."""
+        """Return the condition that holds for a row on one side."""
         if goes_left:
             return OneOf(self.column, column, self.values)
         if column.type == "boolean":

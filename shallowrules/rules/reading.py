@@ -152,7 +152,7 @@ def stray_truths(column: Column) -> NDArray[np.bool_]:
 
 
 def _reader(conversion: Conversion) -> Callable[[str, str], int | None]:
-    """Return what reads a text as a time of a kind: in the form of ISO 8601, or as the conversion has it."""
+    """Return the function that reads a text as a time of a kind: in ISO 8601, or in the conversion's format."""
     if not conversion.dates:
         return time_of_text
 

@@ -116,7 +116,7 @@ def _check_clusters(nodes: Sequence[Node], clusters: Sequence[Cluster]) -> None:
 
 
 def _node_fault(node: Cut | Membership, column: RuleColumn) -> str | None:
-    """Return what is wrong with a node's test of a column, to follow "the node"."""
+    """Return the fault in a node's test of a column, to follow "the node"."""
     if column.is_numeric != isinstance(node, Cut):
         return f"tests the {column.type} column {column.name!r} by {'a cut' if isinstance(node, Cut) else 'categories'}"
     if isinstance(node, Cut):
@@ -151,7 +151,7 @@ def _number_fault(number: Any, column: RuleColumn) -> str | None:
 
 
 def _column_fault(column: RuleColumn) -> str | None:
-    """Return what is wrong with the figures of a column, to follow its name."""
+    """Return the fault in the figures of a column, to follow its name."""
     mean, minimum, maximum = column.mean, column.minimum, column.maximum
     if column.separation is not None and not 0 <= column.separation <= MAX_SHARE:
         return f"has the separation {column.separation}, which is not from 0 to 1"
@@ -178,7 +178,7 @@ def _column_fault(column: RuleColumn) -> str | None:
 
 
 def _reading_fault(column: RuleColumn) -> str | None:
-    """Return what is wrong with how a column is read, to follow its name."""
+    """Return the fault in the reading of a column, to follow its name."""
     if column.decimal not in (".", ",") or (column.decimal == "," and not column.is_numeric):
         return f"is of type {column.type} and has the decimal separator {column.decimal!r}"
     codes = [*column.values, *([] if column.imputed is None else [column.imputed])]
@@ -212,7 +212,7 @@ def _is_format(column: RuleColumn) -> bool:
 
 
 def _shares_fault(shares: Sequence[float], column: RuleColumn, total: int) -> str | None:
-    """Return what is wrong with the shares of a column's values, which sum to `total`."""
+    """Return the fault in the shares of a column's values, which sum to `total`."""
     if len(shares) != len(column.values):
         return f"has {len(shares)} shares for {len(column.values)} values"
     if not all(0 <= share <= MAX_SHARE for share in shares):
@@ -303,7 +303,7 @@ def _check_share(what: str, found: float, derived: float, source: str) -> None:
 
 
 def _profile_fault(cluster: Cluster, columns: Sequence[RuleColumn]) -> str | None:
-    """Return what is wrong with the means and shares of a cluster, to follow "has"."""
+    """Return the fault in the means and shares of a cluster, to follow "has"."""
     if len(cluster.means) != len(columns):
         return f"{len(cluster.means)} means for {len(columns)} columns"
     shares = cluster.shares or ((),) * len(columns)

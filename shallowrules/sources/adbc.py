@@ -181,7 +181,7 @@ def _connect(connection: Connection, opened: ExitStack) -> Any:
 
 
 def _answer(text: str) -> str:
-    """Return what the database itself said, without what each library on the way to it put around that."""
+    """Return the database's own message, without the text that each library on the way adds to it."""
     return re.sub(r"^.*?\[libpq\].*? ERROR: | (LINE \d+:|Query was:).*$", "", text)
 
 
@@ -206,7 +206,7 @@ def _fetch(query: Any) -> Mapping[str, Any]:
 
 
 def _column(name: str, copied: Copied, values: Any) -> Column:
-    """Return what has arrived as the column that a `ColumnBuilder` makes of a cursor's values."""
+    """Return the values that have arrived as the column that a `ColumnBuilder` makes of a cursor's values."""
     mask = np.ma.getmaskarray(values)
     if copied.type == "duration":
         values = values.astype("m8[us]")  # as which they are fetched

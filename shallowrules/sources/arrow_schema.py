@@ -63,12 +63,12 @@ def _durations(message: bytes) -> Iterator[tuple[str, int]]:
 
 
 def _at(buffer: bytes, place: int) -> int:
-    """Return what the offset at a place leads to."""
+    """Return the target of the offset at a place."""
     return int(place + struct.unpack_from("<I", buffer, place)[0])
 
 
 def _offset(buffer: bytes, place: int | None) -> int:
-    """Return what the offset at a slot leads to; ValueError where the slot is empty."""
+    """Return the target of the offset at a slot; ValueError where the slot is empty."""
     if place is None:
         raise ValueError("an entry is missing")
     return _at(buffer, place)

@@ -191,7 +191,7 @@ def named(file: str) -> Iterator[None]:
 
 
 def in_file(finding: Finding, file: str) -> Finding:
-    """Return what is wrong in one of several files, with its name."""
+    """Return the error in one of several files, with its name."""
     return replace(finding, message=f"{file}: {finding.message}", file=file)
 
 

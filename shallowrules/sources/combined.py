@@ -164,7 +164,7 @@ FOUND_TYPES = ("csv", "json", "workbook")
 
 
 def _conversion(columns: Sequence[Column]) -> Conversion:
-    """Return what the text of any part needed."""
+    """Return the conversions that the text of any part needed."""
     told = next((c.conversion for c in columns if c.conversion.decimal != "." or c.conversion.format), PLAIN)
     dates = next((c.conversion.dates for c in columns if c.conversion.dates), "")
     nulls = tuple(dict.fromkeys(token for c in columns for token in c.conversion.nulls))

@@ -86,7 +86,8 @@ LETTER_FIRST = re.compile(
     rf"(?!nan|inf|({'|'.join(month[:3] for month in MONTHS)})[a-z]* \d)[a-z]", re.ASCII | re.IGNORECASE
 )
 DOUBTFUL = {"true", "false", "t", "f", *(word.lower() for word in MISSING_WORDS)}
-"""A field that begins with a letter is text, but for such words in any case and what begins as NaN or infinity does."""
+"""A field that begins with a letter is text, except these words in any case and fields that begin like NaN or
+infinity."""
 
 WHOLE_PATTERN = quote_text(r"\s*[+-]?[0-9]+\s*")
 CONVERTED_WHOLE_PATTERN = quote_text(" *[+-]?[0-9]+ *")
@@ -98,7 +99,7 @@ class CsvSource(DuckDBSource):
     """A CSV file: everything is text, and a column is numeric if all of its values are.
 
     It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
-    that a sample takes for numbers are loaded as such, unless their text is asked for. `header_line` is where `text`
+    that a sample takes for numbers are loaded as numbers, unless their text is asked for. `header_line` is where `text`
     begins in the file, for messages; `kind` is that of the file, of which a text may have been made.
     """
 
@@ -312,7 +313,7 @@ class CsvSource(DuckDBSource):
         return f"CASE WHEN trim({column}) NOT IN ({text_literals(self.told.nulls)}) THEN {column} END"
 
     def _counted(self, positions: Sequence[int], counts: Callable[[str], Sequence[str]]) -> dict[int, tuple[Any, ...]]:
-        """Return what SQL counts of the values of each column, by as many expressions for many columns as for one."""
+        """Return the counts by SQL of the values of each column, by as many expressions for many columns as for one."""
         if not positions:
             return {}
         if len(positions) <= COUNTED_COLUMNS:

@@ -488,7 +488,7 @@ def open_database(scratch: str) -> Iterator[DuckDBPyConnection]:
 
 
 def reason(error: Exception) -> str:
-    """Return what DuckDB complains of, on one line and without the file."""
+    """Return DuckDB's error message, on one line and without the file."""
     return re.sub(r'^[A-Z][A-Za-z/ ]+ Error: | in file "[^"]*"', "", str(error).strip().splitlines()[0])
 
 

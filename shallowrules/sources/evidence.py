@@ -99,7 +99,7 @@ def is_unit(field: str) -> bool:
 
 
 class Body(NamedTuple):
-    """What columns hold, as far as the rows in the midst of the table tell."""
+    """The contents of columns, judged by the rows in the middle of the table."""
 
     width: int
     figures: tuple[int, ...]
@@ -108,7 +108,7 @@ class Body(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Record], width: int) -> Body:
-        """Return what the rows of that many fields hold, the first apart: it may name the columns."""
+        """Return the fields of the rows with that many fields, the first row separate: it may name the columns."""
         fields = [
             record.fields
             for record in rows
@@ -138,7 +138,7 @@ class Body(NamedTuple):
         return any(is_figure(fields[j]) for j in self.figures if j < len(fields))
 
     def words(self, fields: Sequence[str]) -> list[str]:
-        """Return what stands in the columns of figures and is neither a figure nor a missing value."""
+        """Return the texts in columns of figures that are neither figures nor missing values."""
         found = (fields[j] for j in self.figures if j < len(fields))
         return [field for field in found if not is_figure(field) and not is_missing(field)]
 

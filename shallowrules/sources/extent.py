@@ -31,7 +31,7 @@ from shallowrules.sources.evidence import (
 __all__ = ["Extent", "Remark", "find_comment", "find_extent", "is_comment"]
 
 COMMENT = "#"
-"""What comments begin with that nobody told of."""
+"""Prefixes of comments that are recognized by default."""
 
 MAX_SHOWN = 40
 """Characters of a line that a note shows."""
@@ -105,7 +105,7 @@ def is_comment(fields: Sequence[str], mark: str) -> bool:
 
 
 def find_comment(records: Sequence[Record]) -> str | None:
-    """Return what comments among rows begin with; None where there are none."""
+    """Return the prefix of comments among rows; None where there are none."""
     width = width_of(records)
     marked = [record for record in records if is_comment(record.fields, COMMENT)]
     others = [record for record in records if record not in marked and not is_blank(record.fields)]
@@ -117,25 +117,25 @@ def find_comment(records: Sequence[Record]) -> str | None:
 def find_extent(
     first: Sequence[Record], last: Sequence[Record], reading: Reading, *, unit: str = "line", whole: bool
 ) -> Extent | None:
-    """Return where the table is; None where its rows are not to be told from others, so that a reader says why.
+    """Return where the table is; None where its rows cannot be told from others, so that a reader says why.
 
     Parameters
     ----------
     first : sequence of Record
-        Of the beginning, without comments and without what is to be skipped.
+        The first records, without comments and skipped lines.
     last : sequence of Record
-        Of the end; the same as `first` where these are all.
+        The last records; the same as `first` where these are all.
     reading : Reading
-        What is told of it.
+        The user's options for it.
     unit : {"line", "row"}
-        What a place is, for messages.
+        The unit of positions in messages.
     whole : bool
         Whether `first` has all records.
 
     Raises
     ------
     DataError
-        If it is doubtful what a row is; the message names the options that say so.
+        If the rows are ambiguous; the message names the options that decide.
     """
     width = width_of(first)
     rows = [record for record in first if not is_blank(record.fields)]
@@ -195,8 +195,8 @@ def _find_top(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -
             )
         if nature == "values":
             remark: tuple[str | OptionName, ...] = (
-                f"{unit} {row.place}, {_shown(row.fields)}, looks like the rows below it, so that there is no header: "
-                f"columns are called column1 to column{body.width} (",
+                f"{unit} {row.place}, {_shown(row.fields)}, looks like the rows below it, so there is no header;"
+                f"columns are named column1 to column{body.width} (",
                 OptionName("header", "none"),
                 ")",
             )
@@ -436,7 +436,7 @@ def _totals_within(rows: Sequence[Record]) -> list[Remark]:
     parts = (
         f"{counted(len(found), 'row')} within the table {'is' if len(found) == 1 else 'are'} called {found[0]!r}: use ",
         OptionName("comment", found[0]),
-        " to leave out what begins so, or ",
+        " to skip lines with this prefix, or ",
         OptionName("footer", 0),
         " if nothing is to be left out",
     )

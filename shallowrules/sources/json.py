@@ -55,7 +55,7 @@ class JsonSource(DuckDBSource):
             ).fetchall()
         ]
         if not names:
-            raise DataError("there are no rows with columns in it")
+            raise DataError("it has no rows with columns")
         if "" in names:
             raise DataError("a column has an empty name: rename it")
         check_names(names)

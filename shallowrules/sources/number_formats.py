@@ -125,7 +125,7 @@ class Finder:
         ----------
         name : str
         value, plain : str
-            SQL for a text, and for the number that it is to any reader; NULL where there is none.
+            SQL for a text, and for the number that every reader takes it for; NULL where there is none.
         numbers, given : int
             Texts that are such numbers, and that are not NULL.
         """

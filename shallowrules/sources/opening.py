@@ -260,7 +260,7 @@ def _without_first_line(text: str, size: int, scratch: str) -> str:
 
 
 def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
-    """Return what DuckDB selects a CSV or Parquet file from by itself, as a user would write it; None for others.
+    """Return the DuckDB expression that selects from a CSV or Parquet file, as a user would write it; None for others.
 
     Nothing that `read_table` finds out is told, but for a delimiter that it had to be told too.
     """

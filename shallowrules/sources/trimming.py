@@ -1,4 +1,4 @@
-"""A text file without what is above, between and below the rows of its table, found by the ends of the file alone."""
+"""A text file without the lines above, between and below its table's rows, found from the ends of the file alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ALIGNED_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Trimmed:
-    """A text whose first line is the header, and what is to be known of it.
+    """A text whose first line is the header, and facts about it.
 
     `line` is where it begins in the file; `delimiter` is None where it is not known yet.
     """

@@ -162,7 +162,7 @@ class Conversion:
         return text.strip(" ") in self.nulls
 
     def read(self, text: str) -> Number | None:
-        """Return what a text in a column of numbers is: a number, NaN where it means "no value", None for neither.
+        """Return the value of a text in a column of numbers, NaN for a null marker, None for neither.
 
         The empty text means "no value" in any case.
         """

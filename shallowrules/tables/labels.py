@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 NO_CLUSTER = -1
-"""Stands where a row has no cluster, so that it is not a label."""
+"""Stands for a row without a cluster, so it is not a label."""
 
 MIN_LABEL, MAX_LABEL = -(2**63), 2**63 - 1
 

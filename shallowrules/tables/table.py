@@ -380,7 +380,7 @@ class Table:
 
     @property
     def imputed(self) -> tuple[Number | Value | None, ...]:
-        """What the missing values of each column were taken as; empty where no column has such values."""
+        """The values that replaced missing ones, by column; empty where no column had any."""
         imputed = tuple(column.imputed for column in self.columns)
         return imputed if any(value is not None for value in imputed) else ()
 
@@ -601,7 +601,7 @@ def times_of_text(
     Raises
     ------
     DataError
-        If a value is no such text; names its row.
+        If a value is not a time; names its row.
     """
     times, strays = times_among_text(column, kind, conversion, parse)
     if strays.any():
@@ -617,7 +617,7 @@ def times_of_text(
 def times_among_text(
     column: Column, kind: TimeType, conversion: Conversion, parse: Callable[[str, str], int | None]
 ) -> tuple[Column, NDArray[np.bool_]]:
-    """Return what `times_of_text` does, missing where a value is neither a time nor missing, and where that is."""
+    """Return the result of `times_of_text`, missing where a value is not a time, and the places of these values."""
     numbers = np.zeros(len(column.values), np.int64)
     absent, strays = column.absent.copy(), np.zeros(len(column.values), bool)
     for row, value in enumerate(column.values.tolist()):

@@ -85,7 +85,7 @@ FORMS: Mapping[str, str] = {
     "timestamp": f"{_DAY}(?:[ T]{_CLOCK_TEXT})?",
     "timestamptz": f"{_DAY}[ T]{_CLOCK_TEXT}{_ZONE}",
 }
-"""By kind, what every text of a column in a file has to be like so that it is one of times."""
+"""By kind, the pattern that every text in a file's column must match for the column to be one of times."""
 
 DURATION = (
     r"(?P<sign>-?)(?:(?P<days>[0-9]{1,7}) days?)?(?:(?(days) )(?P<h>[0-9]{1,2}):(?P<m>[0-5][0-9])"
@@ -121,7 +121,7 @@ def time_range(kind: str) -> range:
 
 
 def to_time(kind: str, number: int) -> date | datetime | timedelta:
-    """Return what a number stands for, as Python has it."""
+    """Return the Python value that a number stands for."""
     if kind == "date":
         return EPOCH + timedelta(days=number)
     if kind == "duration":
@@ -144,7 +144,7 @@ def time_of(value: object) -> tuple[TimeType, int] | None:
 
 
 def format_time(kind: str, number: int) -> str:
-    """Return what a number stands for as text, without zeros that say nothing.
+    """Return the text that a number stands for, without needless zeros.
 
     Examples
     --------
@@ -339,9 +339,9 @@ _SHIFT: Mapping[str, int] = {"date": 1, "timestamp": 1, "timestamptz": 1, "durat
 def readable_time(kind: str, lower: int, upper: int) -> int:
     """Return the roundest threshold t with ``lower <= t < upper``.
 
-    A date or a point in time begins a year, a quarter, a month, a day, an hour, … above it, so that the threshold of
-    dates is the last day of these. Of those that begin the same, it is the one nearest to the middle; as far as there
-    is one, from the middle half of the gap.
+    Just above the threshold, a year, a quarter, a month, a day, an hour, … begins, so the threshold of dates is the
+    last day of one of these. Of equally round ones, it is the one nearest to the middle, from the middle half
+    of the gap if one is there.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def numbers_of_times(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def array_of_times(kind: str, numbers: NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return what numbers stand for as datetime64 or timedelta64, NaT where one is missing; without its time zone."""
+    """Return numbers as datetime64 or timedelta64 values, NaT where one is missing; without a time zone."""
     array = numbers.astype({"date": "M8[D]", "duration": "m8[us]"}.get(kind, "M8[us]"))
     array[missing] = np.array("NaT", array.dtype)
     return array

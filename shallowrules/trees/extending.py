@@ -93,7 +93,7 @@ def extend(
 def price_more(
     tree: GrownTree, unique: UniqueRows, *, max_leaves: int, tradeoff: float, reference_cost: float, n_threads: int = 1
 ) -> list[float]:
-    """Return the normalized cost of a tree, with one more leaf, with two more, ...: leaves are cut in two, no more.
+    """Return the normalized cost of a tree, with one more leaf, with two more, and so on, by splitting leaves only.
 
     Parameters
     ----------
@@ -109,13 +109,13 @@ def price_more(
 
 @dataclass(frozen=True, eq=False)
 class AllRows:
-    """The rows of a table, on which trees are judged that were searched for.
+    """The rows of a table on which trees from a search are judged.
 
     Attributes
     ----------
     table : CodedTable
     broad : CodedTable
-        The rows to search on: the same, or some of those of a large table.
+        The rows for the search: the same, or a sample of a large table.
     whole : WholeTable
         Where trees from some rows are judged.
     aim : Aim
@@ -137,7 +137,7 @@ class AllRows:
         n_clusters: int,
         n_threads: int,
     ) -> AllRows:
-        """Return those of a table; the labels of `tree` say which rows of a large one to search on."""
+        """Return those of a table; the labels of `tree` decide which rows of a large one the search uses."""
         data, total = unique.data, unique.total_weight
         by_part = len(unique.first) > MAX_IMPROVED_ROWS
         table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)

@@ -83,5 +83,5 @@ def _found(goal: Goal, starts: Sequence[CutTree], table: CodedTable, k: int, aim
 
 
 def _excess(goal: Goal, figures: tuple[float, float]) -> tuple[bool, float]:
-    """Order trees: those within the bound first, then by what is to be low."""
+    """Order trees: those within the bound first, then by the quantity to minimize."""
     return not goal.is_met(figures), goal.low(figures)

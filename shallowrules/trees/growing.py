@@ -130,7 +130,7 @@ class UniqueRows:
         return _kernel.nearest_centers(self.data.X_cluster, _contiguous(self.data.cluster_centers), self.first)[0]
 
     def kernel_input(self, distances: NDArray[np.float64] | None = None) -> GrowthInput:
-        """Return what the kernel grows a tree from; `distances` as for `grow`."""
+        """Return the kernel's arguments for growing a tree; `distances` as for `grow`."""
         data = self.data
         centers = _contiguous(data.explain_centers), _contiguous(data.cluster_centers)
         table = data.X_explain, data.X_cluster, self.order, self.weight

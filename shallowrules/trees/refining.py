@@ -4,9 +4,9 @@ The objective of a finished tree is ``J = cost / reference cost + tradeoff * WAE
 each in the kernel:
 
 - looking ahead: of several cuts of a node, the one whose finished subtree has the lowest J;
-- improving a finished tree: every node's cut in turn, with the means of the leaves; and taking away a leaf that is
-  hardly missed in order to cut another in two;
-- perturb and repair: a cut or a leaf of a finished tree is changed at random, the tree improved around it, and the
+- improving a finished tree: every node's cut in turn, with the means of the leaves; and removing a leaf that is
+  hardly missed in order to split another in two;
+- iterated local search: a cut or a leaf of a finished tree is changed at random, the tree improved around it, and the
   change kept if J fell.
 
 Trees are searched for on a sample of the rows and judged on all of them; only the best is improved on all rows. So a
@@ -174,7 +174,7 @@ def refine(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Refinement | None:
-    """Find a tree of lower J than the greedy one from the same centers, as many leaves, none empty.
+    """Find a tree of lower J than the greedy one for the same centers, with as many leaves, none of them empty.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ class WholeTable:
 
 
 def aim_of(tradeoff: float, reference_cost: float, total_weight: float, kernel_weight: float, k: int) -> Aim:
-    """Return what is searched for.
+    """Return the objective of the search.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ class Search:
     def _searched(self, sample: CodedTable, broad: CodedTable, greedy: Found) -> tuple[list[Found], tuple[str, ...]]:
         """Search for trees on the sample, judge them on more rows and improve the best; return them, and notes.
 
-        An interrupt ends a thorough search wherever it is, with the trees found by then.
+        An interrupt ends a thorough search at any point, with the trees found so far.
 
         Parameters
         ----------
@@ -514,7 +514,7 @@ class Search:
 
 
 def _behind(progress: Progress | None, begin: float) -> Progress | None:
-    """Return what takes the share done of the work that is left after a share of it."""
+    """Return the function that takes the completed share of the work that is left after a share of it."""
     return None if progress is None else lambda share: progress(begin + (1 - begin) * share)
 
 

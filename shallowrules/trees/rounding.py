@@ -83,7 +83,7 @@ def round_thresholds(
         Over the model columns. Rows follow its gaps.
     encoder : Encoder
     table : Table
-        Nothing but the types of its columns matters.
+        Only the types of its columns matter.
     grid : SumGrid
         For sums of the clustered columns.
     run : callable
@@ -179,7 +179,7 @@ class _Pricing:
         return cls(tree, on.grid, on.grid.means(sums, weight), weight, penalty)
 
     def rise(self, groups: Groups) -> float:
-        """Return what is added if rows move; infinity if a leaf loses all."""
+        """Return the cost of moving rows; infinity if a leaf loses all."""
         moved = _Moved.of(groups, self)
         return moved.rises([0, len(groups.keys)])[-1]
 
@@ -231,7 +231,7 @@ class _Moved:
         return cls(pricing, place, source, target, groups.rows, weight, added, around)
 
     def rises(self, ends: Sequence[int]) -> list[float]:
-        """Return what is added if the groups move from the first of some places up, or down, to each of the others.
+        """Return the added cost if the groups move from the first of some places up, or down, to each of the others.
 
         It is infinity if a leaf loses all its rows. A cluster of the new weight W whose rows then sum to d around its
         mean as it was costs ``|d|² / W`` less.
@@ -317,7 +317,7 @@ def _fewest_digits(
 def _with_thresholds(
     grown: GrownTree, threshold: NDArray[np.float64], pricing: _Pricing, moved: Groups, share: float
 ) -> GrownTree:
-    """Return the tree with such thresholds and what they move; `share` is the change of J."""
+    """Return the tree with these thresholds and the rows that they move; `share` is the change of J."""
     tree = pricing.tree
     rows, weight = tree.rows.copy(), tree.weight.copy()
     for leaf, sign in zip(np.divmod(moved.keys, tree.n_nodes), (-1, 1), strict=True):

@@ -78,7 +78,7 @@ BROAD_ROWS = 32768
 MIN_CLUSTER_ROWS = 32
 """Rows of each cluster in the sample, at least, if it has them, so that a small one is not lost. Not tuned."""
 LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH = 2, 4
-"""On this many levels of the tree, this many cuts of a node are tried. A width of 8, or 3 levels, gains up to 0.08 %
+"""On this many levels of the tree, this many cuts of a node are tried. A width of 8, or 3 levels, gains up to 0.08%
 more on seven of the tables and takes one to two growths longer; so much perturb and repair gains in a third of that."""
 ROUND_FACTORS = (1.0, 0.6, 1.6)
 """Trees grown ahead: what the trade-off that proposes cuts is multiplied by. J has the true one. The second and third
@@ -87,14 +87,14 @@ MAX_TREES, ONE_ROUND_TREES = 6.0, 2.0
 """Such a tree takes at most the work of this many greedy ones on the sample, the only one of a shorter table that of
 the second number: what it spares gains more in perturb and repair (mice 1.39 % in place of 1.14)."""
 WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
-"""Another tree is grown ahead of which many cuts of the root are tried, on about this many rows of the sample at most.
-Without it diabetes gains 3.2 % in place of 4.1. On so few rows the work of 12 trees gains no more than that of 8, and
-that of 6 gains 0.04 to 0.12 % less on three of the tables."""
+"""One more lookahead tree is grown with many cuts of the root, on at most about this many rows of the sample.
+Without it diabetes gains 3.2% instead of 4.1%. On so few rows the work of 12 trees gains no more than that of 8, and
+that of 6 gains 0.04% to 0.12% less on three of the tables."""
 WIDER_TREES, WIDER_ROWS, WIDER_SHARES = 9.5, 2048, 2
 """A table of more rows that is looked at in one round is grown ahead on more of them, and its cuts are tried in two
 searches side by side, of half the work each, which improve the best of theirs. In one, a second thread has nothing to
 do for 6 ms of 86 of a fit of digits. On `WIDE_ROWS` digits gains 2.8 % in place of 3.3. With the work of 8 to 10 trees
-J is the same within 0.03 %. Avila and letter, looked at in three rounds, gain nothing by it."""
+J is the same within 0.03%. Avila and letter, looked at in three rounds, gain nothing by it."""
 DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
 """A tree of the data alone visits all rows of the sample this many times at most; of a wide table those columns are cut
 that tell the clusters best, so that a visit takes no more sums than this. Not tuned."""
@@ -123,7 +123,7 @@ MAX_BINS = 512
 """Cuts of a node are searched between this many bins of a feature, then within the best bin. Not tuned."""
 MAX_PASSES, MAX_VISITED_VALUES = 40.0, 1.5e7
 """An improvement visits all rows at most `MAX_PASSES` times, and at most `MAX_VISITED_VALUES` values in all, but twice
-in any case. With 3e7, ten tables of 100,000 x 50 gain 0.03 % more, and a fit takes 5 % longer; of 10 columns, nothing
+in any case. With 3e7, ten tables of 100,000 x 50 gain 0.03% more, and a fit takes 5 % longer; of 10 columns, nothing
 changes."""
 MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
@@ -473,7 +473,7 @@ def highest_keys(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray
 
 
 def some_of(table: CodedTable, n_rows: int) -> CodedTable:
-    """Return about so many rows at even distances, weighted as by `sample_of`; `table` if it has no more."""
+    """Return about this many rows at even distances, weighted as by `sample_of`; `table` itself if it is no larger."""
     step = -(-len(table.rows) // n_rows)
     return table if step == 1 else _part(table, np.arange(0, len(table.rows), step))
 
@@ -687,7 +687,7 @@ def group_centers(sample: CodedTable, labels: NDArray[np.int32], k: int) -> Cent
 def side_by_side(
     tasks: Sequence[Callable[[Progress | None], list[Found]]], n_threads: int, progress: Progress | None
 ) -> list[Found]:
-    """Return what several searches find, in their order; they run at the same time where there are threads.
+    """Return the results of several searches, in their order; they run at the same time where there are threads.
 
     Then the first one tells its progress, from the thread that called, where an interrupt is raised. What ends it ends
     the others: they look, as often as they would tell theirs. Those that wait for a thread by then are done by the one
@@ -713,7 +713,7 @@ def side_by_side(
 
 
 def part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | None:
-    """Return what takes the share done of one of several equal parts of the work."""
+    """Return the function that takes the completed share of one of several equal parts of the work."""
     if progress is None or n_parts == 1:
         return progress
     return lambda share: progress((part + share) / n_parts)

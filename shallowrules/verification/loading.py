@@ -56,7 +56,7 @@ class CsvFile:
     delimiter : str
         The character between its fields.
     told : bool
-        Whether a person had to say it, so that it is said to every loader.
+        Whether a person had to give it, so that every loader is given it.
     """
 
     path: str
@@ -66,7 +66,7 @@ class CsvFile:
 
 @dataclass(frozen=True)
 class Change:
-    """A column whose values a loader changes in rows that get another label for it.
+    """A column whose values a loader changes so that rows get a different label.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Change:
     row : int
         The first of these rows, from 1.
     written, loaded : object
-        What the file has there, and what was made of it; None for no value.
+        The file's text there, and the loaded value; None for no value.
     """
 
     column: RuleColumn
@@ -200,7 +200,7 @@ def _check_shape(loaded: Loaded, table: Table) -> None:
     """Raise DataError unless a loaded file has the rows and columns that were read."""
     lacking = [name for name in table.names if name not in loaded.names]
     if lacking:
-        raise DataError(f"there is no column {lacking[0]!r} then")
+        raise DataError(f"the loaded table has no column {lacking[0]!r}")
     if loaded.n_rows != table.n_rows:
         raise DataError(f"it finds {counted(loaded.n_rows, 'row')}, and the file has {table.n_rows:,}")
 

@@ -84,7 +84,7 @@ def _summary(results: Sequence[Result]) -> Iterator[str]:
     for each in results:
         counts = [f"{sum(counter.values()):,}" for counter in (each.rows, each.mismatches, each.refused)]
         share = 100 * len(each.compared) / max(1, len(each.cells))
-        cells = f"{len(each.compared)} of {len(each.cells)} ({share:.1f} %)"
+        cells = f"{len(each.compared)} of {len(each.cells)} ({share:.1f}%)"
         yield f"| {' | '.join([each.title, each.version, each.guards or '–', *counts, cells])} |"
     yield ""
 

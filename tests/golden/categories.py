@@ -63,25 +63,25 @@ def assign_cluster(row: NamedValues) -> int | None:
         if paid is None:
             return None  # no value
         if paid is False:
-            return 4  # 86 rows, 24.6 %
+            return 4  # 86 rows, 24.6%
         if size is None:
             return None  # no value
         if size in ('S', 'M'):
-            return 0  # 12 rows, 3.4 %
-        return 4  # 49 rows, 14.0 %
+            return 0  # 12 rows, 3.4%
+        return 4  # 49 rows, 14.0%
     if contract == 'One year':
-        return 2  # 60 rows, 17.1 %
+        return 2  # 60 rows, 17.1%
     if pay_ment is None:
         return None  # no value
     if pay_ment == 'Mailed check':
-        return 0  # 34 rows, 9.7 %
+        return 0  # 34 rows, 9.7%
     if pay_ment == 'it\'s "auto" | \\':
-        return 1  # 8 rows, 2.3 %
+        return 1  # 8 rows, 2.3%
     if months != months:
         return None  # no value
     if months <= 12:
-        return 2  # 82 rows, 23.4 %
-    return 3  # 19 rows, 5.4 %
+        return 2  # 82 rows, 23.4%
+    return 3  # 19 rows, 5.4%
 
 
 def _number(value: Any, column: str) -> Any:

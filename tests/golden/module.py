@@ -59,19 +59,19 @@ def assign_cluster(row: NamedValues) -> int | None:
         if order != order:
             return None  # no value
         if order > 1200:
-            return 2  # 86 rows, 24.6 %
+            return 2  # 86 rows, 24.6%
         if odd_name_x_b != odd_name_x_b:
             return None  # no value
         if odd_name_x_b <= -0.25:
-            return 0  # 12 rows, 3.4 %
-        return 1  # 49 rows, 14.0 %
+            return 0  # 12 rows, 3.4%
+        return 1  # 49 rows, 14.0%
     if colour_intensity != colour_intensity:
         return None  # no value
     if colour_intensity > 3.5:
-        return 4  # 71 rows, 20.3 %
+        return 4  # 71 rows, 20.3%
     if colour_intensity <= 1e-07:
-        return 1  # 97 rows, 27.8 %
-    return 4  # 34 rows, 9.7 %
+        return 1  # 97 rows, 27.8%
+    return 4  # 34 rows, 9.7%
 
 
 def _number(value: Any, column: str) -> Any:

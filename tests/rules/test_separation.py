@@ -103,10 +103,10 @@ def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path, words) 
     assert "differ by      big 100.0%, " in done.stdout
     sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "**Before you sign**" in sheet
-    assert "| Made of | big 100.0 %, " in sheet
+    assert "| Made of | big 100.0%, " in sheet
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert ": big 100.0 %, " in page
-    [said] = re.findall("<li>(&#39;big&#39; .* 100.0 % .*)</li>", page)
+    assert ": big 100.0%, " in page
+    [said] = re.findall("<li>(&#39;big&#39; .* 100.0% .*)</li>", page)
     assert unescape(said) in " ".join(sheet.split())
     for text in (sheet, page):
         assert "--exclude" not in text
@@ -156,7 +156,7 @@ def test_a_clustering_that_rules_cannot_follow() -> None:
     assert rules.statistics.agreement < 0.6
     assert [doubt.kind for doubt in doubts_about(rules)] == ["poor"]
     [line] = re.findall(r"\*\*Before you sign\*\*\n\n(- .*)", export(rules, "markdown"))
-    assert f"{100 * rules.statistics.agreement:.1f} %" in line
+    assert f"{100 * rules.statistics.agreement:.1f}%" in line
     labelled = ExplainableKMeans(clusterer=np.random.default_rng(0).integers(0, 2, 1500))
     with pytest.warns(match="given label"):
         assert doubts_about(labelled.fit(X).rules_) == []
@@ -171,8 +171,8 @@ def test_a_flag_is_said_to_be_0_or_1_in_the_sheet_and_exact_elsewhere() -> None:
     assert "**Weekend** is 1" in sheet
     assert "as 0 up to 0" in sheet
     assert "Weekend <= 0" in str(rules)
-    [line] = {line for line in sheet.splitlines() if line.startswith("| Weekend (tested) | 0.0 % | ")}
-    assert f"| {100 * table['Weekend'].mean():.1f} % |" in line
+    [line] = {line for line in sheet.splitlines() if line.startswith("| Weekend (tested) | 0.0% | ")}
+    assert f"| {100 * table['Weekend'].mean():.1f}% |" in line
     assert "Mean or share" in sheet
     assert "share of 1." in sheet
     other = ExplainableKMeans(2, random_state=0).fit(table.assign(Weekend=table["Weekend"] * 2)).rules_

@@ -92,7 +92,7 @@ class Commands(click.Group):
 
 
 def _show(error: click.ClickException, typed: Sequence[str]) -> None:
-    """Show an error without what a terminal would obey, and without passwords: it may quote what was typed or read."""
+    """Show an error without terminal control sequences and passwords: it may quote the command line or a file."""
     message = error.message
     if any("://" in word for word in typed):  # else no source is imported to say what is wrong
         from shallowrules.sources.connecting import hide_typed_passwords

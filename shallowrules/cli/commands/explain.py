@@ -74,7 +74,7 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
 
 
 def _written_row(rules: RuleSet, text: str) -> Row:
-    """Return what --row says, missing where it says nothing and nothing is imputed."""
+    """Return the row that --row gives; a column that it does not name is missing, or imputed."""
     row: dict[int, Number | Value | None] = {
         feature: rules.columns[feature].imputed for feature in rules.tested_columns
     }

@@ -220,7 +220,7 @@ def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _known_of(rows: Tables | DatabaseRows, table: str | None, wanted: Set[str]) -> tuple[str, dict[str, Any]]:
-    """Return what to name the folder after, and what is known of the rows: facts, by the name of each `Fact`.
+    """Return the name of the folder, and the facts about the rows, by the name of each `Fact`.
 
     What SQL calls the table, unless --sql-table says so, is --table, or else the name of the file.
     """

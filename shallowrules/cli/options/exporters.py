@@ -131,7 +131,7 @@ class ExporterChoice:
         )
 
     def values(self, table: str | None, shorten: Callable[[Path], str]) -> dict[str, Any]:
-        """Return what the user gave, ready for JSON; `option_defaults` reads it.
+        """Return the options that the user gave, ready for JSON; `option_defaults` reads them.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class ExporterChoice:
         return {name: facts[source] for name, source in sources.items() if source is not None and source in facts}
 
     def given_for(self, fact: str) -> Any:
-        """Return what the user gave for the option that would follow from a fact; None where that is nothing."""
+        """Return the user's value for the option that would follow from a fact; None if there is none."""
         names = (spec.name for spec in self._specs if spec.command_line.default_from == fact)
         return next((self.given[name] for name in names if name in self.given), None)
 
@@ -305,7 +305,7 @@ class ExporterCommand(click.Command):
 
 
 def prefix_of(name: str) -> str:
-    """Return what stands before an exporter's options on ``run``."""
+    """Return the prefix of an exporter's options on ``run``."""
     return re.sub(r"[^0-9A-Za-z]+", "-", name).strip("-").lower() + "-"
 
 
@@ -365,7 +365,7 @@ def _as_given(spec: OptionSpec, value: Any, locate: Callable[[str], str]) -> Any
 
 
 def _collect(spec: OptionSpec, value: Any, context: click.Context, parameter: click.Parameter) -> Any:
-    """Return what click made of an option as the exporter takes it."""
+    """Return an option's value as the exporter takes it, from click's."""
     if spec.shape == "mapping":
         kind, pairs = _type(spec), {}
         for pair in value:

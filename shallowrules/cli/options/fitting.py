@@ -138,7 +138,7 @@ def _declared(
     ----------
     name : str
     note : str
-        What the help says besides, of the default for one.
+        More for the help, such as the default.
     typed : object
         The default here. Else it is that of a choice, and none of a number, so that it is known whether one was given.
     metavar : str, optional

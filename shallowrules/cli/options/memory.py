@@ -60,8 +60,8 @@ memory_option = together(
         "--memory",
         type=_Memory(),
         metavar="SIZE",
-        help="Take about so much memory at most, such as 2GB: a table that needs more is read in parts.  "
-        "[default: what there is]",
+        help="Use at most about this much memory, such as 2GB; a larger table is read in parts. [default:"
+        "what is available]",
     )
 )
 """How much memory a fit may take."""

@@ -40,12 +40,12 @@ def _tables(context: click.Context, parameter: click.Parameter, names: tuple[str
 
 
 def show_tables(rows: Tables | DatabaseRows) -> str:
-    """Return what a command reads, for a line on the terminal."""
+    """Return the input of a command, for a line on the terminal."""
     return f"{rows[0]} and {len(rows) - 1} more" if isinstance(rows, tuple) else str(rows)
 
 
 def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows:
-    """Return what a command with `table_or_database` reads; UsageError unless it is one thing."""
+    """Return the input of a command with `table_or_database`; UsageError unless there is exactly one."""
     database, sample = options["database"], options["sample"]
     if database is None:
         for name in ("query", "sample", "timeout"):

@@ -64,7 +64,7 @@ LISTS = ("columns", "explain", "exclude", "categories", "numbers")
 
 
 def settings_of(rows: Tables | DatabaseRows, *options: FitOptions | MethodOptions | Reading) -> dict[str, Setting]:
-    """Return what rules hold of how they were made: the names of files, and options that say something, by name."""
+    """Return the settings that rules keep: the names of files, and the options that differ from their defaults."""
     values = {name: value for group in options for name, value in vars(group).items()}
     for name in ("scale", "impute", "missing"):  # None is a choice there
         values[name] = values[name] or "none"
@@ -314,7 +314,7 @@ def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -
 
 
 def _is_of(kind: click.ParamType[Any], value: Any) -> bool:
-    """Return whether a value in JSON is of an option's type, or a text that click reads as such."""
+    """Return whether a value in JSON is of an option's type, or a text that click reads as one."""
     if isinstance(value, bool) or isinstance(kind, click.types.BoolParamType):
         return isinstance(value, bool) and isinstance(kind, click.types.BoolParamType)
     if isinstance(kind, click.types.FloatParamType):

@@ -38,7 +38,7 @@ TYPED = "shallowrules.cli: arguments as typed"
 
 
 def typed_arguments() -> list[str] | None:
-    """Return what was typed behind ``shallowrules``, None outside of a command."""
+    """Return the arguments after ``shallowrules``, None outside of a command."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(TYPED)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shallowrules.errors import counted
-from shallowrules.exporters.context import percent
 from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, place_value, short
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import (
@@ -20,6 +19,7 @@ from shallowrules.exporters.wording import (
     list_values,
 )
 from shallowrules.rules import Between, Cluster, Number, Rule, RuleColumn, RuleSet
+from shallowrules.rules.figures import percent
 
 __all__ = ["Pictures", "describe_cards"]
 
@@ -63,7 +63,7 @@ class Pictures:
         )
 
     def outlines(self, rules: RuleSet) -> list[dict[str, Any]]:
-        """Return what the pictures of a column share: the whole table's histogram, and the ends of the axis."""
+        """Return the data shared by a column's pictures: the whole table's histogram, and the ends of the axis."""
         return [
             {
                 "index": i,
@@ -77,7 +77,7 @@ class Pictures:
 
 
 def _first_shown(edges: Sequence[Number], column: RuleColumn) -> Number:
-    """Return what the axis begins with: of a bin above 0 and at most 1, over whole numbers, the 1 that it holds."""
+    """Return the start of the axis: for a bin above 0 and at most 1, over whole numbers, the 1 that it holds."""
     return edges[0] + 1 if column.is_whole and edges[1] - edges[0] == 1 else edges[0]
 
 

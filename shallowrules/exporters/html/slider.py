@@ -59,16 +59,16 @@ def _named_as(rules: RuleSet, tree: RuleSet) -> RuleSet:
 
 
 def _question(node: Any) -> tuple[Any, ...]:
-    """Return what makes a node that of the same tree: all but its rows and weight."""
+    """Return the identity of a node across trees: everything but its rows and weight."""
     return tuple(value for name, value in vars(node).items() if name not in ("rows", "weight"))
 
 
 def describe_points(trees: Sequence[RuleSet], own: int) -> list[str]:
-    """Return what the slider says of each tree."""
+    """Return the slider's text for each tree."""
     found = []
     for i, rules in enumerate(trees):
         s = rules.statistics
-        extra = f"{show_figure(100 * (s.normalized_cost - 1), '+.1f')} %"
+        extra = f"{show_figure(100 * (s.normalized_cost - 1), '+.1f')}%"
         mine = ", the rules that this page was made of" if i == own else ""
         found.append(
             f"Tree {i + 1} of {len(trees)}{mine}: {s.waes:.2f} conditions per row, {counted(len(rules), 'rule')}, "
@@ -97,8 +97,8 @@ def describe_path(trees: Sequence[RuleSet], own: int) -> dict[str, Any]:
         "said": describe_points(trees, own)[own],
         "shortest": f"{min(lengths):.2f}",
         "longest": f"{max(lengths):.2f}",
-        "cheapest": f"{show_figure(100 * (min(costs) - 1), '+.1f')} %",
-        "dearest": f"{show_figure(100 * (max(costs) - 1), '+.1f')} %",
+        "cheapest": f"{show_figure(100 * (min(costs) - 1), '+.1f')}%",
+        "dearest": f"{show_figure(100 * (max(costs) - 1), '+.1f')}%",
     }
 
 

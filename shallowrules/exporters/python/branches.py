@@ -6,7 +6,8 @@
 ``ordered``
     A list in which each test relies on those before it.
 ``flat``
-    The rules, each whole: they may be read, and put, in any order. That is here what takes fewest tests on average.
+    The rules, each whole: they may be read, and put, in any order. Here that is the order with the fewest tests on
+    average.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Conditions(ConditionVisitor[str]):
         self.valued = valued
 
     def of_rule(self, rule: Rule) -> str:
-        """Return what is true of the rows that a rule matches."""
+        """Return the predicate for the rows that a rule matches."""
         return " and ".join(map(self, rule.conditions)) or "True"
 
     def between(self, condition: Between) -> str:
@@ -66,7 +67,7 @@ class Conditions(ConditionVisitor[str]):
         return f"{variable} == {values[0]!r}" if len(values) == 1 else f"{variable} in {values!r}"
 
     def none_of(self, condition: NoneOf) -> str:
-        """Return a test for inequality, and that there is a value."""
+        """Return a test for inequality and for a value being present."""
         variable, values = self.variables[condition.feature], condition.values
         test = f"{variable} != {values[0]!r}" if len(values) == 1 else f"{variable} not in {values!r}"
         return test if self.valued else f"{variable} is not None and {test}"

@@ -91,7 +91,7 @@ class PythonExporter:
 
 
 def _describe_vectorized(rules: RuleSet, features: list[int], labels: dict[int, str]) -> dict[str, Any]:
-    """Return what the function of columns is laid out from."""
+    """Return the template's data for the function of columns."""
     table = table_of_nodes(rules, {feature: place for place, feature in enumerate(features)}, labels)
     table["categories"] = [repr(table["categories"].get(feature, ())) for feature in features]
     return {"function_name": VECTORIZED, **table}

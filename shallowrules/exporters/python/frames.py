@@ -127,7 +127,7 @@ class _Masks(ConditionVisitor[str]):
         return self._is(condition.feature, condition.values)
 
     def none_of(self, condition: NoneOf) -> str:
-        """Return a test for inequality, and that there is a value."""
+        """Return a test for inequality and for a value being present."""
         return f"pd.notna({self.variables[condition.feature]}) & ~{self._is(condition.feature, condition.values)}"
 
     def _is(self, feature: int, values: tuple[Value, ...]) -> str:
@@ -142,7 +142,7 @@ class _Expressions(ConditionVisitor[str]):
         self.variables = variables
 
     def of_rule(self, rule: Rule) -> str:
-        """Return what is true of the rows that a rule matches."""
+        """Return the predicate for the rows that a rule matches."""
         return " & ".join(map(self, rule.conditions))
 
     def between(self, condition: Between) -> str:
@@ -168,7 +168,7 @@ def _comparisons(variable: str, condition: Between) -> str:
 
 
 def _plain_nulls(column: RuleColumn) -> list[Any]:
-    """Return what means "no value" in a column of its own type: doubles, whole numbers of 64 bits, or texts."""
+    """Return the null markers of a column in its own type: doubles, whole numbers of 64 bits, or texts."""
     if column.type == "float":
         return [float(number) for number in column.conversion.null_numbers]
     if column.is_whole:

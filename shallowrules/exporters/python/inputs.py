@@ -18,7 +18,7 @@ CLASSES: Mapping[str, str] = {"float": "float", "integer": "int", "text": "str",
 
 
 def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
-    """Return what a template sees of a column that is tested: see `shallowrules.exporters.python.exporter`."""
+    """Return the template's data for a tested column: see `shallowrules.exporters.python.exporter`."""
     conversion = column.conversion
     is_number = column.codes or (column.is_numeric and not column.is_time)
     numbers = tuple(_as_compared(number, column) for number in conversion.null_numbers) if is_number else ()

@@ -114,7 +114,7 @@ def describe_module(
     variables: Mapping[int, str],
     test_of: Callable[[Rule], str],
 ) -> dict[str, Any]:
-    """Return what a template sees.
+    """Return the template's data.
 
     Parameters
     ----------

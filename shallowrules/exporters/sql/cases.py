@@ -16,7 +16,7 @@ __all__ = ["flat_cases", "nested_case", "ordered_cases", "ordered_predicates"]
 
 
 def flat_cases(branches: Sequence[Mapping[str, Any]], otherwise: str | None, dialect: Dialect) -> dict[str, Any]:
-    """Return what CASE is laid out from, of branches in any order.
+    """Return the template's data for CASE, from branches in any order.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def flat_cases(branches: Sequence[Mapping[str, Any]], otherwise: str | None, dia
 def ordered_cases(
     rules: RuleSet, labels: Mapping[int, str], predicates: Predicates, otherwise: str | None, unused: str
 ) -> dict[str, Any]:
-    """Return what CASE is laid out from, of branches that rely on those before them.
+    """Return the template's data for CASE, from branches that rely on those before them.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ def declared_types(statements: str, table: Sequence[str], dialect: Dialect) -> M
     Parameters
     ----------
     statements : str
-        SQL with a CREATE TABLE of that name; of another, if it is the only one.
+        SQL with a CREATE TABLE of that name, or with only one CREATE TABLE.
     table : sequence of str
         The parts of the table's name.
     dialect : Dialect

@@ -32,7 +32,7 @@ class Held:
     floating : bool
         Numbers: floating ones alone.
     nan : bool
-        Numbers: perhaps NaN, or what else an engine sorts among numbers and is none.
+        Numbers: perhaps NaN, or anything else that an engine sorts among numbers although it is not one.
     filed : bool
         Numbers: perhaps in a file, whose statistics leave NaN out, and not in a table of the engine's own.
     singles : bool
@@ -90,7 +90,7 @@ ANY_NUMBERS = Held(kind="numbers", nan=True, filed=True, singles=True, undeclare
 
 
 def held_by(dialect: Dialect, declaration: str) -> Held | None:
-    """Return what a column of a declared type holds; None where that is not known.
+    """Return the kind of values in a column of a declared type; None where it is not known.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def without_collation(declaration: str) -> str:
 
 
 def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:
-    """Return what a column of the rules holds, whatever its usual type; None where that may be text or numbers."""
+    """Return the kind of values in a rules column, whatever its usual type; None where it may be text or numbers."""
     if column.codes:
         return assumed_numbers(dialect)
     if column.type == "text":

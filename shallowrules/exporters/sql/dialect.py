@@ -1,6 +1,6 @@
-"""What rules have to know of a SQL dialect: facts as data, and how a name, a text or a number is written by them.
+"""The facts about a SQL dialect as data, and the writing of names, texts and numbers by them.
 
-A fact that decides a label is required: there is no default that a new dialect could forget to overrule. What is alike
+A fact that decides a label is required: it has no default that a new dialect could forget to override. What is alike
 in many engines has a name (`STANDARD_TEXTS`), which a dialect has to choose.
 """
 
@@ -47,12 +47,12 @@ RENAME = ("use another name (for a column, the option ", OptionName("columns"), 
 
 
 def fold_ascii(name: str) -> str:
-    """Return what an engine makes of a name that takes A to Z for a to z."""
+    """Return a name as an engine compares it that takes A to Z for a to z."""
     return "".join(c.lower() if c.isascii() else c for c in name)
 
 
 def fold_nothing(name: str) -> str:
-    """Return what an engine makes of a name that compares quoted names character by character."""
+    """Return a name as an engine compares it that compares quoted names character by character."""
     return name
 
 
@@ -328,7 +328,7 @@ class Limits:
     nested: int = 20
 
     def caveat(self, text: str) -> str:
-        """Return what to know of a text that needs a setting; nothing where it does not."""
+        """Return the notes on a text that needs a setting; none where it needs none."""
         size = len(text.encode())
         if self.unset is None or size <= self.unset:
             return ""
@@ -422,7 +422,7 @@ class Dialect:
         return to_identifier(name, quoted=True).sql(dialect=self.name)
 
     def fold(self, name: str) -> str:
-        """Return what the engine makes of a name as it is written here before it compares it with another."""
+        """Return a name that is written here in the form in which the engine compares it."""
         return name.casefold() if self.quotes == "folded" else self.names.fold(name)
 
     def column(self, name: str) -> str:

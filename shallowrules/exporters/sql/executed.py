@@ -130,7 +130,7 @@ EXECUTED: Mapping[str, Dialect] = {
         ),
         names=Names(fold=fold_ascii, unquoted=fold_nothing, longest=None),
         # Two collations do not meet, so that a column declared with one is cast and given another. A BOOLEAN, as which
-        # DuckDB may read a file's words, or a number would then be equal to 'yes' or '7' no more.
+        # DuckDB may read a file's words, or a number would then no longer equal 'yes' or '7'.
         texts=replace(
             STANDARD_TEXTS,
             listed="{literals} COLLATE C",
@@ -161,7 +161,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_singles="scientific",
             beside_texts=None,
         ),
-        limits=Limits(nested=0),  # it takes twice the time of the flat CASE for it, and five times for `ordered`
+        limits=Limits(nested=0),  # here it takes twice as long as the flat CASE, and five times as long as `ordered`
     ),
     "postgres": Dialect(
         name="postgres",
@@ -211,7 +211,7 @@ EXECUTED: Mapping[str, Dialect] = {
             ),
         ),
     ),
-    # What a backslash means depends on sql_mode, and the client drops carriage returns: both are spelt by their number.
+    # What a backslash means depends on sql_mode, and the client drops carriage returns: both are written by code point.
     # Without _utf8mb4, a literal is read in the character set of the connection.
     "mysql": Dialect(
         name="mysql",

@@ -104,7 +104,7 @@ def plain_sql(rules: RuleSet, **options: Any) -> str:
 
 
 def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
-    """Return what is true of the rows of each cluster, largest first: SQL as the style ``where`` writes it.
+    """Return the predicate of each cluster, largest first: SQL as the style ``where`` writes it.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
 
 
 def lacks_value(rules: RuleSet, **options: Any) -> str:
-    """Return what is true of the rows without a value in a column that the rules test; empty where there are none.
+    """Return the predicate for the rows without a value in a column that the rules test; empty where there are none.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def lacks_value(rules: RuleSet, **options: Any) -> str:
 
 
 def fastest_case(rules: RuleSet, **options: Any) -> str:
-    """Return SQL for the number of each row's cluster, which an engine evaluates fast and nobody is to read.
+    """Return SQL for the number of each row's cluster, for fast evaluation by an engine, not for people to read.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def _raw(text: str) -> str:
 
 
 def _without_cluster(settings: SqlOptions) -> str:
-    """Return what becomes of a row that no rule matches."""
+    """Return the result for a row that no rule matches."""
     if settings.style in ("check", "drift"):
         return "A row that no rule matches is counted as one without a cluster."
     if settings.style == "where":
@@ -286,7 +286,7 @@ def _otherwise(clusters: Sequence[Cluster], settings: SqlOptions, dialect: Diale
 
 
 def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
-    """Return what makes a column of clusters, ``{column}``, and what is to be in it, ``{literal}``, comparable."""
+    """Return expressions that make a column of clusters, ``{column}``, and its value, ``{literal}``, comparable."""
     if cluster_as == "number":
         return {"column": "{column}", "value": "{literal}"}
     texts = dialect.texts
@@ -303,12 +303,12 @@ def _unused(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect
 
 
 def _names_of_parts(stems: Sequence[str], table: Sequence[str], style: str) -> dict[str, str]:
-    """Return what to call the parts of a query, by what they are; the table that it reads has none of these names."""
+    """Return names for the parts of a query, by their purpose; the table that it reads has none of these names."""
     return {stem: f"{stem} of {style}" if table[-1].casefold() == stem else stem for stem in stems}
 
 
 def _describe_check(rules: RuleSet, predicates: Predicates, table: Sequence[str]) -> dict[str, Any]:
-    """Return what the style ``check`` is laid out from, besides the rules."""
+    """Return the template's data for the style ``check``, besides the rules."""
     names = _names_of_parts(("labels", "counts", "total", "training", "findings", "shares"), table, "check")
     texts = [feature for feature in rules.tested_columns if rules.columns[feature].type == "text"]
     dialect = predicates.dialect
@@ -326,7 +326,7 @@ def _describe_check(rules: RuleSet, predicates: Predicates, table: Sequence[str]
 
 
 def neither_predicate(column: RuleColumn, name: str, dialect: str) -> str:
-    """Return what is true of the rows whose text in a column of numbers is neither a number nor means "no value".
+    """Return the predicate for rows whose text in a column of numbers is neither a number nor a null marker.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def neither_predicate(column: RuleColumn, name: str, dialect: str) -> str:
 
 
 def unknown_predicate(column: RuleColumn, name: str, dialect: str) -> str:
-    """Return what is true of the rows whose text no training row had; the parameters are those of `neither_predicate`.
+    """Return the predicate for rows whose text no training row had; the parameters are those of `neither_predicate`.
 
     A row without a value has none.
     """
@@ -411,7 +411,7 @@ def _arguments(rules: RuleSet, settings: SqlOptions, predicates: Predicates) -> 
 
 
 def target_of(settings: SqlOptions, dialect: Dialect) -> list[str]:
-    """Return the parts of the name of what is made; ExportError if the dialect has no such name for it."""
+    """Return the parts of the new object's name; ExportError if the dialect has no such name for it."""
     if (settings.style, dialect.name) != ("function", "clickhouse") or len(settings.target) == 1:
         return settings.target
     if settings.into is not None:
@@ -420,7 +420,7 @@ def target_of(settings: SqlOptions, dialect: Dialect) -> list[str]:
 
 
 def _of_argument(declared: str) -> str:
-    """Return what an argument is declared as, of what a column is: without a collation, and not counted up."""
+    """Return the type of an argument for a column's declaration: without a collation, and never a serial type."""
     return re.sub(r"(?i)^(SMALL|BIG)?SERIAL$", lambda found: f"{found[1] or ''}INT", without_collation(declared))
 
 

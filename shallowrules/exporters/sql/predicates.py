@@ -71,11 +71,11 @@ class Predicates(ConditionVisitor[Parts]):
         return type(self)(self.names, self.dialect, self.held, valued=True, indent=self.indent)
 
     def of_rule(self, rule: Rule) -> str:
-        """Return what is true of the rows that a rule matches."""
+        """Return the predicate for the rows that a rule matches."""
         return self.of_all(rule.conditions)
 
     def of_all(self, conditions: Iterable[Condition], also: str = "") -> str:
-        """Return what is true of the rows that meet some conditions, and a predicate besides."""
+        """Return the predicate for the rows that satisfy some conditions and another predicate."""
         told = [self(condition) for condition in conditions]
         parts = [comparison for comparisons, _ in told for comparison in comparisons]
         parts += [guard for _, guards in told for guard in guards]
@@ -87,15 +87,15 @@ class Predicates(ConditionVisitor[Parts]):
         return _chain(parts, f"\n{' ' * self.indent}AND ")
 
     def without_value(self, feature: int, column: RuleColumn) -> str:
-        """Return what is true of the rows that meet no condition on a column; empty where there are none."""
+        """Return the predicate for the rows that satisfy no condition on a column; empty where there are none."""
         return self._column(feature, column).without_value()
 
     def of_cluster(self, rules: Sequence[Rule]) -> str:
-        """Return what is true of the rows that one of several rules matches."""
+        """Return the predicate for the rows that one of several rules matches."""
         return self.of_any([self.of_rule(rule) for rule in rules])
 
     def unknown(self, feature: int, column: RuleColumn) -> str:
-        """Return what is true of the rows whose text in a column no training row had."""
+        """Return the predicate for the rows whose text in a column no training row had."""
         texts = [value for value in column.values if isinstance(value, str) and (value or self.dialect.texts.empty)]
         return self._categorical(feature, column).none_of(texts)
 
@@ -114,7 +114,7 @@ class Predicates(ConditionVisitor[Parts]):
         return self._categorical(feature, column)
 
     def of_any(self, predicates: Sequence[str]) -> str:
-        """Return what is true of the rows that meet one of several predicates."""
+        """Return the predicate for the rows that satisfy one of several predicates."""
         if len(predicates) == 1:
             return predicates[0]
         alternatives = _chain([f"({predicate})" for predicate in predicates], "\n  OR ")

@@ -30,7 +30,7 @@ _NUMBER_TEXT = re.compile(f"{GRAMMAR.number.format(point='.')}|{GRAMMAR.infinity
 """The words that may also be what an engine makes of a number that it casts to text."""
 
 WHOLE = "[+-]?0*[0-9]{1,19}"
-"""`GRAMMAR.whole`, as far as a text may be within 64 bits."""
+"""`GRAMMAR.whole`, for texts that may fit 64 bits."""
 
 
 WHOLE_IN_GROUPS = "[+-]?[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}}){{1,6}}"
@@ -84,17 +84,17 @@ class NumberColumn:
             )
 
     def missing(self) -> str:
-        """Return what is true of the rows that have no value; a value that is not a number is one."""
+        """Return the predicate for rows without a value; a value that is not a number counts as one."""
         numbers = [self._equation("=", number) for number in self.column.conversion.null_numbers]
         return " OR ".join([*self._without_number(), *numbers])
 
     def neither(self) -> str:
-        """Return what is true of the rows whose value is not a number and does not mean "no value" either."""
+        """Return the predicate for rows whose value is neither a number nor a null marker."""
         value, _ = self.beside(0)
         return f"NOT ({' OR '.join(self._without_number())}) AND {value} IS NULL"
 
     def without_value(self) -> str:
-        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
         nan, imputed = self.dialect.nan, self.column.imputed is not None
         if not self.from_text:
             # What is not a number, where nothing tells NaN: SQLite has text in columns of numbers, above every number.
@@ -110,7 +110,7 @@ class NumberColumn:
         return " OR ".join(parts)
 
     def _without_number(self) -> list[str]:
-        """Return what is true of the rows that have no value by other means than a number."""
+        """Return the predicate for rows whose value is missing otherwise than by a number."""
         dialect = self.dialect
         parts = [f"{self.value} IS NULL"]
         if self.from_text:
@@ -123,7 +123,7 @@ class NumberColumn:
         return [part for part in parts if part]
 
     def _words(self) -> list[str]:
-        """Return what is true of the rows whose text is a word; the text of a number already is never one."""
+        """Return the predicate for rows whose text is a word; the text of a value that is already a number never is."""
         words, is_text = self.column.conversion.words, self.is_text
         guarded = [word for word in words if is_text is not None and _NUMBER_TEXT.fullmatch(word)]
         plain = _among(self.text, ["", *(word for word in words if word not in guarded)], self.dialect)
@@ -138,7 +138,7 @@ class NumberColumn:
         return infinity if infinity is None or self.from_text else self._beside_texts(infinity)
 
     def not_nan(self, value: str, lower: Number | None, upper: Number | None) -> list[str]:
-        """Return what holds of a value between bounds unless it is NaN; nothing where the bounds see to that.
+        """Return the predicate that excludes NaN from a value between bounds; empty where the bounds do so.
 
         The engine may know bounds of the value that leave NaN out, where the column may be in a file.
         """
@@ -151,7 +151,7 @@ class NumberColumn:
         return [f"{value} <= {self.infinity}"] * above + [f"{value} >= -{self.infinity}"] * below
 
     def is_not(self, number: Number) -> str:
-        """Return what is true of the rows that have another number than this one."""
+        """Return the predicate for rows with a number other than this one."""
         return self._equation("<>", number)
 
     def compare(self, sign: str, bound: Number) -> str:
@@ -167,7 +167,7 @@ class NumberColumn:
         return f"{comparison} AND {value} < {above}" if sign == "<=" else f"({comparison} OR {value} >= {above})"
 
     def beside(self, number: Number, *, equal: bool = False) -> tuple[str, str]:
-        """Return what to compare where a number is asked for: the column, and the number.
+        """Return the operands of a comparison with a number: the column, and the number.
 
         `equal` tells that it is compared by ``=`` or ``<>``.
         """
@@ -180,7 +180,7 @@ class NumberColumn:
         return template.format(number=literal) if template is not None and self._may_be_text else literal
 
     def _beside(self, number: Number, equal: bool) -> tuple[str, str]:
-        """Return what to compare in a column that is declared for what it holds.
+        """Return the operands of a comparison in a column that is declared for its kind of values.
 
         A column of whole numbers that may be text is compared by the difference to the number, since no type holds all
         whole numbers of 64 bits and all fractions.
@@ -377,13 +377,13 @@ class CodeColumn(NumberColumn):
         super().__init__(replace(column, type="float"), name, dialect, held or assumed_numbers(dialect))
 
     def one_of(self, values: Sequence[str]) -> str:
-        """Return what is true of the rows that have one of some codes; empty where none can be."""
+        """Return the predicate for rows with one of some codes; empty where none is possible."""
         nulls = set(self.column.conversion.null_numbers)
         found = self._compare([int(value) for value in values if int(value) not in nulls], "=", "IN")
         return f"({' OR '.join(found)})" if len(found) > 1 else "".join(found)
 
     def none_of(self, values: Sequence[str]) -> str:
-        """Return what is true of the rows that have another number than these codes."""
+        """Return the predicate for rows with a number other than these codes."""
         codes = dict.fromkeys([*map(int, values), *self.column.conversion.null_numbers])
         value, _ = self.beside(0, equal=True)
         nan = self.dialect.nan
@@ -417,23 +417,23 @@ class TextColumn:
         self.held = held if held is not None and held.kind == "texts" else None
 
     def missing(self) -> str:
-        """Return what is true of the rows that have no value."""
+        """Return the predicate for rows without a value."""
         words = self._null_words("IN")
         return f"{self.value} IS NULL OR {words}" if words else f"{self.value} IS NULL"
 
     def without_value(self) -> str:
-        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
         return self.missing() if self.column.imputed is None else ""
 
     def one_of(self, values: Sequence[str]) -> str:
-        """Return what is true of the rows that have one of some texts; empty where none can be."""
+        """Return the predicate for rows with one of some texts; empty where none is possible."""
         nulls = set(self.nulls)
         return self._compare(
             [value for value in values if value.strip(" ") not in nulls], "=", "{text} IN ({literals})"
         )
 
     def none_of(self, values: Sequence[str]) -> str:
-        """Return what is true of the rows that have another text than these."""
+        """Return the predicate for rows with a text other than these."""
         parts = [self._compare(values, "<>", self.dialect.texts.not_in), self._null_words("NOT IN")]
         return " AND ".join(part for part in parts if part)
 
@@ -482,18 +482,18 @@ class TruthColumn:
         self.held = held if held is not None and held.kind != "texts" and not held.loose else None
 
     def missing(self) -> str:
-        """Return what is true of the rows that have no value."""
+        """Return the predicate for rows without a value."""
         return f"{self.value} IS NULL"
 
     def without_value(self) -> str:
-        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
         if self.held is not None and self.held.kind == "truths":
             return "" if self.column.imputed is not None else self.missing()
         neither = f"NOT {self.one_of([True, False])}"
         return neither if self.column.imputed is not None else f"{self.missing()} OR {neither}"
 
     def one_of(self, values: Sequence[bool]) -> str:
-        """Return what is true of the rows that have one of some truth values; empty for none."""
+        """Return the predicate for rows with one of some truth values; empty for none."""
         if self.held is not None:
             return self._plain(values)
         facts = self.dialect.numbers

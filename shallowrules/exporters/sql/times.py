@@ -73,14 +73,14 @@ class TimeColumn:
         self.guard = facts.guards.get(column.type, "").format(value=self.value)
 
     def missing(self) -> str:
-        """Return what is true of the rows that have no value: NULL, or a text that means it."""
+        """Return the predicate for rows without a value: NULL, or a text that is a null marker."""
         if not self.guard:
             return f"{self.value} IS NULL"
         words = ", ".join(map(self.dialect.string, dict.fromkeys(("", *self.column.nulls))))
         return f"{self.value} IS NULL OR TRIM({self.value}) IN ({words})"
 
     def without_value(self) -> str:
-        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
         if self.column.imputed is None:
             return f"({self.guard}) IS NOT TRUE" if self.guard else self.missing()
         return f"({self.guard}) IS NOT TRUE AND NOT ({self.missing()})" if self.guard else ""

@@ -173,5 +173,5 @@ WRITING: Mapping[str, Writing] = {
 
 
 def dropping(kind: str, name: str, column: str = "") -> str:
-    """Return the statement that takes away a view, a table, a function, or a column of a table; names are SQL."""
+    """Return the statement that drops a view, a table, a function, or a column of a table; names are SQL."""
     return f"ALTER TABLE {name}\nDROP COLUMN {column}" if kind == "column" else f"DROP {kind.upper()} {name}"

@@ -36,7 +36,7 @@ MAX_FORMULA, MAX_ARGUMENTS, MAX_TEXT = 8_192, 255, 32_767
 MAX_CONDITIONS_SHOWN = 12
 
 FIRST_ROW = 4
-"""Of the rows to label, counted from 1: they stand below an explanation, the clusters of the rules and the names."""
+"""First row to label, counted from 1: below an explanation, the clusters of the rules and the names."""
 
 NONE, UNREADABLE = "(no cluster)", "(a cell cannot be read)"
 OTHER_ANSWERS = (NONE, UNREADABLE, "")
@@ -241,7 +241,7 @@ class _Sheets:
         self._write_values(constants)
 
     def _answers(self) -> dict[int, int | str]:
-        """Return what the rows of each cluster get: texts where a cell would not show a number with all its digits."""
+        """Return the label of each cluster's rows: texts where a cell would not show a number with all its digits."""
         clusters = self.rules.clusters
         if self.settings.cluster_as == "number":
             shown = all(abs(cluster.index) < WHOLE_DIGITS for cluster in clusters)

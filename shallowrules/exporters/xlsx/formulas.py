@@ -97,7 +97,7 @@ def _one_of_texts(text: str, references: str) -> str:
 
 
 def read_formula(column: RuleColumn, cell: str, constants: Constants) -> str:
-    """Return what a cell holds as the rules compare it.
+    """Return the value of a cell as the rules compare it.
 
     That is a number, a text (of a truth value "true" or "false"), the empty text where there is no value, or
     `UNREADABLE`.
@@ -127,7 +127,7 @@ def _read_number(column: RuleColumn, cell: str, imputed: str, constants: Constan
 
 
 def _read_words(column: RuleColumn, cell: str, imputed: str, constants: Constants, otherwise: str = UNREADABLE) -> str:
-    """Return what a text is read as, given what it is if it does not mean "no value"."""
+    """Return the value of a text, given its value if it is not a null marker."""
     words = [word for word in (column.conversion.words if column.is_numeric else column.nulls) if word]
     for word in words:
         if " " in word:
@@ -192,7 +192,7 @@ class Conditions(ConditionVisitor[str]):
         return self._is(condition, condition.values) if condition.values else "FALSE"
 
     def none_of(self, condition: NoneOf) -> str:
-        """Return a test for inequality, and that there is a value."""
+        """Return a test for inequality and for a value being present."""
         return f"AND(LEN({self.cells[condition.feature]})>0,NOT({self._is(condition, condition.values)}))"
 
     def _is(self, condition: OneOf | NoneOf, values: Sequence[Value]) -> str:

@@ -84,7 +84,7 @@ LOW, HIGH = "shallowrules_low", "shallowrules_high"
 
 
 def _beyond(database: Database, columns: Sequence[str], end: str, compared: str) -> str:
-    """Return what is true of the rows whose key is beyond that in a table, as the database finds them by its index."""
+    """Return the predicate for the rows whose key lies beyond that in a table, in a form that uses the index."""
     bounds = [f"(SELECT {column} FROM {end})" for column in columns]
     if len(columns) > 1 and database.facts.compares_rows:
         return f"({', '.join(columns)}) {compared} ({', '.join(bounds)})"

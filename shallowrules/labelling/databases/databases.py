@@ -31,7 +31,7 @@ class DatabaseFacts:
     settings : tuple of str
         Statements that take from a session what changes the meaning of SQL.
     patience : tuple of str
-        Statements that limit how long another's lock is waited for: ``{seconds}`` and ``{milliseconds}``.
+        Statements that limit the wait for locks of others: ``{seconds}`` and ``{milliseconds}``.
     schema_of_table : str or None
         A query for the schema that a table is found in by its name, and for that in which an object is made.
     objects : str

@@ -55,16 +55,16 @@ class Thing:
 
 @dataclass(frozen=True)
 class Found:
-    """What has a name.
+    """An object with a name.
 
     Parameters
     ----------
     kind : str
         "view", "table", "column", or the database's word for another object.
     mark : Mark or None
-        None if it was not made here, as far as is known.
+        None if it is not known to have been made here.
     changed : bool
-        Whether one of that name was made here, and this one is not as it was then.
+        Whether an object of that name was made here and has since changed.
     """
 
     kind: str
@@ -147,7 +147,7 @@ class Database:
         )
 
     def _place(self, schema: Sequence[str]) -> str:
-        """Return what is true of DuckDB's objects in a schema, or a database and a schema."""
+        """Return the predicate for DuckDB's objects in a schema, or a database and a schema."""
         if not schema:
             return "schema_name = current_schema() AND database_name = current_database()"
         lower = [f"lower({self.dialect.string(part)})" for part in schema]
@@ -169,7 +169,9 @@ class Database:
             return tuple(table), tuple(into)
         [[schema, usual]] = self.ask(query, Thing("table", tuple(table)))
         if len(into) == 1 and usual is None:
-            raise DataError(f"there is no schema to make {into[0]!r} in: say it before the name, by --into SCHEMA.NAME")
+            raise DataError(
+                f"there is no schema to make {into[0]!r} in; put the schema before the name: --into SCHEMA.NAME"
+            )
         return (schema, table[-1]), tuple(into) if len(into) > 1 else (usual, *into)
 
     # What was made here ------------------------------------------------------------------------------
@@ -183,7 +185,7 @@ class Database:
         return Thing("table", (*thing.name[:-1], REGISTRY))
 
     def find(self, thing: Thing) -> Found | None:
-        """Return what has the name of something, None if it is free."""
+        """Return the object that has the name, None if the name is free."""
         if thing.kind == "column":
             names = {self.dialect.names.fold(name) for name in self.source.names}
             if self.dialect.names.fold(thing.column) not in names:
@@ -224,7 +226,7 @@ class Database:
         return True
 
     def is_row_of(self, thing: Thing) -> str:
-        """Return what is true of the rows of the registry that are about something."""
+        """Return the predicate for the rows of the registry that are about an object."""
         wanted = {"kind": thing.kind, "name": thing.name[-1], "part": thing.column}
         alike = " COLLATE NOCASE" if self.dialect.name == "sqlite" else ""
         return " AND ".join(f"{part} = {self.dialect.string(value)}{alike}" for part, value in wanted.items())

@@ -69,7 +69,7 @@ class Labels:
         return f"SELECT {', '.join(self._quoted(self.key))}\nFROM {self.database.quoted(self.table)}\nWHERE 1 = 0"
 
     def completing(self, number: str) -> list[str]:
-        """Return what makes of a table of keys one of labels, whose clusters are of some type."""
+        """Return the statements that turn a table of keys into one of labels, with clusters of some type."""
         database, writing = self.database, WRITING[self.database.dialect.name]
         kinds = [number, writing.text, writing.text, database.facts.stamp[0]]
         table = database.quoted(self.into.name)
@@ -81,7 +81,7 @@ class Labels:
         return [*added, database.fill(database.facts.primary_key, self.into, key=key, index=index)]
 
     def removal(self) -> str:
-        """Return what takes away the labels of keys that the table has no more."""
+        """Return the statement that deletes the labels of keys that the table no longer has."""
         quoted, into = self.database.quoted, self.database.dialect.identifier(self.into.name[-1])
         same = " AND ".join(
             self.database.facts.same.format(one=f"{SOURCE}.{name}", other=f"{into}.{name}")
@@ -93,7 +93,7 @@ class Labels:
         )
 
     def merge(self, query: str, rules: str) -> str:
-        """Return what puts the rows of a query for key, cluster and name into the table, of rules with a SHA-256."""
+        """Return the statement that writes a query's rows of key, cluster and name, for rules with a SHA-256."""
         dialect, facts, texts = self.database.dialect, self.database.facts, self.database.dialect.texts
         into, changed_form = dialect.identifier(self.into.name[-1]), WRITING[dialect.name].changed
         cluster, name, hashed, stamp = self._quoted(self.columns[len(self.key) :])

@@ -1,4 +1,4 @@
-"""The mark of an object that was made here: a comment on it says what it is, or a row of a table does.
+"""The mark of an object that was made here: a comment on it, or a row of a table.
 
 A mark has neither quotes nor backslashes, so that it is the same literal in every database.
 """

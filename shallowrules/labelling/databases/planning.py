@@ -116,7 +116,7 @@ class Application:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What will be run, made by looking at the database.
+    """The statements to run, planned by inspecting the database.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ class Plan:
         The table.
     application : Application
     undo : bool
-        Whether to take away what was applied.
+        Whether to undo an earlier application.
     thing : Thing
-        What is made or taken away.
+        The object to create or drop.
     target : str
         The same for a person.
     steps, ending : tuple of str
@@ -186,11 +186,11 @@ class Plan:
         if self.batches is not None:
             return "Batches that are written stay: the same command continues, ", UNDO, " takes them away"
         is_update = self.application.style == "update"
-        if self.is_whole or (is_update and self.made and not self.replaces):  # a column that was made is taken away
+        if self.is_whole or (is_update and self.made and not self.replaces):  # a column that was created is dropped
             return NOTHING_CHANGED
         if is_update and not self.made:
             return ("The update is unfinished: the same command continues",)
-        return ("What was made has been taken away",)
+        return ("The objects created so far have been dropped",)
 
     @property
     def is_done(self) -> bool:
@@ -206,7 +206,7 @@ class Plan:
 def plan_labels(
     rules: RuleSet, rows: DatabaseRows, application: Application, *, undo: bool = False, counted: bool = True
 ) -> Plan:
-    """Return what would apply labels to a table, or take away what was applied so; nothing is changed.
+    """Return the plan for applying labels to a table, or for undoing it; nothing is changed.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ class _Planner:
             ) from None
 
     def _column(self) -> str:
-        """Return the name of the clusters' column, as the table has it if it does."""
+        """Return the name of the clusters' column, in the table's spelling if the table has it."""
         fold, wanted = self.database.dialect.names.fold, self.application.cluster_column
         for name in self.source.names:
             if fold(name) == fold(wanted):
@@ -400,7 +400,7 @@ class _Planner:
             )
 
     def _existing(self, *, again: bool = False) -> Found | None:
-        """Return what was made here before under the name; DataError unless it may be made again.
+        """Return the object that was made here before under the name; DataError unless it may be replaced.
 
         `again` tells that a second run of the same rules replaces nothing.
         """
@@ -442,7 +442,8 @@ class _Planner:
     def _refuse_others(self, found: Found) -> Mark:
         """Return the mark of what was made here in this style; DataError for anything else."""
         thing, shown = self.thing, self._shown(self.thing)
-        another = ", so that it is left alone: use another name by ", CLUSTER_COLUMN if thing.kind == "column" else INTO
+        option = CLUSTER_COLUMN if thing.kind == "column" else INTO
+        another = ", so it is not touched; use a different name with ", option
         if found.kind != thing.kind:
             kind = {"index": "an index"}.get(
                 found.kind, f"a {found.kind}" if found.kind != "other" else "something else"
@@ -470,7 +471,7 @@ class _Planner:
             if self.facts.rights is not None and self.thing.kind != "column":
                 rights = [str(grant) for [grant] in self.database.ask(self.facts.rights, self.thing)]
         if self.thing.kind == "column" and self.facts.holders is not None:
-            self.notes.append(f"{self.facts.title} lets nobody else read the table until all of it is done")
+            self.notes.append(f"{self.facts.title} locks the table for readers until all of it is done")
         made = [self._export(self.application.style), *self._marking(self.thing, self.mark)]
         return self._finish([*steps, *made, *rights])
 
@@ -586,7 +587,7 @@ class _Planner:
             self._note_no_transaction()
         if in_one and kept is None and self.facts.holders is not None:
             self.notes.append(
-                f"{self.facts.title} lets nobody else read the table until all of it is done; an update in batches does"
+                f"{self.facts.title} locks the table for readers until all of it is done; an update in batches does"
             )
         if batches is not None:
             self.notes.append(
@@ -616,7 +617,7 @@ class _Planner:
         return there if there in sizes and sizes.index(self.type) <= sizes.index(there) else None
 
     def _too_small(self, mark: Mark) -> str:
-        """Return what is said of numbers that a column cannot hold."""
+        """Return the message on numbers that a column cannot hold."""
         return f"has numbers of type {mark.type}, and these labels need {self.type}"
 
     def _batches(self) -> Batches | None:
@@ -648,8 +649,8 @@ class _Planner:
 
     def _note_no_transaction(self) -> None:
         self.notes.append(
-            f"{self.facts.title} undoes no statement that makes or drops an object: these are in an order in which "
-            "nothing half-made is left under the name, and what is left beside it is taken away"
+            f"{self.facts.title} cannot roll back statements that create or drop an object: they run in an order"
+            "that never leaves a half-made object under the name, and leftovers are dropped"
         )
 
     # Taking away -------------------------------------------------------------------------------------
@@ -665,7 +666,7 @@ class _Planner:
             self._refuse_others(found)
             steps.append(self._drop(self.thing))
         elif not steps:
-            raise DataError(f"there is no {self._shown(self.thing)}: nothing to take away")
+            raise DataError(f"there is no {self._shown(self.thing)}, so there is nothing to drop")
         return self._finish([*steps, *_unregister(self.database, self.thing)], undo=True)
 
     # Statements --------------------------------------------------------------------------------------
@@ -685,7 +686,7 @@ class _Planner:
         return _forget(self.database, thing)
 
     def _registering(self, kind: str) -> list[str]:
-        """Return what makes the registry, if something of a kind wants one and there is none."""
+        """Return the statements that create the registry, if an object of this kind needs one and there is none."""
         if not self.database.is_registered(kind) or self.database.has_registry(self.thing):
             return []
         self.notes.append(
@@ -695,14 +696,14 @@ class _Planner:
         return [self.database.fill(self.facts.registry, self.database.registry_of(self.thing))]
 
     def _marking(self, thing: Thing, mark: Mark, *, again: bool = False) -> list[str]:
-        """Return what says of something that it was made here; `again` if another mark says so by then."""
+        """Return the statements that mark an object as made here; `again` if it carries an older mark."""
         if not self.database.is_registered(thing.kind):
             return [self._fill(self.facts.comments[thing.kind], thing, mark)]
         before = [self._forget(thing)] if again or self.database.has_registry(thing) else []
         return [*before, self._register(thing, mark, like=thing)]
 
     def _register(self, thing: Thing, mark: Mark, like: Thing) -> str:
-        """Return what adds something to the registry; it is as `like` is now."""
+        """Return the statement that adds an object to the registry, as `like` is now."""
         registry, string = self.database.quoted(self.database.registry_of(thing).name), self.database.dialect.string
         definition = self.database.fill(self.facts.definitions[thing.kind], like)
         return (
@@ -713,7 +714,7 @@ class _Planner:
 
 
 def leftovers(database: Database, plan: Plan) -> list[str]:
-    """Return what takes away what a plan made before it failed, where the database does not; nobody else's."""
+    """Return the clean-up statements for a failed plan where there is no rollback; others' objects stay."""
     statements = [_drop(database, thing) for thing in plan.beside if database.find(thing) is not None]
     for thing, mark in plan.made:
         found = database.find(thing)
@@ -747,13 +748,13 @@ def _drop(database: Database, thing: Thing) -> str:
 
 
 def _forget(database: Database, thing: Thing) -> str:
-    """Return what takes something out of the registry."""
+    """Return the statement that deletes an object from the registry."""
     registry = database.quoted(database.registry_of(thing).name)
     return f"DELETE FROM {registry} WHERE {database.is_row_of(thing)}"
 
 
 def _unregister(database: Database, thing: Thing) -> list[str]:
-    """Return what takes something out of the registry, or takes the registry away if it knows of nothing else."""
+    """Return the statements that delete an object from the registry, or drop the registry if it knows no other."""
     if not database.is_registered(thing.kind) or not database.has_registry(thing):
         return []
     if database.others_registered(thing):

@@ -115,14 +115,14 @@ def explain(
         case "dependent":
             advice = (": something else is made from it. Drop that first, and make it again behind",)
         case "disk":
-            advice = (": there is no room. Make some",)
+            advice = (": the disk is full. Free some space",)
         case "computed":
             advice = (": the database computes no column by these rules. Apply a view",)
     return DataError(said, *advice, ". ", *state)
 
 
 def _codes(error: Any) -> list[str]:
-    """Return what a driver says of the kind of an error."""
+    """Return a driver's code for the kind of an error."""
     cause = getattr(error, "orig", None) or error
     found = [getattr(cause, name, None) for name in ("sqlstate", "sqlite_errorname")]
     first = cause.args[0] if getattr(cause, "args", ()) else None
@@ -130,7 +130,7 @@ def _codes(error: Any) -> list[str]:
 
 
 def _holders(database: Database, things: Sequence[Thing]) -> str:
-    """Return who has locks, as far as the database tells."""
+    """Return the holders of locks, where the database names them."""
     from sqlalchemy.exc import SQLAlchemyError
 
     found: list[Sequence[Any]] = []

@@ -1,4 +1,4 @@
-"""Running a plan: all of it or nothing where the database has transactions for it, in a safe order where it has not."""
+"""Running a plan: all or nothing where the database has transactions for it, else in a safe order."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _run(
 ) -> int:
     database.has_made = not database.facts.transactional
     _make(plan, database, show)
-    if plan.update is not None and not plan.is_whole:  # so that nobody waits while rows are written
+    if plan.update is not None and not plan.is_whole:  # so that no one waits while rows are written
         database.has_made = True
         database.connection.commit()
         database.begin()
@@ -122,7 +122,7 @@ def _make(plan: Plan, database: Database, show: Callable[[Counts], None] | None)
 def _write(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> int:
     """Run the update and what comes behind it, and return how many rows it has written."""
     connection = database.connection
-    update = None if plan.changes == 0 else plan.update  # which would look at each row once more
+    update = None if plan.changes == 0 else plan.update  # which would look at each row again
     written = 0
     if update is not None and plan.batches is not None:
         for looked_at, so_far in plan.batches.run(database, update):

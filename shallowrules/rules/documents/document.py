@@ -129,7 +129,7 @@ def write(document: Mapping[str, Any], path: str | Path | None = None) -> str:
 
 
 def read_file(path: str | Path, make: Callable[[Any], T]) -> T:
-    """Return what is made of the data in a file.
+    """Return the object made of the data in a file.
 
     Raises
     ------

@@ -108,7 +108,7 @@ class Changes:
 
     def _lines_of_columns(self) -> list[str]:
         old, new = _tested(self.old), _tested(self.new)
-        lines = [f"column {name} is no longer asked for" for name in sorted(old - new)]
+        lines = [f"column {name} is no longer tested" for name in sorted(old - new)]
         return lines + [f"column {name} is asked for now" for name in sorted(new - old)]
 
     def _lines_of_rules(self) -> list[str]:
@@ -149,7 +149,7 @@ def changes_between(
     labels: tuple[NDArray[Any], NDArray[Any]] | None = None,
     same_numbers: bool = False,
 ) -> Changes:
-    """Return what has changed from one set of rules to another.
+    """Return the changes from one set of rules to another.
 
     Parameters
     ----------
@@ -274,12 +274,12 @@ def _rule_changes(old: RuleSet, new: RuleSet, pairs: Mapping[int, int]) -> tuple
 
 
 def _exactly(rule: Rule) -> Hashable:
-    """Return what is equal for rules that hold for the same rows."""
+    """Return a key that is equal for rules that hold for the same rows."""
     return frozenset(map(_Asked(), rule.conditions))
 
 
 def _shape(rule: Rule) -> Hashable:
-    """Return what is equal for rules that differ in their values alone."""
+    """Return a key that is equal for rules that differ only in their values."""
     return frozenset(map(_AskedSide(), rule.conditions))
 
 

@@ -1,6 +1,6 @@
 """Short names for clusters, made from the conditions of their rules: "Fiber optic, low TotalCharges".
 
-They are for clusters that nobody has named, and depend on the rules alone, so that equal rules have equal names.
+They are for clusters that have not been named, and depend only on the rules, so equal rules have equal names.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _tell_apart(nodes: Sequence[Node], rules: Sequence[Rule]) -> dict[int, list[
 
 
 def _common(rules: Sequence[Rule]) -> list[Condition]:
-    """Return what holds for every row of some rules, in the order of the first."""
+    """Return the conditions that hold for every row of some rules, in the order of the first."""
     found: list[Condition] = []
     others = [{condition.feature: condition for condition in rule.conditions} for rule in rules[1:]]
     for condition in rules[0].conditions:

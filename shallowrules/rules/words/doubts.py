@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from shallowrules.errors import counted
 from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.figures import percent
 
 if TYPE_CHECKING:
     from shallowrules.rules.model import RuleSet
@@ -18,7 +19,7 @@ LOW_AGREEMENT = 0.6
 """Share of rows that keep their cluster below which rules follow a clustering poorly."""
 
 MANY_COLUMNS = 4
-"""With fewer columns, that one or two decide is no wonder."""
+"""With fewer columns, it is not surprising that one or two decide."""
 
 ONE_ALONE, TWO_ALONE = 0.75, 0.9
 """Shares of the variance between clusters by which one column, or two, decide nearly alone."""
@@ -54,18 +55,15 @@ class Doubt:
     columns: tuple[RuleColumn, ...] = ()
 
 
-def doubts_about(rules: RuleSet, percent: Callable[[float], str] = "{:.1%}".format) -> list[Doubt]:
-    """Return what speaks against a clustering, by the figures of its rules; given labels are as they are.
-
-    `percent` writes a share.
-    """
+def doubts_about(rules: RuleSet) -> list[Doubt]:
+    """Return the reasons to doubt a clustering that the figures of its rules give; none of given labels."""
     if rules.statistics.labelled:
         return []
-    trivial = _spelt_out(rules, percent) or _few_columns(rules, percent)
-    return [doubt for doubt in (_poor(rules, percent), trivial, _numbers(rules, percent)) if doubt is not None]
+    trivial = _spelt_out(rules) or _few_columns(rules)
+    return [doubt for doubt in (_poor(rules), trivial, _numbers(rules)) if doubt is not None]
 
 
-def _poor(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
+def _poor(rules: RuleSet) -> Doubt | None:
     """Return that rules follow the clustering poorly."""
     if rules.statistics.agreement >= LOW_AGREEMENT:
         return None
@@ -82,7 +80,7 @@ def _poor(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
     )
 
 
-def _spelt_out(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
+def _spelt_out(rules: RuleSet) -> Doubt | None:
     """Return that clusters are the categories of one or two columns, by what rules test."""
     statistics = rules.statistics
     columns = tuple(rules.columns[feature] for feature in rules.tested_columns)
@@ -103,7 +101,7 @@ def _spelt_out(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
     )
 
 
-def _few_columns(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
+def _few_columns(rules: RuleSet) -> Doubt | None:
     """Return that one or two of many columns decide nearly alone."""
     shares = rules.separation
     alone = next((n for n, least in ((1, ONE_ALONE), (2, TWO_ALONE)) if sum(s for _, s in shares[:n]) >= least), 0)
@@ -120,7 +118,7 @@ def _few_columns(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | Non
     )
 
 
-def _numbers(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
+def _numbers(rules: RuleSet) -> Doubt | None:
     """Return that numbers hardly count beside categories."""
     numbers = [share for column, share in rules.separation if column.is_numeric]
     categories = tuple(column for column, _ in rules.separation if not column.is_numeric)

@@ -136,7 +136,7 @@ def _checked_groups(given: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
 
 
 def read_replacement(text: str, columns: Sequence[RuleColumn]) -> Replacement:
-    """Return what ``column: old -> new`` says; DataError if it is no such thing."""
+    """Return the change that ``column: old -> new`` describes; DataError if the text has another form."""
     wrong = f"{text!r} is not a change of a value: write it as 'proline: 755 -> 750'"
     said = text.strip()
     found = []

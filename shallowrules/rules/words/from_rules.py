@@ -113,7 +113,7 @@ def _covers(rule: Asked, region: Region) -> bool:
 
 
 def _key(condition: Condition) -> object:
-    """Return what is equal for conditions that the same values meet."""
+    """Return a key that is equal for conditions that the same values satisfy."""
     match condition:
         case Between():
             return condition.lower, condition.upper
@@ -221,7 +221,7 @@ def _sides(rules: Sequence[Asked], test: Test, columns: Sequence[RuleColumn]) ->
 
 
 def _narrowed(region: Region, test: Test, columns: Sequence[RuleColumn], goes_left: bool) -> Condition:
-    """Return what the rows of a region meet on one side of a test."""
+    """Return the condition that holds for the rows of a region on one side of a test."""
     condition: Condition = test.condition(columns[test.column], goes_left)
     return both(region[test.column], condition) if test.column in region else condition
 

@@ -60,7 +60,7 @@ def read_names(path: str | Path) -> ClusterNames:
 
 
 def list_names(clusters: Iterable[Cluster]) -> list[dict[str, int | str]]:
-    """Return what people call clusters, and their notes, as a file in JSON lists them; `names_of_list` reads it."""
+    """Return the names of clusters and their notes in the format of a JSON file; `names_of_list` reads it."""
     return [
         {"number": each.index, "name": each.name if each.is_named else "", "note": each.note}
         for each in clusters

@@ -24,7 +24,7 @@ MAX_WHOLE = 2.0**64
 NUMBER = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """Thousands may be apart, as the sheet has them."""
 TAIL = re.compile(r"\s+\([0-9,]+ rows?, [0-9.]+%\)\s*$")
-"""What a printed rule says of its training rows, which nobody has to keep up to date."""
+"""A printed rule's remark on its training rows, which need not be kept up to date."""
 HEAD = re.compile(r"cluster (-?[0-9]+)")
 MAX_READINGS = 1000
 """Ways to read a line that are followed at once. Names such as "a and b" beside "a" have two or three."""
@@ -72,7 +72,7 @@ def read_rules(
         if name is not None and names.setdefault(cluster, name) != name:
             raise DataError(f"line {number} calls cluster {cluster} {name!r}, and a line before it {names[cluster]!r}")
     if not rules:
-        raise DataError('there is no rule in the text: a rule is a line such as "cluster 0: income <= 40"')
+        raise DataError('the text has no rule; a rule is a line such as "cluster 0: income <= 40"')
     return rules, names
 
 
@@ -168,7 +168,7 @@ def _read_line(
 
 
 def _read_conditions(text: str, columns: Sequence[RuleColumn]) -> tuple[Condition, ...]:
-    """Return what a rule asks, one condition per column in the order of the text."""
+    """Return the conditions of a rule, one per column in the order of the text."""
     if text in ("every row", ""):
         if not text:
             raise DataError("the rule asks nothing; a rule that holds for every row says so: every row")
@@ -206,7 +206,7 @@ class ConditionReader(ABC):
         """Return a category as the text has it."""
 
     def read(self) -> tuple[Condition, ...]:
-        """Return what the text asks, one condition per column in its order.
+        """Return the conditions in the text, one per column in its order.
 
         Raises
         ------

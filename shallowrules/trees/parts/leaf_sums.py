@@ -19,7 +19,7 @@ __all__ = ["LeafSums", "with_leaf_sums"]
 
 @dataclass(frozen=True, eq=False)
 class LeafSums:
-    """What is known of the rows of the leaves of a tree; anything but that is of no rows at inner nodes.
+    """Facts about the rows of a tree's leaves; inner nodes count no rows.
 
     Parameters
     ----------

@@ -161,12 +161,12 @@ def price_parts(
     return [one.found.figures[0] / on.aim.unit for one in judged]
 
 
-# The rows to search on -----------------------------------------------------------------------------
+# The rows for the search ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class _Broad:
-    """The rows to search on, and the aim of the search."""
+    """The rows for the search, and its objective."""
 
     rows: CodedTable
     aim: Aim
@@ -250,7 +250,7 @@ class Lowest:
         )
 
     def table(self, weights: NDArray[np.float64], n_threads: int) -> CodedTable:
-        """Return the rows as a table in which the clusters have such weights."""
+        """Return the rows as a table in which the clusters have these weights."""
         X_explain = np.ascontiguousarray(self.X_explain)
         X_cluster = X_explain if self.X_cluster is None else np.ascontiguousarray(self.X_cluster)
         return sampled(X_explain, X_cluster, self.keys, self.labels, self.weight, weights, n_threads)
@@ -302,7 +302,7 @@ class Squares:
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """The rows to search on, and the squares around the means of the clustering."""
+    """The rows for the search, and the squares around the means of the clustering."""
 
     lowest: Lowest
     squares: Squares
@@ -320,7 +320,7 @@ def _look(
     counts: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> Looked:
-    """Return the rows to search on; in one pass, or in two where many rows are equal."""
+    """Return the rows for the search; in one pass, or in two where many rows are equal."""
     sizes = np.minimum(broad_sizes(weights), counts)
     highest = highest_keys(sizes, counts)
     found: Looked = parts.map_reduce(_look_part, (encode, tree, reference, sizes, highest))

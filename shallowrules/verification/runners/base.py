@@ -78,5 +78,5 @@ class SqlRunner(Protocol):
     """Runs what an exporter writes for databases: a function in the table `SQL_RUNNERS`."""
 
     def __call__(self, rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, EngineLabeller]:
-        """Return what labels the rows of the engine's table, by the name of the form."""
+        """Return the functions that label the rows of the engine's table, by the name of the form."""
         ...

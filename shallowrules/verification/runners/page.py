@@ -107,7 +107,7 @@ def _type(page: Any, rows: Sequence[dict[str, str]]) -> list[tuple[int | None, A
 
 
 def _fields(rules: RuleSet, rows: Iterable[Sequence[Any]]) -> list[dict[str, str]]:
-    """Return what stands in the fields for rows, by the number of the column."""
+    """Return the texts in the fields for rows, by the number of the column."""
     inputs = describe_inputs([rules])
     return [
         {str(each["index"]): _field(each["values"], each["choices"], row[each["index"]]) for each in inputs}
@@ -126,7 +126,7 @@ def _field(values: Sequence[Value], choices: object, value: Any) -> str:
 
 
 def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Any]]:
-    """Yield the rows as they are typed in: a category that means "no value" is left out, as no choice stands for it."""
+    """Yield the rows as they are typed in: a category that means "no value" is omitted: no choice stands for it."""
     given: list[Iterator[Any]] = []
     for column in rules.columns:
         if column.name not in table.names:
