@@ -18,10 +18,10 @@ from shallowrules.errors import DataError
 __all__ = ["FULL", "Reading", "atomic_path", "atomic_write", "distinct_keys", "read_whole", "scratch_folder"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-"""Errors of a file that finds no room."""
+"""Errors of a file on a full disk."""
 
 MAX_WHOLE = 2**28
-"""Bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
+"""Most bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,8 @@ def _room_in_scratch() -> Iterator[None]:
         if error.errno not in FULL:
             raise
         raise DataError(
-            f"the folder for temporary files, {tempfile.gettempdir()}, is full ({error.strerror}): make room there, or "
-            "name another folder in the environment variable TMPDIR"
+            f"the folder for temporary files, {tempfile.gettempdir()}, is full ({error.strerror}); free some space "
+            "there, or name another folder in the environment variable TMPDIR"
         ) from error
 
 

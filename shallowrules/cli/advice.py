@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 MAX_NAMED = 5
-"""Columns that a message names at most."""
+"""Most columns that a message names."""
 
 MAX_SPELLINGS = 3
-"""Distinct texts that are worth a --null each; more are hardly ways to write "no value"."""
+"""Most distinct texts that get a --null each; more are hardly all null markers."""
 
 
 @dataclass(frozen=True)
@@ -273,18 +273,18 @@ def _together(group: Sequence[Finding]) -> str:
 
 
 def _numbers_together(first: Finding, names: Sequence[str]) -> str:
-    return f"; treat {_it(first)} as missing ({_each('--null', first)}) or leave the columns out ({exclude(names)})"
+    return f"; treat {_it(first)} as missing ({_each('--null', first)}) or exclude the columns ({exclude(names)})"
 
 
 def _texts_together(first: Finding, names: Sequence[str]) -> str:
-    return f"; most programs that load them read a missing value there{_missing_words(first, needed=False)}"
+    return f"; most programs read these as missing values{_missing_words(first, needed=False)}"
 
 
 TOGETHER: Mapping[str, Callable[[Finding, Sequence[str]], str]] = {
     "nearly numeric": _numbers_together,
     "missing words": _texts_together,
 }
-"""Ways out for several columns with the same words, by the kind of their findings."""
+"""Remedies for several columns with the same words, by the kind of their findings."""
 
 
 def _encoding(finding: Finding, needed: bool) -> str:
@@ -296,7 +296,7 @@ def _delimiter(finding: Finding, needed: bool) -> str:
 
 
 def _ragged(finding: Finding, needed: bool) -> str:
-    return ": correct the line, or use --delimiter if the delimiter is a different one"
+    return "; correct the line, or use --delimiter if the delimiter is different"
 
 
 def _two_readings(finding: Finding, needed: bool) -> str:
@@ -307,19 +307,19 @@ def _two_readings(finding: Finding, needed: bool) -> str:
 
 
 def _format(finding: Finding, needed: bool) -> str:
-    leave_out = "" if needed else f", or leave the column out ({exclude([str(finding.column)])})"
+    leave_out = "" if needed else f", or exclude the column ({exclude([str(finding.column)])})"
     return f": correct the file, give another example (--format){leave_out}"
 
 
 def _nearly_numeric(finding: Finding, needed: bool) -> str:
     name = str(finding.column)
-    leave_out = "" if needed else f" or leave the column out ({exclude([name])})"
+    leave_out = "" if needed else f" or exclude the column ({exclude([name])})"
     if _means_missing(finding):
         return f": treat {_it(finding)} as missing ({_each('--null', finding)}){leave_out}"
     is_value = "; a text with a digit is a value, not a missing one" if any(map(has_digit, finding.values)) else ""
     if needed or not _may_be_categories(finding):
         return f"{is_value}: correct the file{leave_out}"
-    as_categories = f"take its {finding.distinct} values as categories (--categories {column_list([name])})"
+    as_categories = f"treat its {finding.distinct} values as categories (--categories {column_list([name])})"
     return f"{is_value}: {as_categories}, correct the file,{leave_out}"
 
 
@@ -368,7 +368,7 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
 """By the kind of a finding that sources make."""
 
 CHOICES = ("extent", "sheet")
-"""Kinds of findings whose message names an option for each way out."""
+"""Kinds of findings whose message names an option for each remedy."""
 
 
 def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
@@ -389,7 +389,7 @@ def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
 def _three_digits(note: Finding) -> str:
     grouped = shell_word(f"{note.column}=1.234,5")
     return (
-        f"every value of column {note.column!r} has three digits behind the point, as in {note.example!r}: it is read "
+        f"every value of column {note.column!r} has three digits after the point, as in {note.example!r}: it is read "
         f"as a decimal point; if it groups digits, use --thousands . or, for this column alone, --format {grouped}"
     )
 
@@ -401,10 +401,10 @@ def _unit_words(note: Finding) -> str:
         letters = ", ".join(map(repr, note.values))
         return (
             f"the values of column {note.column!r} are numbers scaled by letters ({letters}), as in {note.example!r}, "
-            "and are taken as text: write them out in the file to use them as numbers"
+            "and are read as text: write them out in the file to use them as numbers"
         )
     return (
-        f"the values of column {note.column!r} have the unit {note.values[0]!r}, as in {note.example!r}, and are taken "
+        f"the values of column {note.column!r} have the unit {note.values[0]!r}, as in {note.example!r}, and are read "
         f"as text: use --format {shell_word(remedy.format[0])} to read them as numbers"
     )
 
@@ -421,7 +421,7 @@ def number_remedy(note: Finding) -> Remedy:
 def _digits_words(note: Finding) -> str:
     return (
         f"the values of column {note.column!r} have digits but are not numbers in a known format, as in "
-        f"{note.example!r}, and are taken as text"
+        f"{note.example!r}, and are read as text"
     )
 
 
@@ -431,7 +431,7 @@ def _mixed_words(note: Finding) -> str:
     ways = f"; use {_each('--null', note)} if that means a missing value" if _means_missing(note) else ""
     return (
         f"column {note.column!r} holds {note.message} in {known:,} of {counted(rows, 'value')} and other text, such as "
-        f"{note.example!r}, and is taken as text{ways}"
+        f"{note.example!r}, and is read as text{ways}"
     )
 
 
@@ -460,4 +460,4 @@ def _way_out_of(doubt: Doubt, category_weight: float) -> str:
     categories = any(not column.is_numeric for column in doubt.columns)
     other = lighter if categories else "another --scale"
     this = "it" if len(doubt.columns) == 1 else "them"
-    return f"To let others count, try {other}, or leave {this} out: {exclude(column.name for column in doubt.columns)}."
+    return f"To let others count, try {other}, or exclude {this}: {exclude(column.name for column in doubt.columns)}."

@@ -32,15 +32,15 @@ INFINITIES = ("inf", "-inf")
 """How most programs write infinite numbers."""
 
 TEXT_FORMATS = ("csv", "workbook")
-"""Formats of files in which a number is a text, so that ``--null`` may name one."""
+"""Formats of files in which numbers are text, so that ``--null`` may name one."""
 
 MAX_SHOWN = 5
-"""Columns with one value only that a note names."""
+"""Most columns with only one value that a note names."""
 
 
 UUID = "UUID"
 IS_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""A universally unique identifier: what is in a column of these is named."""
+"""A universally unique identifier: a column of these is named as such."""
 
 CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msisdn)(?![a-z])")
 """Words in the names of columns whose whole numbers are codes more often than quantities."""
@@ -75,7 +75,7 @@ def _nearly_numbers(rows: Rows, facts: Survey, refused: Collection[str]) -> list
     for finding in _find_too_many_values(rows, asked):
         note = noted[str(finding.column)]
         remedy = number_remedy(note)
-        leave_out = f": leave the column out ({exclude(remedy.exclude)})" if remedy.exclude else ""
+        leave_out = f"; exclude the column ({exclude(remedy.exclude)})" if remedy.exclude else ""
         found.append(Refusal((finding,), f"{TAKEN_AS_TEXT[note.kind](note)}{leave_out}", remedy))
     return found
 
@@ -225,7 +225,7 @@ def _codes(types: Mapping[str, str], names: Sequence[str], few: Collection[str],
         if found:
             notes.append(
                 f"{', '.join(map(repr, found))} {one if len(found) == 1 else more}: --categories {column_list(found)} "
-                f"takes them as categories, --numbers {column_list(found)} says that they are quantities"
+                f"treats them as categories, --numbers {column_list(found)} as quantities"
             )
     return notes
 
@@ -256,7 +256,7 @@ def _date_numbers(findings: Sequence[Finding]) -> list[str]:
             what = f"{finding.kind} since 1970 ({example} is {shown})"
         notes.append(
             f"{finding.column!r} looks like {what}: write them as {shown} for rules with dates; --exclude {name} "
-            f"leaves the column out, --numbers {name} says that it is a quantity"
+            f"excludes the column, --numbers {name} treats it as a quantity"
         )
     return notes
 
@@ -275,10 +275,10 @@ def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[s
         others = [column for column in facts.columns if column.name not in alike and _may_have(column, finding.values)]
         way = "make it NULL in the table" if rows.format != "csv" else f"use {nulls}"
         if rows.format == "csv" and others:
-            way = f"leave these fields empty in the file ({nulls} would take it from {others[0].name!r} too)"
+            way = f"leave these fields empty in the file ({nulls} would also remove it from {others[0].name!r} too)"
         notes.append(
             f"{finding.column!r} is {values} in {finding.count:,} of {counted(finding.rows or 0, 'row')}, far from its "
-            f"other values ({finding.example}): if that stands for a missing value, {way}"
+            f"other values ({finding.example}): if that is a null marker, {way}"
         )
     return notes
 
@@ -299,7 +299,7 @@ def _truth_values(rows: Rows, columns: Sequence[str]) -> list[str]:
     names = [repr(name) for name in columns if rows.types[name] == "boolean"]
     if rows.format != "csv" or not names:
         return []
-    return [f"nothing but true and false is in {', '.join(names)}: read as truth values, not as text"]
+    return [f"the only values are true and false in {', '.join(names)}: read as truth values, not as text"]
 
 
 def _constant_columns(facts: Survey) -> list[str]:

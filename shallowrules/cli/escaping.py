@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["as_utf8", "join_words", "printable", "shell_word", "spell_plainly"]
 
 DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that turn the order of what is around them."""
+"""Characters that change the direction of the text around them."""
 
 
 def printable(text: str) -> str:

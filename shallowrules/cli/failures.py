@@ -10,7 +10,7 @@ __all__ = ["DONE", "FOUND", "INTERRUPTED", "MISUSED", "STOPPED", "failure_text"]
 
 DONE = 0
 FOUND = 1
-"""`verify`, `drift` or `diff` looked at everything, and there was something to find."""
+"""`verify`, `drift` or `diff` completed its check and found something."""
 
 MISUSED = 2
 """The command line itself is wrong: an option, a value or a combination of options."""
@@ -21,7 +21,7 @@ STOPPED = 3
 INTERRUPTED = 130
 
 TRACEBACK = "SHALLOWRULES_TRACEBACK"
-"""The environment variable that shows the traceback of a failure too."""
+"""The environment variable that also shows the traceback of a failure."""
 
 
 def failure_text(error: Exception) -> str:
@@ -45,7 +45,7 @@ def _line(error: Exception) -> str:
     unmapped = isinstance(error, ImportError) and ("map segment" in said or "allocate memory" in said)
     if isinstance(error, MemoryError) or unmapped or type(error).__name__ == "OutOfMemoryException":
         return (
-            "there is not enough memory: free some or raise the limit (ulimit -v); "
+            "there is not enough memory; free some or raise the limit (ulimit -v); "
             "run, fit and refit read a table in parts with --memory SIZE"
         )
     if isinstance(error, RuntimeError) and "start new thread" in said:

@@ -22,13 +22,13 @@ from shallowrules.tables.table import Value
 __all__ = ["Filled", "complete_rows", "fill", "filled_text", "find_filled"]
 
 MOSTLY = 0.5
-"""Share of missing values in a column from which it is proposed to be left out: filling it would make up most of it."""
+"""Share of missing values in a column above which its exclusion is proposed: imputing would invent most of it."""
 
 MAX_DROPPED_SHARE = 0.2
-"""Share of incomplete rows up to which they are proposed to be left out; of more rows values are filled."""
+"""Share of incomplete rows up to which their exclusion is proposed; beyond it, imputing is."""
 
 MAX_SHOWN = 3
-"""Columns of which the value is shown that a missing one would be taken as."""
+"""Most columns whose substitute for missing values is shown."""
 
 
 CATEGORY = Filling(missing="category")
@@ -97,7 +97,7 @@ def complete_rows(
         leave_out = f": leave columns out ({exclude(names)})" if names else ": correct the file"
         message = f"every row lacks a value, in {_counts(findings)}{leave_out}"
         return rows, [], [Refusal(tuple(findings), message, Remedy(exclude=names))]
-    note = f"{n_rows:,} of {counted(facts.rows, 'row')} left out for missing values: {_counts(findings)}"
+    note = f"{n_rows:,} of {counted(facts.rows, 'row')} excluded for missing values: {_counts(findings)}"
     return rows.complete(lacking), [note], []
 
 
@@ -132,8 +132,8 @@ def _refusals(
         names = _names(unfit)
         looks, it_is = ("looks like an ID", "it is") if len(unfit) == 1 else ("look like IDs", "they are")
         message = (
-            f"values are missing in {_counts(unfit)}, which {looks}: no other value can stand for an ID; leave "
-            f"{_columns(unfit)} out ({exclude(names)}), or use --numbers {column_list(names)} if {it_is} a quantity"
+            f"values are missing in {_counts(unfit)}, which {looks}: no other value can stand for an ID; exclude "
+            f"{_columns(unfit)} ({exclude(names)}), or use --numbers {column_list(names)} if {it_is} a quantity"
         )
         refusals.append(Refusal(tuple(unfit), message, Remedy(exclude=names)))
     if of_text:
@@ -141,8 +141,8 @@ def _refusals(
         n_rows = count_incomplete(rows, names)
         its = "its" if len(of_text) == 1 else "their"
         message = (
-            f"values are missing in {_counts(of_text)}: take missing as a category of {its} own (--missing category), "
-            f"leave {n_rows:,} of {counted(facts.rows, 'row')} out (--drop-missing), or leave {_columns(of_text)} out "
+            f"values are missing in {_counts(of_text)}: treat missing as a category of {its} own (--missing category), "
+            f"exclude {n_rows:,} of {counted(facts.rows, 'row')} (--drop-missing), or exclude {_columns(of_text)} "
             f"({exclude(names)})"
         )
         refusals.append(Refusal(tuple(of_text), message, Remedy(missing=CATEGORY.missing)))
@@ -150,8 +150,8 @@ def _refusals(
         names = _names(mostly)
         shares = ", ".join(f"{f.column!r} ({f.count:,} of {counted(facts.rows, 'row')})" for f in mostly)
         message = (
-            f"most values are missing in {shares}: leave {_columns(mostly)} out "
-            f"({exclude(names)}), for --impute median would make most of the values up"
+            f"most values are missing in {shares}: exclude {_columns(mostly)} ({exclude(names)}), since --impute "
+            "median would invent most of the values"
         )
         refusals.append(Refusal(tuple(mostly), message, Remedy(exclude=names)))
     others = [finding for finding in findings if finding not in (*unfit, *of_text, *mostly)]
@@ -165,15 +165,15 @@ def _ways_out(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Rol
     n_rows = count_incomplete(rows, _names(findings))
     names = tuple(name for name in _names(findings) if name != roles.weight)
     filled = _fillable(rows, names, roles) if fit.impute is None and len(names) == len(findings) else []
-    instead = "" if fit.impute is None else f" in place of --impute {fit.impute}"
-    drop = f"leave these rows out (--drop-missing{instead})"
+    instead = "" if fit.impute is None else f" instead of --impute {fit.impute}"
+    drop = f"exclude these rows (--drop-missing{instead})"
     ways = [drop]
     few = n_rows <= MAX_DROPPED_SHARE * facts.rows
     if filled:
-        taken = f"fill the values (--impute median: takes {filled_text(filled)})"
+        taken = f"impute the values (--impute median: {filled_text(filled)})"
         ways = [drop, taken] if few else [taken, drop]
     if names:
-        ways.append(f"leave out {len(names):,} of {counted(len(facts.columns), 'column')} ({exclude(names)})")
+        ways.append(f"exclude {len(names):,} of {counted(len(facts.columns), 'column')} ({exclude(names)})")
     message = (
         f"values are missing in {_counts(findings)}, {n_rows:,} of {counted(facts.rows, 'row')} in all: "
         f"{' or '.join([', '.join(ways[:-1]), ways[-1]]) if ways[1:] else ways[0]}"

@@ -45,10 +45,10 @@ class NamedRules:
         if absent and self.keeps_numbers:
             raise DataError(f"the table lacks columns that {self.path} tests: {', '.join(map(repr, absent))}")
         if lacking:
-            option, way = ("", "") if self.keeps_numbers else ("--names: ", ": give a file of number, name and note")
+            option, way = ("", "") if self.keeps_numbers else ("--names: ", "; give a file of number, name and note")
             raise OptionError(
-                f"{option}{self.path} tests {', '.join(map(repr, lacking))}, which this fit does not use, so that the "
-                f"rows cannot tell which cluster is which{way}"
+                f"{option}{self.path} tests {', '.join(map(repr, lacking))}, which this fit does not use, so the rows "
+                f"cannot show which cluster is which{way}"
             )
 
 
@@ -75,8 +75,8 @@ names_option = click.option(
     "--names",
     metavar="FILE",
     callback=_read,
-    help="What people call the clusters, and notes on them: CSV or JSON with number, name and note; or for run and fit "
-    "the rules.json of an earlier fit, whose names go to the clusters that share the most rows.",
+    help="Names of the clusters, and notes on them: CSV or JSON with number, name and note; or for run and fit the "
+    "rules.json of an earlier fit, whose names go to the clusters that share the most rows.",
 )
 
 

@@ -95,7 +95,7 @@ def open_rows(
     others = tuple(name for name in rows.names if name not in named)
     if not others:
         listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
-        raise DataError(f"{rows.where} has no column but {listed}")
+        raise DataError(f"{rows.where} has only the column {listed}")
     return Opened(rows, others, padded, tuple(reading.null))
 
 
@@ -137,9 +137,9 @@ def _named_roles(fit: FitOptions) -> dict[str, str]:
         raise OptionError(f"column {fit.weight!r} cannot be both the weights and the labels")
     for name in (*(fit.columns or ()), *(fit.explain or ()), *fit.exclude):
         if name in named:
-            raise OptionError(f"column {name!r} has the {named[name]}: do not use, explain or exclude it as well")
+            raise OptionError(f"column {name!r} has the {named[name]}: do not also use, explain or exclude it")
         if name in fit.exclude and name in (fit.explain or ()):
-            raise OptionError(f"column {name!r} is in --explain and in --exclude")
+            raise OptionError(f"column {name!r} is in both --explain and --exclude; name it in one of them")
     return named
 
 
@@ -148,7 +148,7 @@ def _refuse_no_numbers(fit: FitOptions, named: Mapping[str, str], types: Mapping
     for name in fit.numbers:
         _refuse_unread("--numbers", name, named, types)
         if name in fit.categories:
-            raise OptionError(f"column {name!r} is in --numbers and in --categories: it is one or the other")
+            raise OptionError(f"column {name!r} is in both --numbers and --categories; name it in one of them")
         if types[name] not in ("integer", "float"):
             raise OptionError(f"--numbers: column {name!r} was read as {types[name]}, which is not a quantity")
 
@@ -213,7 +213,7 @@ def _refuse_excluded(fit: FitOptions, named: Iterable[str], read: Collection[str
     """Raise OptionError if a pattern of --exclude leaves out one of the columns `names` that another option names."""
     for name in (*named, *(fit.explain or ())):
         if name in names and name not in read:
-            raise OptionError(f"--exclude leaves out column {name!r}, which another option names: name what is meant")
+            raise OptionError(f"column {name!r} is excluded by --exclude and named by another option; choose one")
 
 
 def _columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:

@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-"""The bits of a mode of which a file that may be written has one; who is root may write any."""
+"""The mode bits of which a writable file has at least one; root may write any file."""
 
 UNFINISHED = ".unfinished-"
-"""What the name of a folder begins with in which files wait until all are written."""
+"""Prefix of the name of a folder in which files wait until all are written."""
 
 
 class Found(click.ClickException):
@@ -292,6 +292,6 @@ def messages_of(caught: Iterable[warnings.WarningMessage]) -> list[tuple[str, st
 
 def _check_writable(folder: Path, option: str = "-o") -> None:
     if not folder.is_dir():
-        raise ShallowRulesError(f"there is no folder {folder}; make it first, or name another ({option})")
+        raise ShallowRulesError(f"there is no folder {folder}; create it first, or name another ({option})")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ShallowRulesError(f"the folder {folder} cannot be written to; name another ({option})")

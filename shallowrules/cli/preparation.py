@@ -49,7 +49,7 @@ from shallowrules.tables.times import TIME_TYPES
 __all__ = ["LoadedTable", "prepare", "prepared"]
 
 DOMINANT_SHARE = 0.9
-"""Share of the variance from which a column is said to decide the clustering alone."""
+"""Share of the variance above which a column is said to decide the clustering alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
 def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None = None) -> Iterator[LoadedTable]:
     """Do what `prepare` does; with `memory`, a number of bytes, for a table in parts until the end of the context."""
     if fit.drop_missing and fit.impute is not None:
-        raise OptionError("--drop-missing and --impute exclude each other: rows are left out, or their values filled")
+        raise OptionError("--drop-missing and --impute exclude each other: rows are excluded, or their values imputed")
     with ExitStack() as sources:
         try:
             refusals: list[Refusal] = []
@@ -188,7 +188,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     has_numbers = any(kind in ("integer", "float", *TIME_TYPES) for kind in types)
     notes += _scale_notes(fit.scale, has_numbers=has_numbers, clustering=fit.labels is None)
     if weight is not None:
-        notes.append(f"rows count by the weights in column {weight!r}")
+        notes.append(f"rows are weighted by column {weight!r}")
     dominant = _dominant_column(rows, space, facts) if fit.scale is None and fit.labels is None else []
     return LoadedTable(
         rows,
@@ -238,7 +238,7 @@ def _refuse_weights(facts: Survey) -> None:
             f"the weights {facts.weight.name!r} are negative in {counted(negative, 'row')}; a row counts 0 or more"
         )
     if facts.weight.ends == (0, 0):
-        raise DataError(f"the weights {facts.weight.name!r} are all zero, so that no row counts")
+        raise DataError(f"the weights {facts.weight.name!r} are all zero, so no row counts")
 
 
 def _refuse_too_many_clusters(rows: Rows, space: Space, n_rows: int, clusters: int) -> None:
@@ -255,7 +255,7 @@ def _refuse_clusters(clusters: int, fact: str) -> NoReturn:
 
 
 def _only(number: int, what: str) -> str:
-    way = "ask for fewer clusters" if number >= 2 else "a clustering needs 2 distinct rows or more"
+    way = "ask for fewer clusters" if number >= 2 else "a clustering needs at least 2 distinct rows"
     return f"there {'is' if number == 1 else 'are'} only {counted(number, what)}: {way}"
 
 
@@ -278,6 +278,6 @@ def _dominant_column(rows: Rows, space: Space, facts: Survey) -> list[str]:
     if share <= DOMINANT_SHARE:
         return []
     return [
-        f"column {name!r} has {min(share, 0.999):.1%} of the variance and all but decides the "
+        f"column {name!r} has {min(share, 0.999):.1%} of the variance and nearly decides the "
         "clustering alone, because the columns are on very different scales; --scale minmax gives each the same range"
     ]

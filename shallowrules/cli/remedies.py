@@ -17,7 +17,7 @@ from shallowrules.sources import Where, input_files
 __all__ = ["working_remedy"]
 
 MAX_TRIALS = 6
-"""Times that a proposed command is tried and added to."""
+"""Most attempts at completing a proposed command."""
 
 
 def working_remedy(
@@ -94,11 +94,11 @@ def _losses(loaded: LoadedTable, remedy: Remedy) -> str:
     out = [_columns(remedy.exclude)] if remedy.exclude else []
     if loaded.left_out:
         out.append(f"{loaded.left_out:,} of {counted(loaded.n_rows + loaded.left_out, 'row')}")
-    lost = [f"leaves out {' and '.join(out)}"] if out else []
+    lost = [f"excludes {' and '.join(out)}"] if out else []
     if loaded.filled:
-        lost.append(f"takes {filled_text(loaded.filled)}")
+        lost.append(f"replaces missing values: {filled_text(loaded.filled)}")
     if remedy.categories:
-        lost.append(f"takes {_columns(remedy.categories)} as categories, which have no order")
+        lost.append(f"treats {_columns(remedy.categories)} as categories, which have no order")
     return f"The command below {', and '.join(lost)}." if lost else ""
 
 

@@ -28,13 +28,13 @@ from shallowrules._kernel import draw_rows, sum_closest, without_centers
 __all__ = ["fit_kmeans"]
 
 ROUNDING = 2.0**-53
-"""Unit roundoff of floats: the largest relative error of one operation, but where its result is too large or tiny."""
+"""Unit roundoff of floats: the largest relative error of one operation, unless its result is too large or too small."""
 
 TINIEST = 2.0**-1074
 """Twice the largest error of one operation whose result is so small that it has fewer digits."""
 
 TOO_LARGE = 1e300
-"""Sums of squares from which products may be beyond floats."""
+"""Sums of squares above which products may overflow floats."""
 
 
 def fit_kmeans(kmeans: KMeans, X: NDArray[Any], sample_weight: NDArray[Any] | None, n_threads: int) -> KMeans:

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 CATEGORY_WEIGHT = math.sqrt(0.5)
-"""What a column of 0 and 1 is multiplied by: two categories are then as far apart as 0 and 1.
+"""Factor of a column of 0 and 1: two categories are then as far apart as 0 and 1.
 
 Rows of different categories differ in two such columns, so that their squared distance is twice the square
 of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
@@ -47,7 +47,7 @@ of the weight; the ends of a column that is scaled by "minmax" have the squared 
 
 MAX_TURNED_BYTES = 1 << 30
 """Up to this size a matrix that lies column by column is copied row by row: from rows, trees are grown in 0.7 of the
-time. A larger one is taken as it is, for the memory."""
+time. A larger one is used as it is, to save memory."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What missing values are taken as: the median of numbers, the most frequent category, or a category of their own.
+"""Substitutes for missing values: the median of numbers, the most frequent category, or a category of their own.
 
 The median is a value of the table, the lower of two in the middle, so that whole numbers stay whole and a row of weight
 3 is three rows.
@@ -37,7 +37,7 @@ Present = tuple[Column, NDArray[np.int64] | None]
 """The values of a column that are present in rows that count, and the weight of each; None for 1 each."""
 
 ReadPresent = Callable[[Any], Sequence[Present]]
-"""Takes the rows of a part; returns what is present of each column. It is pickled."""
+"""Takes the rows of a part; returns the values present in each column. It is pickled."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def values_for_missing(
     columns = [each for each in columns if each.name not in found]
     for each in columns:
         if each.counted_ends is None and not each.counted_values:
-            raise DataError(f"column {each.name!r} has no values, so that none can be imputed; exclude it")
+            raise DataError(f"column {each.name!r} has no values, so none can be imputed; exclude it")
     if not columns:
         return found
     distinct = [tuple(sorted(each.counted_values)) for each in columns]

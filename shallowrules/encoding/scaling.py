@@ -182,8 +182,8 @@ def _use_quartiles(scaler: RobustScaler, run: Run, read: ReadNumbers, ends: NDAr
     """Give a scaler the quartiles of columns."""
     if not weights.are_whole:
         raise OptionError(
-            "scale='robust' takes quartiles, which need weights that are whole numbers (how many rows a row "
-            "stands for): round the weights, or take scale 'minmax' or 'standard'"
+            "scale='robust' uses quartiles, which need whole-number weights (how many rows a row stands "
+            "for); round the weights, or use scale 'minmax' or 'standard'"
         )
     positions = [(weights.total - 1) * share for share in QUARTILES]
     ranks = sorted({round_to(position) for position in positions for round_to in (math.floor, math.ceil)})

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 ClusterAs = Literal["number", "name"]
-"""What a cluster goes by in a text: its number, or the name that was given to it as a label."""
+"""A cluster's identity in a text: its number, or the name that was given to it as a label."""
 
 
 class Exporter(Protocol):

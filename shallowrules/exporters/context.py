@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 MAX_LENGTH = 20_000_000
-"""Characters of rules that are written: Python takes some 100 bytes for each when it compiles them."""
+"""Most characters of rules that are written: Python needs some 100 bytes for each to compile them."""
 
 
 @cache
@@ -63,8 +63,9 @@ def check_length(rules: RuleSet) -> None:
     length = rules_length(rules.nodes, rules.columns)
     if length > MAX_LENGTH:
         raise ExportError(
-            f"{counted(len(rules), 'rule')} would have about {length:,} characters, and at most {MAX_LENGTH:,} are "
-            "written: each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger trade-off"
+            f"{counted(len(rules), 'rule')} would have about {length:,} characters, and the limit is "
+            "{MAX_LENGTH:,}: each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger "
+            "trade-off"
         )
 
 

@@ -12,7 +12,7 @@ Exported = str | bytes | Mapping[str, str | bytes]
 """Text, which files hold as UTF-8; bytes; or files by name: relative to a folder, with ``/`` between its parts."""
 
 RESERVED = frozenset({"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(1, 10))})
-"""Names that are devices on Windows, whatever stands after a dot."""
+"""Names that are devices on Windows, whatever follows after a dot."""
 
 
 def exported_faults(value: Any) -> list[str]:
@@ -26,7 +26,8 @@ def exported_faults(value: Any) -> list[str]:
     for name, content in value.items():
         if not isinstance(name, str) or not _is_safe(name):
             faults.append(
-                f"returned a file named {name!r}: names are relative, with / between their parts, and go on any system"
+                f"returned a file named {name!r}: names are relative, with / between their parts, and valid on any "
+                "system"
             )
             continue
         names.append(name)
@@ -62,7 +63,7 @@ def _content_faults(value: Any, place: str) -> list[str]:
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
-            return [f"returned text{place} with half a surrogate pair at character {error.start}, which no file holds"]
+            return [f"returned text{place} with an unpaired surrogate at character {error.start}, which no file holds"]
         return []
     if isinstance(value, bytes):
         return []

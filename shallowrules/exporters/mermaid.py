@@ -20,7 +20,7 @@ __all__ = ["MermaidExporter", "MermaidOptions"]
 Direction = Literal["LR", "TD"]
 
 PLAIN = frozenset(" .,-+%≤")
-"""What stands for itself beside letters and digits."""
+"""Characters besides letters and digits that need no escaping."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class MermaidExporter:
         shares = {rule.leaf: rule.share for rule in rules}
         lines = [
             f"flowchart {settings.direction}",
-            "  %% A row without a value in a column that it is asked for is in no cluster.",
+            "  %% A row without a value in a column that is tested on its path is in no cluster.",
         ]
         for index, node in enumerate(rules.nodes):
             if isinstance(node, Leaf):

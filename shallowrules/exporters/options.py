@@ -37,9 +37,9 @@ DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",
     "dialect": "that of --database, else {}",
     "types": "those of --database",
-    "made": "the file or table, the seed, columns left out",
+    "made": "the file or table, the seed, excluded columns",
 }
-"""How the help of ``run`` says what a default follows from, around the field's own default."""
+"""The help of ``run`` for a default that follows from a fact, around the field's own default."""
 
 
 @dataclass(frozen=True)

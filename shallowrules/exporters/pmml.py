@@ -82,7 +82,8 @@ class PmmlExporter:
         check_whole_columns(rules, self.name, INT64)
         if settings.cluster_column in [column.name for column in rules.columns]:
             raise ExportError(
-                f"the table has a column {settings.cluster_column!r}: name the prediction otherwise by cluster_column"
+                f"the table has a column {settings.cluster_column!r}; give the prediction a different name with "
+                "cluster_column"
             )
         return "\n".join(_document(rules, settings)) + "\n"
 

@@ -51,7 +51,9 @@ def text_of_sheet(sheet: str, rules: RuleSet) -> str:
         if line.startswith(HEADING):
             title = titles.get(line) or _new_title(line)
             if title is None:
-                raise DataError(f"line {number}: {line!r} is not a heading of a cluster, such as '## Cluster 3 (Name)'")
+                raise DataError(
+                    f"line {number}: {line!r} is not the heading of a cluster, such as '## Cluster 3 (Name)'"
+                )
         elif title is not None and line == ALL:
             found.append(f"cluster {printable(title)}: every row")
         elif title is not None and line.startswith(RULE):

@@ -54,13 +54,13 @@ __all__ = [
 COLUMNS_SHOWN = 20
 
 SEPARATING_SHOWN = 5
-"""Columns that are named in what separates the clusters; the others are added up."""
+"""Columns that are named as separating the clusters; the shares of the others are added up."""
 
 DEVIATION = 0.15
 STRONG_DEVIATION = 0.3
 
 Escape = Callable[[str], str]
-"""Makes text safe where it is to stand."""
+"""Makes text safe for its context."""
 
 
 def format_number(value: int | float, column: RuleColumn | None = None) -> str:
@@ -291,11 +291,11 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
     extra = s.normalized_cost - 1
     if extra >= 0.00005:
         price = (
-            f"The clusters are {show_figure(100 * extra, '.2f')}% less tight than without rules: that is what it "
-            "costs that a rule explains every row."
+            f"The clusters are {show_figure(100 * extra, '.2f')}% less tight than without rules: the cost of "
+            "describing every row by a rule."
         )
     elif extra > -0.00005:
-        price = "The clusters are as tight as without rules: that a rule explains every row costs nothing."
+        price = "The clusters are as tight as without rules: describing every row by a rule costs nothing."
     else:  # given labels need not be the tightest clusters, nor need those of k-means
         others = "the given ones" if s.labelled else "those of the clustering without rules"
         price = f"The clusters are {-100 * extra:.2f}% tighter than {others}."

@@ -40,7 +40,8 @@ MAX_CLUSTERS = 200
 """With more clusters there are no histograms and no confusion matrix: that would be too many pictures to read."""
 
 MAX_HISTOGRAMS = 4000
-"""Histograms of all clusters and columns together, of some 100 bytes each; what most nodes test has them."""
+"""Histograms of all clusters and columns together, of some 100 bytes each; the columns that most nodes test have
+them."""
 
 
 @dataclass(frozen=True)

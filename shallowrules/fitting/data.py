@@ -22,7 +22,7 @@ from shallowrules.trees.tree import Tree
 __all__ = ["FitData", "FitParameters", "GivenTable", "Log"]
 
 Log = Callable[[str], None]
-"""Takes a line that says what is being done."""
+"""Takes a line on the current step."""
 
 
 @dataclass(frozen=True, kw_only=True)

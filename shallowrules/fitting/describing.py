@@ -360,8 +360,8 @@ def _check_columns(tree: Tree, table: Table) -> None:
     for column in (table.columns[feature] for feature in tested):
         if column.is_beyond_doubles:
             raise DataError(
-                f"column {column.name!r} holds integers beyond 2**53, which a tree over floats takes for others; "
-                "exclude it, or subtract a constant from it"
+                f"column {column.name!r} holds integers beyond 2**53, which a tree over floats cannot tell "
+                "apart; exclude it, or subtract a constant from it"
             )
 
 

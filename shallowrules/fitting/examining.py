@@ -28,10 +28,10 @@ Rows = WholeTable | ThreadedPartitions
 """A table that this process reads, in memory or in parts."""
 
 MIN_ORDERED = 8
-"""Rows from which a numbering is taken for no coincidence."""
+"""Rows above which a numbering is not a coincidence."""
 
 FIRST_ROWS = 1000
-"""Rows of a column of fractions that are looked at to see that it has some, mostly."""
+"""Rows of a column that usually suffice to see that it has fractions."""
 
 ID_WORDS = {"id", "ids", "key", "pk", "uuid", "guid", "rowid"}
 ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}

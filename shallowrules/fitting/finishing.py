@@ -22,7 +22,7 @@ from shallowrules.trees.tree import Tree
 __all__ = ["Fit", "finish", "leafless_note", "record_of"]
 
 LOW_AGREEMENT = 0.8
-"""Share of rows with their given label below which the fit warns: k-means geometry cannot follow every shape."""
+"""Share of rows with their given label below which the fit warns: cuts on single columns cannot follow every shape."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +116,8 @@ def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warni
     statistics = rules.statistics
     if statistics.labelled and statistics.agreement < LOW_AGREEMENT:
         message = (
-            f"the rules give {statistics.agreement:.0%} of the rows their given label: clusters of this shape "
-            "are not told apart by cuts on single columns; see the clusters' precision and recall"
+            f"the rules give {statistics.agreement:.0%} of the rows their given label: cuts on single columns "
+            "cannot separate clusters of this shape; see the clusters' precision and recall"
         )
         doubts.append((message, ShallowRulesWarning))
     return doubts

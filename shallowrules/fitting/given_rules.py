@@ -137,7 +137,9 @@ class Measuring:
             if not rows[rule.leaf]:
                 raise DataError(f"the rule {rule} of cluster {rule.cluster} holds for no row of the table")
         if (used < 0).any():
-            raise DataError(f"{counted(int((used < 0).sum()), 'row')} of the table meet no rule: values are missing")
+            raise DataError(
+                f"{counted(int((used < 0).sum()), 'row')} of the table match no rule, because values are missing"
+            )
         classes = [*self.numbers]
         classes += sorted({node.cluster for node in nodes if isinstance(node, Leaf)} - set(classes))
         place = {number: i for i, number in enumerate(classes)}
@@ -249,4 +251,4 @@ def _over(nodes: Sequence[Node], columns: Sequence[RuleColumn], table: Table, tr
 def _refuse_unknown(values: Sequence[Value], known: Sequence[Value], name: str) -> None:
     lacking = [format_value(value) for value in values if value not in known]
     if lacking:
-        raise DataError(f"the rules ask for {', '.join(lacking)} of column {name!r}, which no row of the table has")
+        raise DataError(f"the rules test for {', '.join(lacking)} of column {name!r}, which no row of the table has")

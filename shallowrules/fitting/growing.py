@@ -25,8 +25,8 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["from_the_table", "grow", "objectives_of", "over_the_table", "renumbered", "seed_of", "thorough_of"]
 
 NEIGHBORS = (0.01, 0.03, 0.1, 0.3)
-"""Trade-offs whose trees are taken for a trade-off of 0 where they cost less: a search for the cost alone ends at a
-dearer tree than one that shortens rules, too, in half of the fits tried."""
+"""Trade-offs whose trees are used for a trade-off of 0 where they cost less: in half of the fits tried, a search
+for the cost alone ends at a more expensive tree than one that also shortens rules."""
 
 
 def grow(

@@ -125,7 +125,7 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], encoder: Encoder) -> Kep
         )
     raise OptionError(
         option,
-        f"{given}: no tree asks this of the column at once; ask for one category that it has, such as city = 'Ulm'",
+        f"{given}: a tree cannot test this in one step; test one category that the column has, such as city = 'Ulm'",
     )
 
 
@@ -159,7 +159,7 @@ def _code_of(threshold: int, values: NDArray[np.integer]) -> float:
     place = bisect_right(known, threshold) - 1
     if place < 0 or known[place] != threshold:
         raise DataError(
-            "a column with numbers of 2**53 and more can be cut at its own values only; the nearest one is "
+            "a column with numbers of 2**53 and more can be cut only at its own values; the nearest one is "
             f"{known[place] if place >= 0 else known[0]}"
         )
     return float(place)
@@ -200,7 +200,7 @@ def divide(
             values = reference.explain_centers[centers, cut.feature] * cut.direction
             raise OptionError(
                 OptionName("keep"),
-                f" {cut.text!r}: all clusters are on one side of it, so that no tree can start so; "
+                f" {cut.text!r}: all clusters are on one side of it, so no tree can start with it; "
                 f"{_means_of_clusters(encoding, cut.feature, sorted(values.tolist()))}",
             )
     return tree

@@ -24,17 +24,17 @@ from shallowrules.tables.times import TIME_TYPES, format_time
 __all__ = ["find_date_numbers", "find_labels", "find_repeated_ids", "find_sentinels"]
 
 LOOKED_AT = 1000
-"""Rows, all over a table or its first part, that tell what is worth a look at all of them."""
+"""Rows, spread over a table or its first part, that decide which columns are examined in full."""
 
 REPEATED_ID = re.compile(
     r"(?i:(^|[ _.-])(id|ids|key|pk|uuid|guid)$)|(?<=[a-z])(ID|IDs|Id|Key)$|^(id|ID|Id)(?=[ _.A-Z])"
     r"|(?i:^(customer|client|user|account|order|invoice|contract|policy|patient|member|product|article|ticket|device)"
     r"[ _.-]?(no|nr|num|number)\.?$)"
 )
-"""Names of columns whose whole numbers say which customer, order and so on a row is about."""
+"""Names of columns whose whole numbers identify the customer, order and so on of a row."""
 
 MIN_ID = 10_000
-"""Least number from which a dense range of whole numbers looks like a numbering: quantities seldom begin there."""
+"""Least start of a dense range of whole numbers that looks like a numbering: quantities seldom begin there."""
 
 LABEL = re.compile(
     r"(?i)^(predicted[ _.-]?)?(k-?_?means[ _.-]?)?(cluster|kmeans)s?([ _.-]?(id|name|label|no|nr|number))?$"
@@ -45,7 +45,7 @@ TIME_NAME = re.compile(r"(?i)time|date|stamp|epoch|created|updated|(^|_)(at|ts)$
 """Names of columns whose whole numbers may be seconds; larger units have more digits than other numbers mostly have."""
 
 EPOCHS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
-"""Units of time since 1970, by how many there are in a second."""
+"""Units of time since 1970, by their number per second."""
 
 FIRST_SECOND, LAST_SECOND = 946_684_800, 2_208_988_800
 """Seconds from 1970 to the beginnings of 2000 and of 2040: numbers between them look like points in time."""
@@ -54,13 +54,13 @@ MAX_SENTINELS = 3
 """Distinct values at one end of a column that may stand for something else, as 97, 98 and 99 do in surveys."""
 
 BEYOND = 1e15
-"""What no column of quantities reaches."""
+"""A bound that no column of quantities reaches."""
 
 LARGEST = tuple(2**bits - 1 for bits in (8, 15, 16, 31, 32))
 """The largest whole numbers of some types, which stand for missing values in files of programs and devices."""
 
 MIN_OTHERS = 5
-"""Distinct values that a column has besides; of fewer, none is far from the others."""
+"""Distinct values that a column must have besides; of fewer, none is far from the others."""
 
 
 def find_labels(facts: Survey, names: Collection[str]) -> list[Finding]:

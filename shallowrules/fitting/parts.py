@@ -113,8 +113,9 @@ def prepare_parts(
         empty = np.flatnonzero(sums["rows"] == 0)
         if len(empty):
             raise DataError(
-                f"no row is nearest to the centers {', '.join(map(str, empty))}, so they have no place in the explained"
-                "columns; leave them out"
+                f"no row is nearest to the centers {', '.join(map(str, empty))}, so they have no place in the "
+                "explained "
+                "columns; remove them"
             )
         reference = replace(reference, explain_centers=_means(grids.explain, sums, "explain"))
     for note in reference.notes:
@@ -167,7 +168,7 @@ def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) 
     refuse_in_parts(vars(parameters))
     check_round_within(parameters.round_within, labelled=labels is not None)
     if labels is not None and (centers is not None or parameters.clusterer is not None):
-        raise OptionError("labels and centers are both given: the clustering to explain is one of them")
+        raise OptionError("labels and centers are both given; give only one of them")
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,7 @@ def check_rows(n_counted: int, parameters: FitParameters) -> None:
     """Raise DataError if there are fewer rows that count than clusters."""
     if n_counted < parameters.n_clusters:
         raise DataError(
-            f"n_samples={n_counted} should be >= n_clusters={parameters.n_clusters}: "
+            f"n_samples={n_counted} should be >= n_clusters={parameters.n_clusters}; "
             "ask for fewer clusters or give more rows"
         )
 
@@ -241,5 +241,5 @@ def _without_unlabelled(weight: NDArray[np.float64] | None, labels: NDArray[np.i
         return weight
     fit_weight = np.where(unlabelled, 0.0, 1.0 if weight is None else weight)
     if not fit_weight.any():
-        raise DataError("no row with a label has a positive weight: there is no clustering to explain")
+        raise DataError("no row with a label has a positive weight, so there is no clustering to explain")
     return fit_weight

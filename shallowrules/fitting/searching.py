@@ -16,9 +16,9 @@ from shallowrules.trees.searching import Goal
 __all__ = ["grow_within", "more_rules_notes"]
 
 MORE_RULES = 2
-"""More rules than clusters that are priced for a note."""
+"""Extra rules, beyond the number of clusters, that are priced for a note."""
 MIN_FALL = 0.1
-"""Share of what a tree costs more than the clustering that another rule has to take off to be worth a note."""
+"""Share of a tree's extra cost over the clustering that one more rule has to remove to be worth a note."""
 
 
 def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeoff: float) -> GrownTree | None:
@@ -75,6 +75,6 @@ def _notes_of(costs: Sequence[float], k: int) -> list[str]:
         return []
     n_rules, cost = k + 1 + worth[-1], costs[1 + worth[-1]]
     return [
-        f"with {n_rules} rules in place of {k} the cost falls from {costs[0] - 1:+z.1%} to {cost - 1:+z.1%} or less: "
+        f"with {n_rules} rules instead of {k} the cost falls from {costs[0] - 1:+z.1%} to {cost - 1:+z.1%} or less: "
         f"--max-leaves {n_rules}"
     ]

@@ -18,7 +18,7 @@ from shallowrules.partitions import Part, Partitions, ThreadedPartitions
 __all__ = ["stored_rows"]
 
 FREE_SHARE = 0.8
-"""Of what is free on the disk, what may be taken."""
+"""Share of the free disk space that may be used."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,7 +150,7 @@ class Survey:
         if not self.all_labels:
             raise DataError("no row has a label, so there is no clustering to explain")
         if len(self.all_labels) > MAX_LABELS:
-            raise DataError(f"there are more than {MAX_LABELS:,} distinct labels: these are not clusters")
+            raise DataError(f"there are more than {MAX_LABELS:,} distinct labels, too many for clusters")
         distinct = list(self.all_labels)
         values = np.empty(len(distinct), dtype=object)
         values[:] = distinct
@@ -243,7 +243,9 @@ def _survey_part(part: Part, roles: Roles) -> Survey:
         unlabelled = int(np.count_nonzero(labelled.absent if weights is None else labelled.absent & (weights > 0)))
         absent_labels = int(np.count_nonzero(labelled.absent))
         if len(all_labels) > MAX_LABELS:
-            raise DataError(f"column {labelled.name!r} has more than {MAX_LABELS:,} distinct labels: no clusters")
+            raise DataError(
+                f"column {labelled.name!r} has more than {MAX_LABELS:,} distinct labels, too many for clusters"
+            )
     return Survey(
         facts,
         part.n_rows,
@@ -263,10 +265,10 @@ def _refuse_wrong(found: Survey) -> None:
     said = {
         "missing": (
             "missing values (NaN, None or NULL)",
-            "leave these rows out, fill them (impute), or exclude the columns",
+            "exclude these rows, impute the values, or exclude the columns",
         ),
-        "infinite": ("infinity", "k-means needs finite numbers; mend or leave out the rows"),
-        "negative": ("negative weights", "a row that is not to count has the weight 0"),
+        "infinite": ("infinity", "k-means needs finite numbers; correct or exclude the rows"),
+        "negative": ("negative weights", "give a row that should not count the weight 0"),
     }
     for kind, (what, way_out) in said.items():
         places = sorted((place, n) for place, n in found.wrong.items() if place[0] == kind)

@@ -450,8 +450,8 @@ def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     missing = int(np.count_nonzero(column.absent))
     if missing:
         raise DataError(
-            f"sample_weight contains NaN or another missing value, in {counted(missing, 'row')}: "
-            "a row that is not to count has the weight 0"
+            f"sample_weight contains NaN or another missing value, in {counted(missing, 'row')}; "
+            "give a row that should not count the weight 0"
         )
     if column.type not in ("integer", "float", "boolean"):
         raise DataError(f"sample_weight must hold a number per row, but holds {column.nature}")

@@ -195,7 +195,7 @@ def _find_top(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -
             )
         if nature == "values":
             remark: tuple[str | OptionName, ...] = (
-                f"{unit} {row.place}, {_shown(row.fields)}, looks like the rows below it, so there is no header;"
+                f"{unit} {row.place}, {_shown(row.fields)}, looks like the rows below it, so there is no header; "
                 f"columns are named column1 to column{body.width} (",
                 OptionName("header", "none"),
                 ")",

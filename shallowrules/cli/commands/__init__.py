@@ -107,7 +107,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, wanted: b
         try:
             click.echo(f"shallowrules {version('shallowrules')}")
         except PackageNotFoundError:
-            raise click.ClickException("shallowrules is not installed, so that its version is not known") from None
+            raise click.ClickException("shallowrules is not installed, so its version is unknown") from None
         context.exit()
 
 

@@ -20,12 +20,12 @@ from shallowrules.files import Reading
 __all__ = ["command"]
 
 DECIDED = ("clusters", "labels", "histograms", "max_leaves", "max_cost", "max_conditions")
-"""The options of a fit that are not to choose here."""
+"""The options of a fit that cannot be chosen here."""
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
-@click.command("clusters", short_help="Show which number of clusters to take.")
+@click.command("clusters", short_help="Compare numbers of clusters.")
 @table_or_database
 @click.option("--from", "first", type=click.IntRange(min=2), default=2, show_default=True, metavar="K", help="Least k.")
 @click.option("--to", "last", type=click.IntRange(min=2), default=12, show_default=True, metavar="K", help="Largest k.")
@@ -33,7 +33,10 @@ PICTURES = (".png", ".svg", ".pdf")
 @method_options
 @settings_option
 @click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the figures over k here: .png, .svg or .pdf."
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the figures against k to this file: .png, .svg or .pdf.",
 )
 @force_option
 @reading_options

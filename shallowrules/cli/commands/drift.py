@@ -34,7 +34,7 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
     found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(%?)\s*", text)
     share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
     if not 0 <= share <= 1:
-        raise click.BadParameter(f"{text!r} is not a share: use for example 5% or 0.05", context, parameter)
+        raise click.BadParameter(f"{text!r} is not a share; use for example 5% or 0.05", context, parameter)
     return share
 
 
@@ -48,8 +48,8 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
     default="5%",
     show_default=True,
     callback=_share,
-    help="A cluster's share may be this much larger or smaller than in training, and that of rows without a cluster "
-    "this large.",
+    help="Largest accepted change of a cluster's share since training, and largest accepted share of rows without a "
+    "cluster.",
 )
 @click.option(
     "--refit",
@@ -82,7 +82,7 @@ def command(
     rows = rows_of(tables, options)
     counted_there = isinstance(rows, DatabaseRows) and rows.is_whole_table
     if columns and not counted_there:
-        raise click.UsageError("--column is for a table of a database: say which by --database URL and --table")
+        raise click.UsageError("--column is for a table of a database; name it with --database URL and --table")
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     if refit:

@@ -29,40 +29,40 @@ def _groups(context: click.Context, parameter: click.Parameter, values: tuple[st
         return tuple(tuple(int(number) for number in value.split(",")) for value in values)
     except ValueError:
         raise click.BadParameter(
-            "say the numbers of clusters with commas between, as 3,4", context, parameter
+            "give the numbers of clusters separated by commas, such as 3,4", context, parameter
         ) from None
 
 
-@click.command("edit", short_help="Change rules by hand, and show what that costs.")
+@click.command("edit", short_help="Change rules by hand, and show the cost.")
 @click.argument("rules_file", metavar="RULES")
 @click.option(
     "--set",
     "replacements",
     multiple=True,
     metavar="CHANGE",
-    help="'COLUMN: OLD -> NEW': in all rules another threshold, or another category. May be repeated.",
+    help="'COLUMN: OLD -> NEW': change a threshold or a category in all rules. May be repeated.",
 )
 @click.option(
     "--merge",
     multiple=True,
     metavar="A,B,…",
     callback=_groups,
-    help="Make one cluster of several; it keeps the lowest number. May be repeated.",
+    help="Merge several clusters into one, which keeps the lowest number. May be repeated.",
 )
 @click.option(
     "--rules",
     "text_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="All rules: a line for each, as `edit RULES` prints them without another option; or the sheet (report.md), "
-    "whose headings of clusters and sentences that say their rules are read.",
+    help="All rules: one per line, as `edit RULES` prints them without further options; or the sheet (report.md), "
+    "of which the headings of clusters and the sentences with their rules are read.",
 )
 @click.option(
     "--table",
     "tables",
     multiple=True,
     metavar="TABLE",
-    help="The table that RULES were made from, or a newer one: what the edit does is measured on it. May be repeated.",
+    help="The table that RULES were made from, or a newer one, used to measure the effect. May be repeated.",
 )
 @output_option("Write the rules here, not to stdout.")
 def command(

@@ -123,7 +123,7 @@ def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
     from shallowrules.sources.database import DatabaseRows, open_rows
 
     if "types" not in choice.facts:
-        raise click.UsageError(f"{choice.name} does not depend on the types of columns: leave out --database")
+        raise click.UsageError(f"{choice.name} does not depend on the types of columns; omit --database")
     table = choice.given_for("table")
     if table is None:
         raise click.UsageError("--database needs --table, the table whose column types are read")

@@ -17,7 +17,7 @@ from shallowrules.files import Reading
 __all__ = ["command"]
 
 
-@click.command("path", short_help="Show what shorter rules cost.")
+@click.command("path", short_help="Show the cost of shorter rules.")
 @table_or_database
 @refine_options
 @max_leaves_option

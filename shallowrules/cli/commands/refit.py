@@ -35,7 +35,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str) -> Name
     return NamedRules(rules, path, keeps_numbers=True)
 
 
-@click.command("refit", short_help="Make rules again, from a newer table.")
+@click.command("refit", short_help="Refit rules on a newer table.")
 @click.argument("old", metavar="RULES", is_eager=True, callback=_read)
 @table_or_database
 @fit_options
@@ -70,7 +70,7 @@ def command(
 
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     if isinstance(names, NamedRules):
-        raise OptionError(f"--names: names go on from {old.path}; give others as a list of number, name and note")
+        raise OptionError(f"--names: names are kept from {old.path}; give others as a list of number, name and note")
     rows = rows_of(tables, options)
     check_target(output, old.path, *input_files(rows), *files_of_names(names), force=force)
     for note in notes_of_edits(old.rules):

@@ -85,9 +85,10 @@ def _split_names(values: Sequence[str]) -> list[str]:
     cls=ExporterCommand,
     choose=_choose,
     usual=_split_names([WRITTEN]),
-    short_help="Cluster a table and write its rules in every form.",
-    epilog="The exporters that --write names have options of their own, with the exporter's name before them: "
-    "--sql-dialect postgres, --markdown-title X. Those of sql go without it too: --dialect, --table, --style, "
+    short_help="Cluster a table and write its rules in every format.",
+    epilog="The exporters that --write names have options of their own, prefixed with the exporter's name: "
+    "--sql-dialect postgres, --markdown-title X. Those of sql also work without the prefix: --dialect, --table, "
+    "--style, "
     "--column, --cluster-column. `shallowrules run --write NAMES --help` shows them, "
     "`shallowrules exporters` lists the exporters.",
 )
@@ -142,7 +143,7 @@ def command(
     fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
     check_numbers(names, fitting.clusters)
     if tables and table is not None and "table" not in wanted:
-        raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
+        raise click.UsageError("--table names the table in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
     reading = gather(Reading, options)
     files = _check_distinct({choice.name: [_file_of(choice)] for choice in chosen if choice.exporter.file_extension})

@@ -43,16 +43,15 @@ __all__ = ["command"]
     "dialects",
     multiple=True,
     metavar="NAME",
-    help="SQL to run: duckdb, sqlite, postgres, mysql, clickhouse, spark; any of them that is installed, several by "
-    "repeating the option. A --database runs its own. [default: duckdb and sqlite]",
+    help="SQL to run: duckdb, sqlite, postgres, mysql, clickhouse, spark; any that is installed. May be repeated. A "
+    "--database runs its own. [default: duckdb and sqlite]",
 )
 @click.option(
     "--exporter",
     "exporters",
     multiple=True,
     metavar="NAME",
-    help="Run what this exporter writes alone; several by repeating the option. [default: all that are installed and "
-    "can be run here]",
+    help="Run only the output of this exporter. May be repeated. [default: all that are installed and can be run here]",
 )
 @answer_options("number", "name")
 @columns_option
@@ -100,12 +99,12 @@ def command(
                 "--dialect and --database exclude each other: a database runs SQL of its own dialect"
             )
         if exporters:
-            raise click.UsageError("--exporter is for rows of a file: a database runs SQL")
+            raise click.UsageError("--exporter is for rows of a file; a database runs SQL")
         if output is not None and output.suffix.lower() not in (".json", ".txt"):
             raise OptionError(f"-o {output}: the ending says what to write; known are: .json, .txt")
     elif output is not None or columns:
         raise click.UsageError(
-            f"{'-o' if output else '--column'} is for rows of a database: say which by --database URL"
+            f"{'-o' if output else '--column'} is for rows of a database; name it with --database URL"
         )
     check_target(output, rules_file, *input_files(rows), force=force)
     with warnings_shown():
@@ -196,10 +195,10 @@ def _refuse_unknown(rules: RuleSet, told: RuleSet, table: Table) -> None:
         if column == known:
             continue
         if column.decimal != known.decimal and not known.is_whole:
-            raise OptionError(f"the rules read column {column.name!r} with a decimal point: leave out --decimal")
+            raise OptionError(f"the rules read column {column.name!r} with a decimal point; omit --decimal")
         words = {value.strip(" ") for value in table[column.name].values.tolist() if isinstance(value, str)}
         if new := sorted(words & (set(column.nulls) - set(known.nulls))):
             raise OptionError(
-                f"column {column.name!r} has {new[0]!r}, which the rules take for a value, and so does all that is "
-                "exported from them: leave out --null, or fit the rules again with it"
+                f"column {column.name!r} has {new[0]!r}, which the rules and all their exports take for a value; "
+                "omit --null, or refit the rules with it"
             )

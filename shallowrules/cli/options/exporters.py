@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ExporterChoice", "ExporterCommand"]
 
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-"""Where a value comes from that a user gave: typed, or in a file of settings."""
+"""The sources of a user's value: the command line, or a file of settings."""
 
 METAVARS = {"text": "TEXT", "integer": "N", "float": "NUMBER", "path": "FILE", "choice": None, "flag": None}
 
@@ -88,7 +88,9 @@ class ExporterChoice:
             names = list(dict.fromkeys(f"{self.name}-{name}" if f"--{name}" in taken else name for name in names))
             clash = [name for name in names if f"--{name}" in taken]
             if clash:
-                raise PluginError(f"option --{clash[0]} of exporter {self.name!r} is one that the command has already")
+                raise PluginError(
+                    f"option --{clash[0]} of exporter {self.name!r} already exists as an option of the command"
+                )
             spelt = [f"--{name}" for name in names] + [f"--no-{name}" for name in names if spec.kind == "flag"]
             self.spellings[spec.name] = f"--{names[-1]}"
             typed = [word.partition("=")[0] for word in arguments]

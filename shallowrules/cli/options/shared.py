@@ -34,7 +34,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Options = TypeVar("Options")
 
 TYPED = "shallowrules.cli: arguments as typed"
-"""Where a context keeps what stood behind ``shallowrules``."""
+"""Where a context keeps the arguments after ``shallowrules``."""
 
 
 def typed_arguments() -> list[str] | None:
@@ -146,13 +146,13 @@ def answer_options(*kinds: str) -> Callable[[Command], Command]:
             type=click.Choice(kinds),
             default=kinds[0],
             show_default=True,
-            help=f"What a row gets for its cluster in SQL: its {said}.",
+            help=f"The label of a row's cluster in SQL: its {said}.",
         ),
         click.option(
             "--else",
             "otherwise",
             metavar="VALUE",
-            help="What a row without a cluster gets in SQL, in place of NULL: no cluster's number or name.",
+            help="The value for a row without a cluster in SQL, instead of NULL; not a cluster's number or name.",
         ),
     )
 
@@ -177,5 +177,5 @@ columns_option = click.option(
     multiple=True,
     metavar="OLD=NEW",
     callback=_pairs,
-    help="What the table calls a column of the rules. May be repeated.",
+    help="The table's name for a column of the rules. May be repeated.",
 )

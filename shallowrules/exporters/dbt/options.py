@@ -81,7 +81,7 @@ class DbtOptions:
         if len(split_table(self.table)) > 2:
             raise OptionError(TABLE, " must be the name of a model, or of a source and its table: 'shop.customers'")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.name):
-            raise OptionError(MODEL, f" must be of ASCII letters, digits and _, not {self.name!r}")
+            raise OptionError(MODEL, f" must consist of ASCII letters, digits and _, not {self.name!r}")
         check_choice("materialized", self.materialized, get_args(Materialized), option="materialized")
         _check_name(self.cluster_column, CLUSTER_COLUMN)
         if any(name.casefold() == self.cluster_column.casefold() for name in types):

@@ -24,13 +24,13 @@ from shallowrules.rules.figures import percent
 __all__ = ["Pictures", "describe_cards"]
 
 PICTURES_SHOWN = 6
-"""Pictures of a card."""
+"""Pictures on a card."""
 
 MAX_PICTURES = 100
-"""Pictures of a tree beyond which its cards have fewer, but two at least."""
+"""Pictures of a tree above which its cards have fewer, but at least two."""
 
 MAX_PICTURES_OF_PATH = 400
-"""Pictures of all trees of a path but the first that is shown; beyond that their cards have fewer, or none."""
+"""Pictures of all trees of a path except the first one shown; above that their cards have fewer, or none."""
 
 BARS_SHOWN = 5
 STANDS_OUT_SHOWN = 4

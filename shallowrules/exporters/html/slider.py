@@ -37,7 +37,7 @@ def join_path(path: RulePath, rules: RuleSet) -> tuple[list[RuleSet], int]:
     if not path.is_of_one_table_with(rules):
         raise OptionError(
             OPTION,
-            " must be of the same table and clustering as the rules: make both with the same columns, rows, -k, "
+            " must be of the same table and clustering as the rules; make both with the same columns, rows, -k, "
             "--scale and --seed",
         )
     trees = [_named_as(rules, tree.rules) for tree in path]
@@ -69,7 +69,7 @@ def describe_points(trees: Sequence[RuleSet], own: int) -> list[str]:
     for i, rules in enumerate(trees):
         s = rules.statistics
         extra = f"{show_figure(100 * (s.normalized_cost - 1), '+.1f')}%"
-        mine = ", the rules that this page was made of" if i == own else ""
+        mine = ", the rules that this page was made from" if i == own else ""
         found.append(
             f"Tree {i + 1} of {len(trees)}{mine}: {s.waes:.2f} conditions per row, {counted(len(rules), 'rule')}, "
             f"{extra} spread (trade-off {s.tradeoff:g})"

@@ -17,7 +17,7 @@ SECTIONS = re.compile(r"^(?=<article |<svg class=\"(?:tree|defs)\"|## )", re.MUL
 
 LETTERS = "".join(chr(code) for code in range(ord("!"), ord("~") + 1) if chr(code) != "<")
 BITS = 13
-"""What two letters can say: there are 93."""
+"""The number of letter pairs; there are 93 letters."""
 
 NUMBER = re.compile(r"[0-9.,]+")
 

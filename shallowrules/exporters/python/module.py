@@ -100,7 +100,7 @@ def check_function_name(value: object) -> None:
     if not name.isascii() or not name.isidentifier() or keyword.iskeyword(name):
         raise OptionError(FUNCTION_NAME, f" {name!r} is not a Python name: use ASCII letters, digits and _")
     if name in MODULE_NAMES or hasattr(builtins, name) or name.startswith("__"):
-        raise OptionError(FUNCTION_NAME, f" {name!r} is a name that the module itself needs: use another")
+        raise OptionError(FUNCTION_NAME, f" {name!r} is a name that the module itself needs; use a different one")
 
 
 def cluster_labels(rules: RuleSet, cluster_as: ClusterAs) -> dict[int, str]:

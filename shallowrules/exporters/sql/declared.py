@@ -350,4 +350,5 @@ TYPES: Mapping[str, Types] = {
         query=_SCHEMA,
     ),
 }
-"""By the name that sqlglot has for a dialect; docs/dialects.md says what those that are not executed rely on."""
+"""By the name that sqlglot has for a dialect; docs/dialects.md says the documentation on which those that are not
+executed rely."""

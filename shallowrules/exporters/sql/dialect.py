@@ -35,10 +35,10 @@ __all__ = [
 ]
 
 BARE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""Names that no engine wants in quotes, unless they are words of its language."""
+"""Names that no engine needs in quotes, unless they are its keywords."""
 
 JINJA_MARK = re.compile(r"\{[{%#]")
-"""What begins an expression, a statement or a comment of Jinja."""
+"""Prefixes of an expression, a statement or a comment in Jinja."""
 
 JINJA_END = re.compile(r"(?<=\{)(?=%[-+]?\s*endraw)")
 """Where the mark ``{% endraw %}`` of a Jinja file is cut in two."""
@@ -440,9 +440,9 @@ class Dialect:
         """Return a text literal; ExportError if the dialect cannot hold it."""
         facts = self.texts
         if any("\ud800" <= c <= "\udfff" for c in text):
-            raise ExportError(f"SQL cannot hold the text {text!r}: it has half a surrogate pair")
+            raise ExportError(f"SQL cannot hold the text {text!r}: it has an unpaired surrogate")
         if not text and not facts.empty:
-            raise ExportError(f"dialect {self.name!r} takes an empty text for NULL, and a rule asks for it")
+            raise ExportError(f"dialect {self.name!r} treats an empty text as NULL, and a rule tests for it")
         if "\0" in text and not facts.holds_nul:
             raise ExportError(f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has")
         coded = set(facts.coded if facts.code is not None else "")

@@ -20,7 +20,7 @@ DIALECTS: Mapping[str, Dialect] = {"ansi": DOCUMENTED["ansi"], **EXECUTED, **DOC
 MARIADB = replace(
     EXECUTED["mysql"], texts=replace(EXECUTED["mysql"].texts, exactly="{literal} COLLATE utf8mb4_nopad_bin")
 )
-"""MySQL has no such collation."""
+"""MySQL does not have this collation."""
 
 
 def find_dialect(name: object) -> Dialect:

@@ -44,7 +44,7 @@ _BIGQUERY_REFUSED = (
 # Of engines that cast a NUMERIC of two decimals to the text 1.00.
 _TRUTH_WITH_DECIMALS = Caution(
     types=("boolean",),
-    text="A truth value in a column of decimals, 1.00, is neither true nor false: cast such a column to whole numbers.",
+    text="A truth value in a column of decimals, 1.00, is neither true nor false: cast the column to whole numbers.",
 )
 
 DOCUMENTED: Mapping[str, Dialect] = {
@@ -79,8 +79,8 @@ DOCUMENTED: Mapping[str, Dialect] = {
             Caution(
                 types=("float",),
                 always=True,
-                text="NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the "
-                "database's dialect.",
+                text="NaN may get a cluster, since ANSI SQL does not define how it compares. If there is any, "
+                "name the database's dialect.",
             ),
         ),
     ),
@@ -323,7 +323,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
             Caution(
                 types=("integer", "float"),
                 converted=True,
-                text="A REAL or DOUBLE PRECISION column is read by its text, which may be rounded: give it as DECIMAL, "
+                text="A REAL or DOUBLE PRECISION column is read by its text, which may be rounded: cast it to DECIMAL "
                 "in a view.",
             ),
             _TRUTH_WITH_DECIMALS,

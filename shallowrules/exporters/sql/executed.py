@@ -109,7 +109,7 @@ EXECUTED: Mapping[str, Dialect] = {
                 above=0,
                 below=1e-280,
                 always=True,
-                text="SQLite may read a number below 1e-280 one unit in the last place off.",
+                text="SQLite may misread a number below 1e-280 by one unit in the last place.",
             ),
         ),
     ),
@@ -268,8 +268,8 @@ EXECUTED: Mapping[str, Dialect] = {
                 types=_NUMERIC,
                 converted=False,
                 below=100,
-                text="Beside a number from 0 to 99, a YEAR column is compared with a year of two digits: make it a "
-                "number, column + 0, in a view.",
+                text="With a number from 0 to 99, a YEAR column is compared as a two-digit year: make it a number, "
+                "column + 0, in a view.",
             ),
         ),
     ),
@@ -319,8 +319,8 @@ EXECUTED: Mapping[str, Dialect] = {
                 types=("integer",),
                 converted=False,
                 above=1,
-                text="A Decimal column with 23 digits behind the point or more gets wrong clusters or an error beside "
-                "whole numbers: cast such a column to Float64.",
+                text="A Decimal column with 23 or more digits after the point gets wrong clusters or an error beside "
+                "whole numbers: cast it to Float64.",
             ),
         ),
     ),

@@ -252,7 +252,7 @@ def _raw(text: str) -> str:
 def _without_cluster(settings: SqlOptions) -> str:
     """Return the result for a row that no rule matches."""
     if settings.style in ("check", "drift"):
-        return "A row that no rule matches is counted as one without a cluster."
+        return "A row that no rule matches is counted as a row without a cluster."
     if settings.style == "where":
         return "A row that no rule matches is in no cluster."
     return f"A row that no rule matches gets {'NULL' if settings.otherwise is None else settings.otherwise}."
@@ -267,8 +267,8 @@ def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect:
     nameless = [cluster.index for cluster in clusters if not cluster.name]
     if nameless and not dialect.texts.empty:
         raise ExportError(
-            f"cluster {nameless[0]} is named by an empty text, which dialect {dialect.name!r} takes for NULL, no "
-            "cluster: say number for ",
+            f"cluster {nameless[0]} is named by an empty text, which dialect {dialect.name!r} treats as NULL, no "
+            "cluster; use number for ",
             OptionName("cluster_as"),
         )
     return {cluster.index: dialect.string(cluster.name) for cluster in clusters}
@@ -281,7 +281,7 @@ def _otherwise(clusters: Sequence[Cluster], settings: SqlOptions, dialect: Diale
         return None
     taken = [cluster for cluster in clusters if str(value).strip() in (str(cluster.index), cluster.name)]
     if taken:
-        raise OptionError(OTHERWISE, f" is {value!r}, which is cluster {taken[0].title}: say another value")
+        raise OptionError(OTHERWISE, f" is {value!r}, which is cluster {taken[0].title}; use a different value")
     return dialect.string(str(value)) if settings.cluster_as == "name" else dialect.number(int(value))
 
 
@@ -365,7 +365,7 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
             )
     if settings.style == "update" and (name := _called_alike(names[: len(rules.columns)], settings)) is not None:
         raise ExportError(
-            f"the rules are about the column {name!r}, which an update would overwrite: name another by ",
+            f"the rules are about the column {name!r}, which an update would overwrite; name a different one with ",
             CLUSTER_COLUMN,
         )
     if settings.guards == "full":
@@ -385,7 +385,7 @@ def _statement(settings: SqlOptions, dialect: Dialect, writing: Writing) -> str:
         return ""
     if settings.materialized:
         if writing.materialized is None:
-            raise ExportError(f"dialect {settings.dialect!r} has no materialized views: make a table")
+            raise ExportError(f"dialect {settings.dialect!r} has no materialized views; make a table")
         return writing.materialized
     statement: str | None = getattr(writing, settings.style)
     if statement is None:
@@ -415,7 +415,9 @@ def target_of(settings: SqlOptions, dialect: Dialect) -> list[str]:
     if (settings.style, dialect.name) != ("function", "clickhouse") or len(settings.target) == 1:
         return settings.target
     if settings.into is not None:
-        raise ExportError("a function of ClickHouse is in no database: give a name without one by ", OptionName("into"))
+        raise ExportError(
+            "a function of ClickHouse is not in a database; give a name without one with ", OptionName("into")
+        )
     return settings.target[-1:]
 
 
@@ -451,7 +453,7 @@ def _output_columns(settings: SqlOptions, dialect: Dialect) -> list[str]:
         names = _names_in_table(names, range(len(names)), types, dialect)
     if (name := _called_alike(names, settings)) is not None:
         raise OptionError(
-            OUTPUT_COLUMNS, f" has {name!r}, the name of a new column: call that otherwise by ", CLUSTER_COLUMN
+            OUTPUT_COLUMNS, f" has {name!r}, the name of a new column; give that a different name with ", CLUSTER_COLUMN
         )
     return names
 
@@ -465,9 +467,9 @@ def _names_in_table(
         alike = find_name(names[index], types, dialect.names.fold, str.casefold)
         if alike is None:
             raise OptionError(
-                f"the table has no column {show_absent(names[index], types)}: give its type by ",
+                f"the table has no column {show_absent(names[index], types)}; give its type with ",
                 TYPES,
-                ", or its name in the table by ",
+                ", or its name in the table with ",
                 COLUMNS,
             )
         found[index] = alike
@@ -487,7 +489,9 @@ def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:
     takes_all = settings.style in QUERIES and not settings.output_columns
     there = [*names, *(settings.table_types if takes_all else [])]
     if settings.style in WITH_CLUSTER_COLUMN and (name := _called_alike(there, settings)) is not None:
-        raise ExportError(f"the table already has a column {name!r}: name the new one otherwise by ", CLUSTER_COLUMN)
+        raise ExportError(
+            f"the table already has a column {name!r}; give the new one a different name with ", CLUSTER_COLUMN
+        )
     return names
 
 
@@ -507,6 +511,6 @@ def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, 
         if len(same) > 1:
             raise ExportError(
                 f"dialect {spelt!r} takes the columns {' and '.join(repr(names[i]) for i in same)} "
-                "for one: rename one in the database and say so by ",
+                "for one; rename one in the database and state that with ",
                 COLUMNS,
             )

@@ -42,7 +42,7 @@ def header_lines(rules: RuleSet, predicates: Predicates, settings: SqlOptions, w
         *_unconverted(rules, predicates),
         *_unsuited(rules, predicates, settings),
         *_cautions(rules, predicates),
-        *(["Parsed, not executed: try it where nothing is lost."] if is_parsed else []),
+        *(["Parsed, not executed: try it on a copy first."] if is_parsed else []),
     ]
 
 
@@ -85,7 +85,7 @@ def _worth(rules: RuleSet) -> str:
     return (
         f"{counted(s.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
         f"{show_figure(s.normalized_cost, '.3f')} times that of the {before}; "
-        f"{percent(s.agreement)} of the rows in the same cluster as there."
+        f"{percent(s.agreement)} of rows in the same cluster."
     )
 
 

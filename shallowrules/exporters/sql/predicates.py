@@ -23,14 +23,14 @@ EVERY_ROW = "1 = 1"
 NO_ROW = "1 = 0"
 
 MAX_LINE = 100
-"""Characters of a line, if it has more than one condition."""
+"""Most characters of a line that has more than one condition."""
 
 MAX_CHAIN = 100
 """Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
 
 
 Parts = tuple[list[str], list[str]]
-"""The comparisons of a condition, and the guards that keep out what is not a value of the column."""
+"""The comparisons of a condition, and the guards against anything that is not a value of the column."""
 
 
 class Predicates(ConditionVisitor[Parts]):

@@ -18,16 +18,16 @@ from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS, N
 __all__ = ["CodeColumn", "NumberColumn", "TextColumn", "TruthColumn"]
 
 SINGLE_EXACT = 2**24
-"""Up to it, a single tells each whole number from its neighbours."""
+"""Up to it, a float32 distinguishes each whole number from its neighbors."""
 
 EXACT_DIGITS = 15
-"""Every engine takes the nearest double for a decimal of so many digits."""
+"""Every engine reads a decimal of this many digits as the nearest double."""
 
 NAN_WORDS = ("nan", "+nan", "-nan")
 """The texts of `GRAMMAR.nan`, in small letters."""
 
 _NUMBER_TEXT = re.compile(f"{GRAMMAR.number.format(point='.')}|{GRAMMAR.infinity}")
-"""The words that may also be what an engine makes of a number that it casts to text."""
+"""The words that an engine may also write for a number that it casts to text."""
 
 WHOLE = "[+-]?0*[0-9]{1,19}"
 """`GRAMMAR.whole`, for texts that may fit 64 bits."""
@@ -75,11 +75,11 @@ class NumberColumn:
         facts, shown = self.dialect.numbers, f"written as {self.column.format}"
         if self.is_text is None and facts.is_text is not None and not self.column.conversion.is_for_sql:
             raise ExportError(
-                f"column {name!r} is text, {shown}, which SQL does not convert: make it a number in a view"
+                f"column {name!r} is text, {shown}, which SQL does not convert; make it a number in a view"
             )
         if self.is_text is None and facts.is_text is None and facts.is_number is not None:
             raise ExportError(
-                f"column {name!r} may be text, {shown}, which {self.dialect.name} cannot tell from numbers: make it a "
+                f"column {name!r} may be text, {shown}, which {self.dialect.name} cannot tell from numbers; make it a "
                 "number in a view, and export for that type"
             )
 

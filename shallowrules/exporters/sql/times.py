@@ -66,7 +66,8 @@ class TimeColumn:
             able = ", ".join(sorted(name for name, facts in _TIMES.items() if name and column.type in facts.literals))
             raise ExportError(
                 f"dialect {dialect.name or 'ansi'!r} has no columns of type {column.type}, which the rules compare in "
-                f"{column.name!r}: choose a dialect that has ({able}), or keep it as a number, and fit on that number"
+                f"{column.name!r}; choose a dialect that has them ({able}), or keep it as a number, and fit on that "
+                "number"
             )
         self.column, self.facts, self.dialect = column, facts, dialect
         self.value = dialect.column(name)
@@ -100,7 +101,7 @@ class TimeColumn:
         first, last = facts.ranges.get(kind, (number, number))
         if not first <= number <= last:
             raise ExportError(
-                f"dialect {self.dialect.name!r} can compare column {self.column.name!r} with what is from "
+                f"dialect {self.dialect.name!r} can compare column {self.column.name!r} with values from "
                 f"{format_time(kind, first)} to {format_time(kind, last)}, and a rule compares it with "
                 f"{format_time(kind, number)}"
             )

@@ -40,12 +40,13 @@ FIRST_ROW = 4
 
 NONE, UNREADABLE = "(no cluster)", "(a cell cannot be read)"
 OTHER_ANSWERS = (NONE, UNREADABLE, "")
-"""What a row shows that gets no cluster: the last one where nothing was pasted."""
+"""Texts for a row without a cluster; the last one where nothing was pasted."""
 
 HOW_TO = (
     "Paste rows below the names of the columns, in their order; the cluster appears beside them. A row without a value "
-    f"in a column that its rule tests is in {NONE}. {UNREADABLE}: text where a number belongs, or the like. The "
-    "columns behind say what was read, and which rule a row meets. For more rows, copy the formulas of the last row "
+    f"in a column that its rule tests is in {NONE}. {UNREADABLE} means, for example, text in a column of "
+    "numbers. The columns to the right show the values that were read, and which rule a row matches. For more rows, "
+    "copy the formulas of the last row "
     "down. Excel keeps 15 digits of a number that is typed or pasted."
 )
 
@@ -250,7 +251,7 @@ class _Sheets:
             if cluster.name in OTHER_ANSWERS:
                 raise ExportError(
                     f"cluster {cluster.index} is called {cluster.name!r}, which the workbook shows for a row without "
-                    "one: rename it, or ask for the number"
+                    "one; rename it, or use the number"
                 )
         return {cluster.index: cluster.name for cluster in clusters}
 

@@ -28,7 +28,7 @@ __all__ = [
 CONSTANTS_SHEET = "Values"
 
 UNREADABLE = "NA()"
-"""What a cell is read as that holds no value of its column's type."""
+"""The value of a cell that holds no value of its column's type."""
 
 SMALLEST_NORMAL = 2.0**-1022
 WHOLE_DIGITS = 1e15
@@ -66,7 +66,7 @@ class Constants:
         if double > value:
             double = math.nextafter(double, -math.inf)
         if 0 < abs(double) < SMALLEST_NORMAL:
-            raise ExportError(f"a rule compares {remark} with {value!r}, and Excel takes so small a number for 0")
+            raise ExportError(f"a rule compares {remark} with {value!r}, and Excel reads so small a number as 0")
         return self._reference((double,), remark)
 
     def texts(self, values: Sequence[str], remark: str) -> str:
@@ -74,7 +74,7 @@ class Constants:
         for value in values:
             if not value:
                 raise ExportError(
-                    f"a rule asks whether {remark} is the empty text, which a workbook cannot tell from an empty cell"
+                    f"a rule tests whether {remark} is the empty text, which a workbook cannot tell from an empty cell"
                 )
         return self._reference(tuple(values), remark)
 
@@ -131,7 +131,7 @@ def _read_words(column: RuleColumn, cell: str, imputed: str, constants: Constant
     words = [word for word in (column.conversion.words if column.is_numeric else column.nulls) if word]
     for word in words:
         if " " in word:
-            raise ExportError(f"the word {word!r} for no value has a blank in it, and TRIM drops some of those")
+            raise ExportError(f"the word {word!r} is a null marker with a blank in it, and TRIM drops some blanks")
     if words:
         missing = _one_of_texts(f"TRIM({cell})", constants.texts(words, "no value"))
         otherwise = f"IF({missing},{imputed},{otherwise})"
@@ -199,8 +199,8 @@ class Conditions(ConditionVisitor[str]):
         texts = [value if isinstance(value, str) else str(value).lower() for value in values]
         if condition.column.holds_numbers and not all(text.lstrip("-").isdigit() for text in texts):
             raise ExportError(
-                f"column {condition.column.name!r} has numbers with fractions for categories, which a workbook shows "
-                "otherwise in other countries"
+                f"column {condition.column.name!r} has numbers with fractions as categories, which a workbook shows "
+                "differently in other locales"
             )
         return _one_of_texts(
             self.cells[condition.feature], self.constants.texts(texts, f"column {condition.column.name!r}")

@@ -649,7 +649,7 @@ class _Planner:
 
     def _note_no_transaction(self) -> None:
         self.notes.append(
-            f"{self.facts.title} cannot roll back statements that create or drop an object: they run in an order"
+            f"{self.facts.title} cannot roll back statements that create or drop an object: they run in an order "
             "that never leaves a half-made object under the name, and leftovers are dropped"
         )
 
