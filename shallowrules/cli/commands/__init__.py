@@ -126,8 +126,8 @@ def shallowrules() -> None:
       shallowrules export wine_rules/rules.json sql --dialect postgres --table wines
 
     TABLE is a CSV, Parquet or JSON file (also .gz), a folder of them or a quoted pattern such as 'sales/*.parquet',
-    a sheet of a workbook (.xlsx, .xls, .ods), or several of these: their rows are one table; - is standard input. In a
-    folder, workbooks, rules and folders of results are left out. Results go to stdout or the named file, everything
-    else to stderr. The exit status is 0 when all is done, 1 where verify, drift or diff found something, 2 for wrong
-    use, 3 for any other error and 130 for an interrupt.
+    a sheet of a workbook (.xlsx, .xls, .ods), or several of these, whose rows form one table; - is standard input. In
+    a folder, workbooks, rules and folders of results are skipped. Results go to stdout or the named file, everything
+    else to stderr. The exit status is 0 for success, 1 if verify, drift or diff found something, 2 for a usage
+    error, 3 for any other error and 130 for an interrupt.
     """  # noqa: D301 (click wants a backspace)

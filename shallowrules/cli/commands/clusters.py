@@ -41,12 +41,12 @@ PICTURES = (".png", ".svg", ".pdf")
 @force_option
 @reading_options
 def command(tables: Tables, first: int, last: int, plot: Path | None, force: bool, **options: Any) -> None:
-    """Cluster TABLE into several numbers of clusters, show what each leads to, and say which to take and why.
+    """Cluster TABLE into several numbers of clusters, show the results of each, and recommend one, with the reason.
 
-    Explained is the share of the squared deviations that lies between the clusters. The silhouette says how clear they
-    are, stability how far clusterings from several seeds agree (1: entirely), price what rules cost, the clustering
-    without rules being 1. Each is fitted as `run` with this -k and these options fits it. What speaks against the
-    clusters of the one to take is said as `run` says it.
+    Explained is the share of the squared deviations that lies between the clusters. Silhouette measures how clear the
+    clusters are, stability how far clusterings from several seeds agree (1: entirely), and price the cost of rules,
+    relative to the clustering without rules. Each is fitted as by `run` with this -k and these options. Doubts about
+    the recommended clusters are shown as by `run`.
 
     \b
     Examples:

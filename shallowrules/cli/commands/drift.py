@@ -63,9 +63,9 @@ def command(
 ) -> None:
     """Compare the share of each cluster in TABLE with that in training, and the share of rows without a cluster.
 
-    Of rows that are read, it says too how many have values in the tested columns that training did not have. The exit
-    status is 1 if one has moved by more than --max-shift. A table of a database is counted there, by the
-    SQL that `export sql --style drift` writes; of a --query or a --sample the rows are read.
+    For rows that are read, it also reports how many have values in the tested columns that did not occur in training.
+    The exit status is 1 if a share has moved by more than --max-shift. A table of a database is counted there, by the
+    SQL that `export sql --style drift` writes; the rows of a --query or a --sample are read.
 
     \b
     Examples:

@@ -74,11 +74,11 @@ def command(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Change RULES by hand. TABLE is clustered again, with the settings that RULES hold.
+    """Change RULES by hand. TABLE is clustered again with the settings stored in RULES.
 
-    It says which rows change cluster, and what cost and length of rules were before and are now. Rules that overlap,
-    leave a gap or hold for no row are refused. Names and notes stay. With RULES alone it prints the rules as text, to
-    be edited and given to --rules.
+    It shows which rows change cluster, and the cost and length of the rules before and after. Rules that overlap,
+    leave a gap or match no row are refused. Names and notes stay. With only RULES it prints the rules as text, which
+    can be edited and given to --rules.
 
     \b
     Examples:

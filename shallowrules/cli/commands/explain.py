@@ -49,8 +49,8 @@ __all__ = ["command"]
 def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tuple[int, ...], **options: Any) -> None:
     """Show which cluster a row is in, the conditions that decide it, and the smallest change that would move it.
 
-    That is a change of one value, measured in ranges of its column in training; another category is a whole range away.
-    A value that --row leaves out is missing.
+    That is a change of one value, measured in ranges of its column in training; a different category is a whole range
+    away. A value that --row does not give is missing.
 
     \b
     Examples:

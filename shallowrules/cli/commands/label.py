@@ -78,15 +78,15 @@ def command(
     names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
-    """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
+    """Write TABLE with an additional column: the cluster of each row, empty where no rule matches.
 
-    Values of tested columns that training did not have are said, with their rows. Where RULES know how the text of a
-    column is read, --null and --decimal add to it. In a file clusters go by their numbers. Where people named some of
-    them, by --names or by the labels that --labels explains, all go by their names, which `export --cluster-as name`
-    gives too. Text is written as it is, also where a spreadsheet would run it as a formula: --csv-safe.
+    Values of tested columns that did not occur in training are reported, with their rows. RULES know how the text of
+    each column is read; --null and --decimal add to it. A file has the numbers of the clusters, or, if some clusters
+    were named by --names or by the labels that --labels explains, the names of all, which `export --cluster-as name`
+    gives too. Text is written unchanged, even if a spreadsheet would run it as a formula (see --csv-safe).
 
-    With --apply the labels stay in the database: the statements and the rows of each cluster are shown, and then run.
-    What is there already is left alone, but for what --apply made: --replace recreates it, --undo takes it away.
+    With --apply the labels stay in the database: the statements and the size of each cluster are shown, and the
+    statements are run. Only objects that --apply created are ever changed: --replace recreates them, --undo drops them.
 
     \b
     Examples:

@@ -35,7 +35,7 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
+    """Cluster TABLE and show the trees between the cheapest and the shortest, one per line.
 
     No tree that was tried is both cheaper and shorter than another. `run` with --max-cost, --max-conditions or both
     takes one of them.

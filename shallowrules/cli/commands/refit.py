@@ -53,10 +53,10 @@ def command(
     names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
-    """Cluster TABLE with the settings that RULES hold, and write its rules as JSON. Options that are typed go before.
+    """Cluster TABLE with the settings stored in RULES, and write its rules as JSON.
 
-    --keep says a cut that the new tree has to start with. The numbers, names and notes of RULES go to the clusters that
-    share the most rows of TABLE with theirs. Edits by hand are not repeated.
+    Options on the command line take precedence. --keep gives a cut with which the new tree has to start. The numbers, names and notes of RULES go to the clusters
+    that share the most rows of TABLE with theirs. Edits by hand are not repeated.
 
     \b
     Examples:

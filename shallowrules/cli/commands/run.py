@@ -119,7 +119,7 @@ def command(
     names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
-    """Cluster TABLE and write rules.json and, unless --write says otherwise, SQL, Python, a sheet and a page.
+    """Cluster TABLE and write rules.json and, by default, SQL, Python, a sheet and a page (--write).
 
     \b
     Examples:
