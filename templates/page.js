@@ -362,7 +362,7 @@
       const value = read(column, field);
       field.setAttribute("aria-invalid", String(value === null));
       if (value === null) {
-        const wanted = isTime(column) ? `written as ${column.hint.split(" to ")[0]}` : "a number, written without blanks or separators of thousands";
+        const wanted = isTime(column) ? `written as ${column.hint.split(" to ")[0]}` : "a number, without blanks or thousands separators";
         place.append(make("p", `${column.name} must be ${wanted}.`));
         return;
       }
@@ -372,7 +372,7 @@
     const label = make("p", undefined, "label");
     place.dataset.cluster = found.cluster === null ? "" : found.cluster;
     if (found.cluster === null) {
-      label.append(`In no cluster: ${columns.get(found.missing).name} is missing, and the tree asks for it.`);
+      label.append(`In no cluster: ${columns.get(found.missing).name} is missing, and the tree tests it.`);
     } else {
       label.append("This row is in", pill(found.cluster));
     }

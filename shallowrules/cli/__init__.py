@@ -35,7 +35,7 @@ def main() -> None:
         raise KeyboardInterrupt
 
     for number in ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:  # who was started with nohup goes on
+        if signal.getsignal(number) is signal.SIG_DFL:  # a process started with nohup continues
             signal.signal(number, stop)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not end the command; results are written as bytes.

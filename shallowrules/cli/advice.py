@@ -1,4 +1,4 @@
-"""What to do about findings in a table and doubts about a clustering, in the words of the command line."""
+"""Remedies for findings in a table and doubts about a clustering, in the words of the command line."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Remedy:
 def amended(
     typed: Sequence[str], remedy: Remedy, columns: Sequence[str] | None = None, excluded: Sequence[str] = ()
 ) -> list[str]:
-    """Return the words of a command with a remedy, whose options stand in place of earlier ones.
+    """Return the words of a command with a remedy, whose options replace earlier ones.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def amended(
         The words as they were typed.
     remedy : Remedy
     columns, excluded : sequence of str
-        What they say by ``--columns`` and ``--exclude``.
+        The names given by ``--columns`` and ``--exclude``.
     """
     end = typed.index("--") if "--" in typed else len(typed)
     added: list[str] = []
@@ -124,9 +124,9 @@ def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
 
 
 class RefusedTable(DataError):
-    """A table that cannot be clustered as it is: all that is wrong with it, worded, and options that may help.
+    """A table that cannot be clustered as it is: all its faults, worded, and options that may help.
 
-    `said` are the notes and warnings of its reading, which tell what was read at all.
+    `said` are the notes and warnings of its reading, which show what was read.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Refusal:
 
 
 def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, str]] = ()) -> RefusedTable:
-    """Return why a table is refused; what a column holds does not matter where another refusal leaves it out."""
+    """Return why a table is refused; a column's content does not matter if another refusal excludes the column."""
     left_out = {name for refusal in refusals for name in refusal.remedy.exclude}
     remedy = Remedy()
     for refusal in refusals:
@@ -182,7 +182,7 @@ def exclude(names: Iterable[str]) -> str:
 
 @contextmanager
 def worded() -> Iterator[None]:
-    """Add to an error about a source what to do about it."""
+    """Add a remedy to an error about a source."""
     try:
         yield
     except DataError as error:
@@ -444,7 +444,7 @@ TAKEN_AS_TEXT: Mapping[str, Callable[[Finding], str]] = {
 
 
 def show_doubts(rules: RuleSet, category_weight: float) -> None:
-    """Warn of what speaks against a clustering, and say what to try."""
+    """Warn of doubts about a clustering, with remedies."""
     from shallowrules.rules.words.doubts import doubts_about
 
     for doubt in doubts_about(rules):

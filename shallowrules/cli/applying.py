@@ -1,4 +1,4 @@
-"""Labels in a user's database on the command line: what is shown before, who is asked, what is said behind."""
+"""Labels in a user's database on the command line: showing the plan, asking for consent, reporting the result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["ApplyOptions", "apply_labels", "apply_options"]
 
 @dataclass(frozen=True)
 class ApplyOptions:
-    """What is said of labels in a database."""
+    """The options of labels in a database."""
 
     apply: str | None
     into: str | None
@@ -89,7 +89,7 @@ apply_options = together(
 
 
 def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **values: Any) -> None:
-    """Show what would be run, ask where the table is written on, and run it.
+    """Show the plan, ask for consent if the table is changed, and run the plan.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     rows : DatabaseRows
     options : ApplyOptions
     **values
-        What else `Application` has.
+        Further fields of `Application`.
     """
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels, run_plan

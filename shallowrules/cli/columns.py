@@ -1,4 +1,4 @@
-"""What is said of columns that a table to cluster has: why they are refused, or what to know of them."""
+"""Messages on the columns of a table to cluster: refusals and notes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msi
 
 
 def columns_of(refusals: Sequence[Refusal]) -> set[str]:
-    """Return the columns that are refused already; what else is wrong with them does not matter."""
+    """Return the columns that are already refused; their other faults do not matter."""
     return {finding.column for refusal in refusals for finding in refusal.findings if finding.column is not None}
 
 
@@ -131,8 +131,9 @@ def _find_too_many_values(rows: Rows, columns: Sequence[ColumnFacts]) -> list[Fi
 def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[Refusal]:
     """Return why columns with infinite values are refused.
 
-    In a text file, infinity can be treated as missing, which leaves out some rows in place of a column. A column with
-    more infinite values than rows may be left out is excluded: to impute them would make the largest values average.
+    In a text file, infinity can be treated as missing, which excludes some rows instead of a column. A column with
+    more infinite values than rows that may be excluded is itself excluded: imputing them would make the largest values
+    average.
     """
     columns = [*facts.columns, *([] if facts.weight is None else [facts.weight])]
     columns = [column for column in columns if column.name not in refused]
@@ -161,7 +162,7 @@ def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[R
 def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Finding], fit: FitOptions) -> list[str]:
     """Return the notes on the columns: codes that may have been taken for quantities, and columns that are not used.
 
-    `ids` are the columns that look like IDs; what options name is meant as it is.
+    `ids` are the columns that look like IDs; columns named by options need no note.
     """
     doubtful = _doubtful(opened, fit)
     dates = find_date_numbers(opened.first, facts, doubtful - columns_of_findings(ids))
@@ -264,7 +265,7 @@ def _date_numbers(findings: Sequence[Finding]) -> list[str]:
 def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[str]:
     """Return a note on each column with values that are far from all others and repeat.
 
-    ``--null`` goes for every column, and is not advised where another one may have such a value as well.
+    ``--null`` applies to every column, and is not advised if another column may have the value as well.
     """
     notes = []
     for finding in findings:

@@ -19,7 +19,7 @@ DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u
 
 
 def printable(text: str) -> str:
-    r"""Return text with ``\x1b`` and the like in place of all that a terminal obeys; line breaks stay."""
+    r"""Return text with terminal control characters escaped as ``\x1b`` and the like; line breaks stay."""
     return "".join(c if c == "\n" or not _commands(c) else _escaped(c) for c in text)
 
 

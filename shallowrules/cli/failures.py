@@ -1,4 +1,4 @@
-"""Exit statuses, and what is said of a failure that is none of the package's own errors."""
+"""Exit statuses, and messages for failures other than the package's own errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _line(error: Exception) -> str:
     package = (getattr(error, "name", None) or "").partition(".")[0]
     if isinstance(error, ModuleNotFoundError) and package in ("click", "rich"):
         return str(MissingExtraError("the command line", package, "cli"))
-    if isinstance(error, UnicodeEncodeError) or "cannot encode str as UTF-8" in said:  # so DuckDB says it
+    if isinstance(error, UnicodeEncodeError) or "cannot encode str as UTF-8" in said:  # DuckDB's words
         return "a name or text is not valid UTF-8 and cannot be written; rename the file, or correct the text"
     # DuckDB is not imported to say so.
     unmapped = isinstance(error, ImportError) and ("map segment" in said or "allocate memory" in said)

@@ -1,4 +1,4 @@
-"""From a table and the options of a command to a fitted model: what `run`, `fit` and `path` share."""
+"""From a table and the options of a command to a fitted model: shared by `run`, `fit` and `path`."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class PairCounts:
 
 
 def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleSet:
-    """Return rules with what is known of their table: notes on it, and its other columns."""
+    """Return rules with facts about their table: notes on it, and its other columns."""
     rules = rules if chosen.histograms else rules.without_histograms()
     statistics = rules.statistics
     notes = (*statistics.notes, *loaded.notes, *loaded.warnings)

@@ -1,4 +1,4 @@
-"""Missing values: which rows are complete, what the values of others are taken as, and what each way out loses."""
+"""Missing values: complete rows, substitutes in the others, and the cost of each remedy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CATEGORY = Filling(missing="category")
 
 @dataclass(frozen=True)
 class Filled:
-    """What the missing values of a column are taken as.
+    """The substitute for a column's missing values.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def filled_text(filled: Sequence[Filled]) -> str:
 def complete_rows(
     rows: Rows, facts: Survey, roles: Roles, fit: FitOptions, refused: set[str], ids: Sequence[Finding]
 ) -> tuple[Rows, list[str], list[Refusal]]:
-    """Return the complete rows with a note, or all rows and why they are refused; what is imputed is not missing.
+    """Return the complete rows with a note, or all rows and why they are refused; imputed values are not missing.
 
     Rows may lack a label: the estimator counts them.
 
@@ -112,7 +112,7 @@ def find_filled(rows: Rows, facts: Survey, roles: Roles) -> list[Filled]:
 
 
 def fill(rows: Rows, filled: Sequence[Filled]) -> tuple[Rows, Mapping[str, Number | Value | None]]:
-    """Return the rows, filled if they are in memory, and what is taken for missing values that are still in them."""
+    """Return the rows, filled if they are in memory, and the substitutes for missing values that are still in them."""
     imputed = {each.name: each.value for each in filled}
     if isinstance(rows, WholeTable):
         return rows.with_table(rows.table.filled([imputed.get(name) for name in rows.table.names])), {}

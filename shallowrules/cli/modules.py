@@ -1,4 +1,4 @@
-"""Loading modules, which is most of what a command on a small table takes."""
+"""Loading modules, which takes most of the time of a command on a small table."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["loading_modules", "without_pandas"]
 
 @contextmanager
 def loading_modules() -> Iterator[None]:
-    """Look for no garbage in a block that loads modules: they leave none, and it takes a tenth of the time.
+    """Disable garbage collection in a block that loads modules.
 
-    What was made in the block is then among the old objects, as if it had been looked at.
+    They leave no garbage, and collecting takes a tenth of the time. Objects created in the block then count
+    as old, as if they had been examined.
     """
     if not gc.isenabled():
         yield
@@ -37,7 +38,7 @@ def without_pandas() -> Iterator[None]:
     if "pandas" in sys.modules:
         yield
         return
-    sys.modules["pandas"] = None  # type: ignore[assignment]  # that is how an import is told to fail
+    sys.modules["pandas"] = None  # type: ignore[assignment]  # this makes an import fail
     try:
         yield
     finally:

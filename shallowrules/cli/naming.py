@@ -1,4 +1,4 @@
-"""``--names``: what a person calls the clusters, for the commands that make rules or use them."""
+"""``--names``: names of clusters, for the commands that make rules or use them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
 
 
 def _holds_rules(path: str) -> bool:
-    """Return whether a file is JSON of rules, and not a list of names; what is wrong with it, its reader says."""
+    """Return whether a file is JSON of rules, and not a list of names; its reader reports any faults."""
     try:
         return path.lower().endswith(".json") and isinstance(json.loads(read_whole(path)), dict)
     except (ValueError, RecursionError):
@@ -132,7 +132,7 @@ def with_names(
 
 
 def _numbers(rules: RuleSet, pairs: Mapping[int, int], earlier: RuleSet) -> dict[int, int]:
-    """Return a number for each cluster: that of the earlier one that it shares rows with, else one that none had."""
+    """Return a number for each cluster: that of the earlier one that it shares rows with, else an unused one."""
     known = {index for cluster in rules.clusters for index in (cluster.index, *cluster.reference_clusters)}
     others = count(1 + max(cluster.index for cluster in earlier.clusters))
     return {index: pairs[index] if index in pairs else next(others) for index in sorted(known)}

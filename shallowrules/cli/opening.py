@@ -51,7 +51,7 @@ def open_rows(
     memory: int | None,
     refusals: list[Refusal],
 ) -> Opened:
-    """Return the rows with the columns that the options choose; what is wrong with these is added to the refusals."""
+    """Return the rows with the columns that the options choose; faults of these are added to the refusals."""
     named = _named_roles(fit)
     columns = _columns_to_read(fit, named)
     findings: list[Finding] = []
@@ -115,7 +115,7 @@ def _whole(
     if fit.labels is not None and fit.labels in table.names:
         labels = _labels_as_written(source, table[fit.labels], reading)
         table = replace(table, columns=tuple(labels if c.name == fit.labels else c for c in table.columns))
-    # So that the checks need no pass of their own.
+    # So that the checks need no separate pass.
     table.select([name for name in table.names if name not in named]).ranges(thread_count())
     rows = WholeTable(table, str(source.provenance))
     rows.all_names, rows.format = list(dict.fromkeys(source.names)), source.provenance.kind
@@ -130,7 +130,7 @@ def _check_chosen(fit: FitOptions, named: Mapping[str, str], types: Mapping[str,
 
 
 def _named_roles(fit: FitOptions) -> dict[str, str]:
-    """Return the columns of weights and labels with what they have; OptionError if they are used otherwise too."""
+    """Return the columns of weights and labels with their content; OptionError if they are used otherwise too."""
     roles = {"weights": fit.weight, "labels": fit.labels}
     named = {name: what for what, name in roles.items() if name is not None}
     if fit.weight is not None and fit.weight == fit.labels:

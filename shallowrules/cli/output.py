@@ -39,13 +39,13 @@ UNFINISHED = ".unfinished-"
 
 
 class Found(click.ClickException):
-    """What `verify` or `drift` was to find, in a sentence: no failure, but the caller has to hear of it."""
+    """A finding of `verify` or `drift`, in a sentence: not a failure, but the caller has to know about it."""
 
     exit_code = FOUND
 
 
 def check_folder(folder: Path, names: Sequence[str], *sources: str, force: bool) -> None:
-    """Make sure that files may be written to a folder, are none of the inputs, and may be replaced where they exist.
+    """Make sure that files may be written to a folder, are not among the inputs, and may be replaced if they exist.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def write_result(content: str | bytes, target: Path | None) -> None:
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
     """Write files to a folder, so that those of two runs are never side by side under these names.
 
-    A name may have folders of its own before it, with ``/`` between its parts; they are made where they are missing.
+    A name may contain folders, with ``/`` between its parts; missing ones are created.
 
     They are written beside, and then take the places of the old ones, which leave first: whoever is ended in between
     leaves files of one run only. Runs into one folder wait for one another.
@@ -225,13 +225,13 @@ def show_message(kind: str, message: str) -> None:
 
 
 class ProgressLine:
-    """The line that says what is going on. To be called with the share of the work that is done.
+    """The line that shows progress. Call it with the completed share of the work.
 
     Parameters
     ----------
     doing : str
     show : callable
-        Takes the line; called where there is more to say.
+        Takes the line; called when it has changed.
     """
 
     def __init__(self, doing: str, show: Callable[[str], None]) -> None:
@@ -243,14 +243,14 @@ class ProgressLine:
         self._show(self._doing + self._done + self._best)
 
     def tell_best(self, objective: float) -> None:
-        """Say from now on what J of the best tree so far is."""
+        """From now on, show J of the best tree so far."""
         self._best = f", best J {objective:.4f}"
         self._show(self._doing + self._done + self._best)
 
 
 @contextmanager
 def progress(doing: str) -> Iterator[ProgressLine]:
-    """Show on a terminal what is going on, and pass our warnings on to stderr.
+    """Show progress on a terminal, and pass the package's warnings on to stderr.
 
     Yields what to call with the share of the work that is done.
     """
@@ -278,7 +278,7 @@ def warnings_shown() -> Iterator[None]:
 
 
 def messages_of(caught: Iterable[warnings.WarningMessage]) -> list[tuple[str, str]]:
-    """Return which of these warnings, that are ours or for users, is a note or a warning, and what it says."""
+    """Return the kind (note or warning) and text of each warning that is the package's own or meant for users."""
     found = []
     for warning in caught:
         message = warning.message

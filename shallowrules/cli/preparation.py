@@ -1,4 +1,4 @@
-"""From a file to the columns and rows to cluster, or to a refusal that says what to do."""
+"""From a file to the columns and rows to cluster, or to a refusal with a remedy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DOMINANT_SHARE = 0.9
 
 @dataclass(frozen=True, eq=False)
 class LoadedTable:
-    """What to cluster: complete rows of numbers and categories, or imputed ones, their weights and labels.
+    """The input of a clustering: complete rows of numbers and categories, or imputed ones, their weights and labels.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
 
 @contextmanager
 def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None = None) -> Iterator[LoadedTable]:
-    """Do what `prepare` does; with `memory`, a number of bytes, for a table in parts until the end of the context."""
+    """As `prepare`; with `memory`, a number of bytes, for a table in parts until the end of the context."""
     if fit.drop_missing and fit.impute is not None:
         raise OptionError("--drop-missing and --impute exclude each other: rows are excluded, or their values imputed")
     with ExitStack() as sources:
@@ -273,7 +273,7 @@ def _scale_notes(scale: str | None, *, has_numbers: bool, clustering: bool) -> l
 
 
 def _dominant_column(rows: Rows, space: Space, facts: Survey) -> list[str]:
-    """Return a warning if one of several columns has nearly all of the variance, which is what k-means divides."""
+    """Return a warning if one of several columns has nearly all of the variance, which k-means divides."""
     name, share = largest_variance(rows, space, facts)
     if share <= DOMINANT_SHARE:
         return []

@@ -1,4 +1,4 @@
-"""Options with which a refused table is not refused: tried out, with what they lose."""
+"""Options with which a refused table is accepted: tried out, with their cost."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MAX_TRIALS = 6
 def working_remedy(
     where: Where, fit: FitOptions, reading: Reading, refused: RefusedTable, memory: int | None = None
 ) -> tuple[Remedy, str] | None:
-    """Return options with which the table is not refused, tried out, and what they lose; None where none are found.
+    """Return options with which the table is accepted, tried out, and their cost; None if none are found.
 
-    What to do about missing values is decided last, once all texts for them are known and columns are left out.
+    Missing values are handled last, once all null markers are known and columns are excluded.
     """
     if not all(map(os.path.isfile, input_files(where))):
         return None  # a pipe is read once

@@ -1,4 +1,4 @@
-"""What a person sees of rules, exporters and comparisons on a terminal."""
+"""Summaries of rules, exporters and comparisons for the terminal."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:
 
 
 def show_cluster_counts(found: ClusterCounts) -> None:
-    """Print what each number of clusters leads to, and which to take."""
+    """Print the results of each number of clusters, and the recommended one."""
     figures = ("explained", "silhouette", "stability", "price", "conditions per row", "rules", "smallest cluster")
     table = _table("k", *figures)
     for column in table.columns:
@@ -170,7 +170,7 @@ def show_exporters(installed: Iterable[InstalledExporter]) -> None:
 
 
 def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun] = ()) -> None:
-    """Print how every form of the rules did, what was not run, and the first row of each form that went wrong."""
+    """Print the result of every form of the rules, the forms not run, and the first wrong row of each form."""
     from shallowrules.verification.comparing import grouped_by_reason
 
     console = _console(False)
@@ -188,7 +188,7 @@ def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Print lines below what was compared."""
+    """Print lines below the comparisons."""
     console = _console(False)
     for line in lines:
         console.print(Text(one_line(line)))

@@ -1,4 +1,4 @@
-"""What is shown to a person goes through here."""
+"""Output to people, which all goes through this module."""
 
 from __future__ import annotations
 

@@ -20,16 +20,16 @@ __all__ = ["forget_limit", "single_threaded_blas"]
 
 
 class _SharedLimit:
-    """One limit for all threads that want it: the first sets it, the last takes it away.
+    """One limit for all threads that need it: the first sets it, the last removes it.
 
-    The limit is one of the whole process. Each thread on its own would put back what another had set, and so do
-    scikit-learn's own limits inside KMeans; within this one they find 1 and put back 1.
+    The limit applies to the whole process. Separate threads would restore each other's limits, and so do
+    scikit-learn's own limits inside KMeans; within this one they find 1 and restore 1.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._holders = 0
-        self._libraries: ThreadpoolController | None = None  # to find them takes as long as a small fit
+        self._libraries: ThreadpoolController | None = None  # finding them takes as long as a small fit
         self._limiter: Any = None
 
     def acquire(self) -> None:

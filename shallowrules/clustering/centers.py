@@ -76,8 +76,8 @@ def given_centers(given: Any, n_columns: int) -> NDArray[np.float64]:
     Raises
     ------
     OptionError
-        If there are none, they have a different number of columns, or the clusterer does not put every row to its
-        nearest center.
+        If there are none, they have a different number of columns, or the clusterer does not assign every row to
+        its nearest center.
     """
     if isinstance(given, FrozenEstimator):
         given = given.estimator

@@ -172,7 +172,7 @@ def reference_clustering(
     holds_distances: bool = False,
     n_threads: int = 1,
 ) -> tuple[Reference, Encoding, Any]:
-    """Cluster the table, or take over a clustering that was made before.
+    """Cluster the table, or adopt an existing clustering.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def nearest_labels(
 ) -> NDArray[np.int32]:
     """Return the nearest center of each row, the lowest index of equally near ones.
 
-    The labels of a fitted KMeans are not taken in its place: it takes distances from a product of matrices, which
+    The labels of a fitted KMeans are not used instead: it computes distances from a product of matrices, which
     rounds differently from one place in the table to another, and to know where that could decide takes the distance
     to the second nearest center, hence all of them. `distances` is filled with them, as by `nearest_centers`.
     """
@@ -565,7 +565,7 @@ def _is_matrix(centers: Any, n_columns: int) -> bool:
 
 
 def read_centers(centers: Any, n_columns: int) -> NDArray[np.float64]:
-    """Return given centers, shape (k, n_columns); OptionError if they are none."""
+    """Return given centers, shape (k, n_columns); OptionError for anything else."""
     try:
         read: NDArray[np.float64] = np.ascontiguousarray(centers, dtype=np.float64)
     except (TypeError, ValueError):

@@ -74,7 +74,7 @@ def _are_usual(X: NDArray[Any], weight: NDArray[Any] | None) -> bool:
 
 
 class _Starts:
-    """What KMeans calls for each of its starts; the state of its random numbers is afterwards as if it had found it.
+    """The function that KMeans calls for each start; random numbers stay as if KMeans had found the start.
 
     Parameters
     ----------

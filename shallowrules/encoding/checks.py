@@ -1,4 +1,4 @@
-"""What keeps a table from being clustered: found here for all who ask, worded by each in its own options."""
+"""Obstacles to clustering a table: found here for all callers, worded by each in its own options."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MAX_SQUARED = 1e145
 
 
 class Examined(Protocol):
-    """A column, or what one pass over a table in parts tells of it."""
+    """A column, or the facts from one pass over a table in parts."""
 
     @property
     def name(self) -> str: ...
@@ -93,7 +93,7 @@ def find_without_values(columns: Iterable[Examined]) -> list[Finding]:
 
 
 def find_other_types(columns: Iterable[Examined]) -> list[Finding]:
-    """Return the columns that can be neither numbers nor categories, with what they hold as the example."""
+    """Return the columns that can be neither numbers nor categories, with their content as the example."""
     return [
         Finding("other type", f"{column.name!r} ({column.nature})", column.name, example=column.nature)
         for column in columns
@@ -150,7 +150,7 @@ def refuse_unusable(table: Table, complete: Iterable[Examined], ranges: Ranges |
 
 
 def refuse_missing(columns: Iterable[Examined], way_out: str) -> None:
-    """Raise DataError naming the columns that lack values, and in how many rows, with what to do."""
+    """Raise DataError naming the columns that lack values, and in how many rows, with a remedy."""
     missing = find_missing(columns)
     if missing:
         raise DataError(f"missing values (NaN, None or NULL) in {_listed(missing)}: {way_out}", findings=missing)

@@ -91,16 +91,16 @@ class ModelColumn:
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """What turns a table into matrices, once the training table has decided how.
+    """Turns a table into matrices, as the training table has decided.
 
     Parameters
     ----------
     columns : tuple of ModelColumn
         The model columns.
     scaler : fitted scikit-learn scaler or None
-        What takes the clustered numbers to the clustered space.
+        Maps the clustered numbers to the clustered space.
     category_weight : float
-        What the columns of 0 and 1 are multiplied by in the clustered space.
+        The factor of the columns of 0 and 1 in the clustered space.
     imputed : tuple
         Per raw column what a missing value is taken as, None where it is not taken as anything; empty if none is.
     names : tuple of str
@@ -174,7 +174,7 @@ class Encoder:
         return self.encode_imputed(self.impute(table), matrix)
 
     def encode_imputed(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the model matrix of what `impute` returned; otherwise as `transform`."""
+        """Return the model matrix of the result of `impute`; otherwise as `transform`."""
         if (
             matrix is not None
             and not self.imputed

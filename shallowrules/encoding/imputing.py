@@ -42,7 +42,7 @@ ReadPresent = Callable[[Any], Sequence[Present]]
 
 @dataclass(frozen=True)
 class Filling:
-    """Which missing values are filled in, and with what.
+    """The missing values to impute, and how.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def values_for_missing(
     dtypes: Sequence[np.dtype[Any]],
     filling: Filling,
 ) -> dict[str, Number | Value]:
-    """Return by name what a missing value of each column is taken as.
+    """Return the substitute for missing values by column name.
 
     Medians take a few passes, the most frequent categories one, a category of its own none.
 
@@ -167,7 +167,7 @@ def _weigh(rows: Any, state: tuple[ReadPresent, Sequence[Sequence[Value]]]) -> A
 
 @dataclass(frozen=True)
 class _Weighed:
-    """Reads what ranks are taken of."""
+    """Reads the values to rank."""
 
     read: ReadPresent
 

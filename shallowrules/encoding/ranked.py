@@ -34,7 +34,7 @@ SIGN = 1 << 63
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """Numbers of a column and what they weigh.
+    """Numbers of a column and their weights.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class _Codes:
 
     @classmethod
     def of(cls, codes: NDArray[np.uint64], weight: NDArray[np.int64]) -> _Codes:
-        """Return those of some rows; what weighs nothing is not a code."""
+        """Return those of some rows; values without weight are not codes."""
         codes, weight = codes[weight > 0], weight[weight > 0]
         known, numbers = np.unique(codes, return_inverse=True)
         return cls(known, np.bincount(numbers, weight, len(known)).astype(np.int64))

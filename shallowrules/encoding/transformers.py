@@ -1,4 +1,4 @@
-"""Seeing through scikit-learn transformers, back to the raw column that each of their columns came from.
+"""Tracing the columns of scikit-learn transformers back to raw columns.
 
 Every step is followed from its input columns to its output columns; what a column means in raw terms (a number,
 a category, a place in an order, a value for what is missing) is kept on the way. A transformer that mixes
@@ -95,7 +95,7 @@ def transformed(transformer: Any, X: Any) -> NDArray[np.float64]:
 def encode_through(
     transformer: Any, table: Table, X: Any, sample_weight: NDArray[np.float64] | None = None
 ) -> Encoding:
-    """Encode a table by a transformer, so that rules still ask for the raw columns.
+    """Encode a table by a transformer, so that rules still test the raw columns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a template sees of a rule set: plain data only, the same for every exporter.
+"""A rule set as a template sees it: plain data only, the same for every exporter.
 
 The context is stable, because users' own templates read it:
 
@@ -7,7 +7,7 @@ The context is stable, because users' own templates read it:
 ``columns``
     Per raw column: ``name``, ``type``, ``mean``, ``minimum``, ``maximum``, ``tested``, and where it has
     categories (``type`` is "text" or "boolean") ``values`` and ``shares``; ``decimal`` and ``nulls`` say how
-    text becomes its values, ``imputed`` what a missing one is taken as (none if nothing).
+    text becomes its values, ``imputed`` is the substitute for missing ones (none if there is none).
 ``clusters``
     Largest first: ``index``, ``name``, ``title``, ``rows``, ``weight``, ``share``, ``precision``,
     ``recall``, ``means`` (one per column, none for categories), ``shares`` (per column those of its
@@ -185,11 +185,11 @@ class _Description(ConditionVisitor[dict[str, Any]]):
         return {**self._describe(condition), "lower": lower, "upper": upper}
 
     def one_of(self, condition: OneOf) -> dict[str, Any]:
-        """Return the categories to be one of."""
+        """Return the accepted categories."""
         return {**self._describe(condition), "included": list(condition.values)}
 
     def none_of(self, condition: NoneOf) -> dict[str, Any]:
-        """Return the categories to be none of."""
+        """Return the excluded categories."""
         return {**self._describe(condition), "excluded": list(condition.values)}
 
     def _describe(self, condition: Condition) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Rules as a list in which each relies on those before it.
 
 At each node of the tree one branch takes the rows that have no value there, then come the rows of the smaller child.
-What is left needs no condition: it can only be in the other child. So no branch has more conditions than the logarithm
-of the number of leaves.
+The remaining rows need no condition: they can only be in the other child. So no branch has more conditions than the
+logarithm of the number of leaves.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["Branch", "leaves_below", "ordered_branches"]
 
 @dataclass(frozen=True)
 class Branch:
-    """What is true of the rows of a branch that no branch before it has taken, and their cluster.
+    """The conditions of a branch on the rows that no branch before it has taken, and their cluster.
 
     Attributes
     ----------
     conditions : tuple of Condition
-        What they meet. Each column that is tested has a value in them.
+        The conditions that they satisfy. Each tested column has a value in them.
     without : int or None
         Number of a column without a value in them: they are in no cluster.
     leaf : int or None
@@ -40,7 +40,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class _Reached:
-    """A node, and what tells its rows from the others that no branch has taken yet.
+    """A node, and the conditions that separate its rows from the others that no branch has taken yet.
 
     `valued` are the columns without a missing value in these rows.
     """

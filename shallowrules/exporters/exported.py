@@ -1,4 +1,4 @@
-"""What an exporter gives: text, bytes, or several files by their names."""
+"""An exporter's output: text, bytes, or several files by their names."""
 
 from __future__ import annotations
 

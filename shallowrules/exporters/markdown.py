@@ -1,17 +1,17 @@
 """Rules as a sheet in Markdown that a person can read, check and sign.
 
 Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version
-of the package), ``made`` (the origin of the rules, empty if unknown), ``figures`` (what the sheet
-says of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and ``at_most`` (exact
-text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts`` (what to read before
-signing, with what to try), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some column has its
-missing values imputed, whether some column and whether some condition is of categories, and whether some condition is
-of a column of 0 and 1), ``shares_of_flags`` (whether some column is of 0 and 1, whose share of 1 the tables of means
-show), and of every cluster ``quality`` (text, already Markdown), ``precision_text`` and ``recall_text``, ``profile``
-(rows of its table of means: ``column``, ``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out``
-(columns that the table lacks); and ``steps``, none unless the
-style is "ordered": of each line of that list ``words`` (Markdown, empty if nothing more is asked), ``title`` of the
-cluster and ``rows_text``, none where a row is in no cluster.
+of the package), ``made`` (the origin of the rules, empty if unknown), ``figures`` (the sheet's
+figures for the rules as a whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
+``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts``
+(doubts to read before signing, with remedies), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some
+column has its missing values imputed, whether some column and whether some condition is of categories, and whether some
+condition is of a column of 0 and 1), ``shares_of_flags`` (whether some column is of 0 and 1, whose share of 1 the
+tables of means show), and of every cluster ``quality`` (text, already Markdown), ``precision_text`` and
+``recall_text``, ``profile`` (rows of its table of means: ``column``, ``tested``, ``here`` and ``table``, both text, and
+``mark``) and ``left_out`` (columns that the table lacks); and ``steps``, none unless the style is "ordered": of each
+line of that list ``words`` (Markdown, empty if nothing more is asked), ``title`` of the cluster and ``rows_text``, none
+where a row is in no cluster.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class MarkdownOptions:
     date : str, optional
         To be printed below, as 2026-11-23; none by default, so that equal rules make equal sheets.
     made : str, optional
-        What the rules were made from and how; by default what they say of it: file, seed, and columns left out.
+        The origin of the rules; by default their own record of it: file, seed, and columns left out.
     all_columns : bool
         Whether the tables of means show every column, however many there are.
     style : {"flat", "ordered"}

@@ -91,7 +91,7 @@ def export(rules: RuleSet, name: str, **options: Any) -> Exported: ...
 
 
 def export(rules: RuleSet, name: str, **options: Any) -> Exported:
-    """Return the rules in a form that people or programs read.
+    """Return the rules in an output format for people or programs.
 
     Parameters
     ----------

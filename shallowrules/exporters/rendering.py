@@ -45,12 +45,12 @@ class Language(Protocol):
 
 
 def render(language: Language, name: str, context: Mapping[str, Any], template: str | Path | None = None) -> str:
-    """Render a shipped template, or the user's in its place; the text ends with a line break.
+    """Render a shipped template, or the user's own; the text ends with a line break.
 
     Parameters
     ----------
     language : Language
-        What the filters write.
+        The syntax that the filters write.
     name : str
         The shipped template.
     context : mapping

@@ -29,13 +29,13 @@ def is_sheet(text: str) -> bool:
 def text_of_sheet(sheet: str, rules: RuleSet) -> str:
     """Return the rules of a sheet as ``print(rules)`` shows them.
 
-    Of the sheet, the headings of clusters and the sentences that say their rules are read: the list of contents, the
+    Only the headings of clusters and the sentences with their rules are read: the list of contents, the
     tables and the figures follow from them.
 
     Parameters
     ----------
     sheet : str
-        What the exporter "markdown" wrote of `rules`, changed.
+        The output of the exporter "markdown" for `rules`, changed.
     rules : RuleSet
 
     Raises

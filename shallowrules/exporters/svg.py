@@ -25,7 +25,7 @@ class SvgOptions:
     Parameters
     ----------
     title : str
-        What the picture is called, for those who do not see it.
+        The picture's title, for people who cannot see it.
     """
 
     title: str = "Decision tree"

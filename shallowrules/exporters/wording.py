@@ -1,6 +1,6 @@
-"""What the forms for people say of rules, in the same words: conditions, numbers, figures, what sets a cluster apart.
+"""Common wording of the formats for people: conditions, numbers, figures, distinctive columns of a cluster.
 
-Names and categories go through a function that a form gives, which makes them safe there: Markdown escapes its syntax.
+Names and categories go through a function of the format, which makes them safe there: Markdown escapes its syntax.
 A page, whose template escapes everything, needs only that words from right to left keep to themselves.
 """
 
@@ -64,7 +64,7 @@ Escape = Callable[[str], str]
 
 
 def format_number(value: int | float, column: RuleColumn | None = None) -> str:
-    """Return a number to read: four significant digits, thousands apart; of a column of times a time."""
+    """Return a number for people: four significant digits, thousands with commas; for a column of times a time."""
     if column is not None and column.is_time:
         return average_text(column.type, value)
     if isinstance(value, int):
@@ -78,20 +78,20 @@ def format_number(value: int | float, column: RuleColumn | None = None) -> str:
 
 
 def format_exact(bound: int | float, column: RuleColumn | None = None) -> str:
-    """Return a threshold with all its digits, thousands apart; of a column of times what values are held against."""
+    """Return a threshold with all its digits, thousands with commas; for a column of times the compared time."""
     if column is not None and column.is_time:
         return column.show_threshold(bound)
     return f"{bound:,}".removesuffix(".0")
 
 
 class ConditionWords(ConditionVisitor[str]):
-    """What a condition asks of a column, to follow "is".
+    """The words of a condition, to follow "is".
 
     Parameters
     ----------
     escape : callable
     says_flags : bool
-        Whether a column of 0 and 1 is said to be 0, or 1, in place of what is at most 0, or above.
+        Whether a condition on a column of 0 and 1 is worded as 0 or 1, instead of at most 0 or above 0.
     """
 
     def __init__(self, escape: Escape = isolate, *, says_flags: bool = False) -> None:
@@ -108,12 +108,12 @@ class ConditionWords(ConditionVisitor[str]):
         return " and ".join(limits)
 
     def one_of(self, condition: OneOf) -> str:
-        """Return the categories to be one of."""
+        """Return the accepted categories."""
         values = list_values(condition.values, self.escape)
         return values if len(condition.values) == 1 else f"one of {values}" if values else "nothing at all"
 
     def none_of(self, condition: NoneOf) -> str:
-        """Return the categories to be none of."""
+        """Return the excluded categories."""
         values = list_values(condition.values, self.escape)
         return f"not {values}" if len(condition.values) == 1 else f"none of {values}"
 
@@ -249,7 +249,7 @@ def describe_made(rules: RuleSet, table: str | None = None) -> str:
     ----------
     rules : RuleSet
     table : str, optional
-        What was read, in place of the files that the rules name.
+        The input, instead of the files that the rules name.
     """
     settings = rules.settings
     files = settings.get("tables")
@@ -272,7 +272,7 @@ def describe_made(rules: RuleSet, table: str | None = None) -> str:
 
 
 def describe_origin(rules: RuleSet) -> str:
-    """Return from which rules a form was written, and by which version."""
+    """Return the hash of the rules and the version that wrote them."""
     return f"Rules with SHA-256 {rules.sha256}, written by shallowrules {package_version()}"
 
 

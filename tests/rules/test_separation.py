@@ -103,7 +103,7 @@ def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path, words) 
     assert "differ by      big 100.0%, " in done.stdout
     sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "**Before you sign**" in sheet
-    assert "| Made of | big 100.0%, " in sheet
+    assert "| Separated by | big 100.0%, " in sheet
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert ": big 100.0%, " in page
     [said] = re.findall("<li>(&#39;big&#39; .* 100.0% .*)</li>", page)

@@ -1,7 +1,7 @@
 """The commands, one module each: a command reads, calls the package, and writes.
 
-A command is the attribute ``command`` of the module of its name, and is imported when it is asked for. What a command
-needs of the package it imports when it runs, so that its help is quick.
+A command is the attribute ``command`` of the module of its name, and is imported when it is asked for. A command
+imports the parts of the package that it needs when it runs, so that its help is quick.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ NAMES = (
 
 
 class Commands(click.Group):
-    """Loads a command when it is asked for; turns what the package raises into a message and an exit status."""
+    """Loads a command when it is asked for; turns the package's exceptions into a message and an exit status."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep what was typed, so that a message can propose a whole command."""
+        """Keep the command line, so that a message can propose a whole command."""
         ctx.meta[TYPED] = list(args)
         return super().parse_args(ctx, args)
 
@@ -94,7 +94,7 @@ class Commands(click.Group):
 def _show(error: click.ClickException, typed: Sequence[str]) -> None:
     """Show an error without terminal control sequences and passwords: it may quote the command line or a file."""
     message = error.message
-    if any("://" in word for word in typed):  # else no source is imported to say what is wrong
+    if any("://" in word for word in typed):  # otherwise no source is imported for a message
         from shallowrules.sources.connecting import hide_typed_passwords
 
         message = hide_typed_passwords(message, typed)

@@ -91,7 +91,7 @@ command.params = [parameter for parameter in command.params if parameter.name no
 
 
 def _spell(option: OptionName) -> str:
-    """Return a parameter as this command spells it: the largest number of clusters is what the rows have to allow."""
+    """Return a parameter as this command spells it: the rows have to allow the largest number of clusters."""
     return "--to" if option.name == "clusters" else spell_plainly(option)
 
 

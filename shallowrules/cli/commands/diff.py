@@ -1,4 +1,4 @@
-"""``shallowrules diff``: what has changed from one set of rules to another."""
+"""``shallowrules diff``: the changes from one set of rules to another."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def command(
 
 
 def _gain(rules: RuleSet, rules_file: str, rows: Tables | DatabaseRows) -> RefitGain:
-    """Fit rows with the settings of rules, and say what that gains."""
+    """Fit rows with the settings of rules, and show the gain."""
     from shallowrules.models.pricing import measure_refit
 
     chosen, growing, reading = options_of(rules, rules_file)

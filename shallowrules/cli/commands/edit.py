@@ -1,4 +1,4 @@
-"""``shallowrules edit``: rules changed by hand, and what that costs."""
+"""``shallowrules edit``: rules changed by hand, and the cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shallowrules path``: what shorter rules cost."""
+"""``shallowrules path``: the cost of shorter rules."""
 
 from __future__ import annotations
 

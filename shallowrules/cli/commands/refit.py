@@ -55,8 +55,9 @@ def command(
 ) -> None:
     """Cluster TABLE with the settings stored in RULES, and write its rules as JSON.
 
-    Options on the command line take precedence. --keep gives a cut with which the new tree has to start. The numbers, names and notes of RULES go to the clusters
-    that share the most rows of TABLE with theirs. Edits by hand are not repeated.
+    Options on the command line take precedence. --keep gives a cut with which the new tree has to start. The
+    numbers, names and notes of RULES go to the clusters that share the most rows of TABLE with theirs. Edits by hand
+    are not repeated.
 
     \b
     Examples:

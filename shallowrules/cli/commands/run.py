@@ -199,7 +199,7 @@ def command(
 
 
 def _file_of(choice: ExporterChoice) -> str:
-    """Return the name of the file for what an exporter gives, where that is one file."""
+    """Return the name of the file for an exporter's output, if that is one file."""
     return f"{getattr(choice.exporter, 'file_stem', 'rules')}{choice.exporter.file_extension}"
 
 
@@ -223,7 +223,7 @@ def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:
 def _known_of(rows: Tables | DatabaseRows, table: str | None, wanted: Set[str]) -> tuple[str, dict[str, Any]]:
     """Return the name of the folder, and the facts about the rows, by the name of each `Fact`.
 
-    What SQL calls the table, unless --sql-table says so, is --table, or else the name of the file.
+    The table's name in SQL is that of --sql-table, --table, or the file.
     """
     from shallowrules.sources import DatabaseRows
 

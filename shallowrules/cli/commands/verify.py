@@ -189,7 +189,7 @@ def _verify_files(
 
 
 def _refuse_unknown(rules: RuleSet, told: RuleSet, table: Table) -> None:
-    """Raise OptionError where what was said of the file means "no value" to `told` alone: no exported form knows it."""
+    """Raise OptionError for a null marker that only `told` has, since no exported format knows it."""
     for feature in rules.tested_columns:
         known, column = rules.columns[feature], told.columns[feature]
         if column == known:

@@ -138,9 +138,9 @@ class ExporterChoice:
         Parameters
         ----------
         table : str or None
-            What ``run --table`` calls the table.
+            The table's name by ``run --table``.
         shorten : callable
-            Returns what to call a file.
+            Returns the name for a file.
         """
         from shallowrules.exporters.options import describe_options
 
@@ -201,7 +201,7 @@ class ExporterChoice:
         return next((self.given[name] for name in names if name in self.given), None)
 
     def settings(self, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the options to call the exporter with: what was given, and what follows from the `facts` of a run."""
+        """Return the options for the exporter: those given, and those that follow from the `facts` of a run."""
         known = dict(facts or {})
         if {spec.command_line.default_from for spec in self._specs if spec.name in self.given} & {"table", "dialect"}:
             known.pop("types", None)  # they are those of another table
@@ -210,7 +210,7 @@ class ExporterChoice:
 
     @contextmanager
     def as_typed(self) -> Iterator[None]:
-        """Word what the exporter refuses by the options as the user typed them, or could type them."""
+        """Word the exporter's refusals by the options as the user typed them, or could type them."""
 
         def spell(option: OptionName) -> str:
             return self.typed.get(option.name, self.spellings.get(option.name, option.name))
@@ -283,7 +283,7 @@ class ExporterCommand(click.Command):
         write_options(ctx, formatter, groups)
 
     def name_holder(self, ctx: click.Context, spelling: str) -> str:
-        """Return which of the usual exporters has an option that none of the chosen ones has, as a sentence; or ""."""
+        """Return a sentence on the usual exporter that has an option which the chosen ones lack; or ""."""
         if not ctx.obj:
             return ""
         from shallowrules.exporters import get_exporter
@@ -340,7 +340,7 @@ def _type(spec: OptionSpec) -> click.ParamType[Any]:
 
 
 def _is_of(spec: OptionSpec, value: Any) -> bool:
-    """Return whether a value in JSON is of an option's type; what else may be wrong with it, click says."""
+    """Return whether a value in JSON is of an option's type; click reports other faults."""
     if spec.shape == "mapping":
         return isinstance(value, dict) and all(_is_item(spec.kind, each) for each in value.values())
     if spec.shape == "sequence":

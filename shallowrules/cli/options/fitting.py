@@ -1,4 +1,4 @@
-"""What to cluster and how the tree grows: the options of the commands that fit."""
+"""The options of the commands that fit: the input of the clustering, and the growth of the tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refi
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What to cluster and how: the estimator's parameters, and the choice of rows and columns.
+    """The input of a clustering and its parameters: the estimator's parameters, and the choice of rows and columns.
 
     Raises
     ------
@@ -55,7 +55,7 @@ class FitOptions:
 
     @property
     def filling(self) -> Filling:
-        """Which missing values are filled in, and with what."""
+        """The missing values to impute, and how."""
         from shallowrules.encoding.imputing import Filling
 
         return Filling(self.impute, self.missing)

@@ -73,9 +73,9 @@ def memory_for_parts(rows: Tables | DatabaseRows, memory: int | None) -> int | N
     Parameters
     ----------
     rows : str, tuple of str or DatabaseRows
-        How large rows of a database or of a pipe are is not known: they are read in parts where `memory` is given.
+        The size of rows of a database or a pipe is unknown: they are read in parts if `memory` is given.
     memory : int or None
-        What the user allows.
+        The user's limit.
     """
     from shallowrules.partitions.memory import available_memory
     from shallowrules.sources import input_files
@@ -107,6 +107,6 @@ def _numbers_size(file: str) -> float:
         try:
             found = duckdb.execute(counts, [file]).fetchone()
         except duckdb.Error:
-            return float(size)  # reading it says what is wrong
+            return float(size)  # reading it reports the error
         return 8.0 * float((found and found[0]) or 0)
     return size * (PACKED_SHARE if file.lower().endswith(PACKED) else TEXT_SHARE)

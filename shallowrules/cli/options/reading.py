@@ -71,7 +71,7 @@ def refuse_reading(options: Mapping[str, Any]) -> None:
 
 
 def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -> tuple[RuleSet, Table]:
-    """Read the columns that rules test; those of text, and what they convert, as they stand in the rows.
+    """Read the columns that rules test; text, and columns that the rules convert, unchanged.
 
     Returns
     -------

@@ -98,13 +98,13 @@ def settings_text(
     Parameters
     ----------
     folder : Path
-        Where it is to be; the names of files are relative to it.
+        Its place; the names of files are relative to it.
     settings : mapping
         As rules hold them.
     tables : str or tuple of str
         Empty for rows of a database.
     table : str or None
-        What --table calls the table in SQL; None for rows of a database.
+        The table's name in SQL by --table; None for rows of a database.
     memory : int or None
     clusters : iterable of Cluster or None
         Those that --names named, if it was given.
@@ -124,7 +124,7 @@ def settings_text(
         from shallowrules.rules.words.naming import list_names
 
         document["names"] = list_names(clusters)
-    if any(choice.required for choice in chosen):  # else what is usual, of which a form may be left out
+    if any(choice.required for choice in chosen):  # otherwise the default, which a format may omit
         document["write"] = [choice.name for choice in chosen]
     exporters = {choice.name: choice.values(table, shorten) for choice in chosen}
     document["exporters"] = {name: values for name, values in exporters.items() if values}
@@ -269,7 +269,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
 
 
 def _load(path: str) -> dict[str, Any]:
-    """Return a file of settings, the types of its parts checked; DataError if it is none."""
+    """Return a file of settings, with the types of its parts checked; DataError for anything else."""
     content = read_whole(path)
     try:
         document = json.loads(content.decode("utf-8-sig"), object_pairs_hook=distinct_keys)

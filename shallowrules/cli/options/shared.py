@@ -1,4 +1,4 @@
-"""What the modules of options share, and the options of several commands."""
+"""Code shared by the modules of options, and the options of several commands."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def listed_names(context: click.Context, parameter: click.Parameter, values: tup
 
 
 def split_pair(pair: str, context: click.Context, parameter: click.Parameter) -> tuple[str, str]:
-    """Return both sides of an option's ``OLD=NEW``; BadParameter if it is none."""
+    """Return both sides of an option's ``OLD=NEW``; BadParameter for other text."""
     old, _, new = pair.rpartition("=")
     if not (old and new):
         raise click.BadParameter(f"{pair!r} is not OLD=NEW", context, parameter)
@@ -134,7 +134,7 @@ seed_option = click.option(
 
 
 def answer_options(*kinds: str) -> Callable[[Command], Command]:
-    """Return the options of what SQL says of a row, as `export` has them, with what may stand for a cluster."""
+    """Return the options for the labels in SQL, as for `export`, with the choices for a cluster's label."""
     said = (
         "number, the name that it was given by --labels, or both"
         if "both" in kinds

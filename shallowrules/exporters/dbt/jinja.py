@@ -27,7 +27,7 @@ def call(function: str, parts: Sequence[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text that Jinja renders as it is: what it would read or change, as an expression that gives it."""
+    """Return text that Jinja renders unchanged: anything that it would read or change becomes an expression."""
     return CHANGED.sub(lambda found: f"{{{{ {found[0]!r} }}}}", text)
 
 

@@ -38,7 +38,7 @@ class DbtOptions:
     dialect : str
         The warehouse's SQL; the names are those of the exporter sql.
     table : str, or sequence of its parts
-        What the model reads: the name of another model, or a source and its table, ``shop.customers``.
+        The model's input: the name of another model, or a source and its table, ``shop.customers``.
     model : str, optional
         The model's name; by default that of the table with ``_clusters``.
     columns : mapping from str to str
@@ -105,7 +105,7 @@ class DbtOptions:
 
     @cached_property
     def table_types(self) -> Mapping[str, str]:
-        """The types that columns are declared as, by their names in the warehouse; none where they are not known."""
+        """The declared types of columns, by their names in the warehouse; none if they are not known."""
         sql = SqlOptions(dialect=self.dialect, table=self.table, columns=self.columns, types=self.types, ddl=self.ddl)
         return sql.table_types
 
@@ -116,7 +116,7 @@ class DbtOptions:
 
     @property
     def read(self) -> str:
-        """The call that gives what the model reads."""
+        """The call that gives the model's input."""
         parts = split_table(self.table)
         return call("source" if len(parts) > 1 else "ref", parts)
 

@@ -1,4 +1,4 @@
-"""What dbt is to know of a model and its source, as YAML."""
+"""The properties of a dbt model and its source, as YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page says of each cluster, as data for the template: its rules, and pictures of what sets it apart."""
+"""The cards of the page, as data for the template: a cluster's rules, and pictures of its distinctive columns."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Pictures:
 
     @classmethod
     def of(cls, rules: RuleSet) -> Pictures:
-        """Return those of a rule set; none where it was made without histograms."""
+        """Return those of a rule set; none if it was made without histograms."""
         binned = [i for i, column in enumerate(rules.columns) if column.edges]
         total = rules.statistics.weight
         return cls(
@@ -144,7 +144,7 @@ def _sources(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def _distance(rules: RuleSet, cluster: Cluster, index: int, pictures: Pictures) -> float:
-    """Return by how much the distribution of a column in a cluster is another than in the table: from 0 to 1."""
+    """Return how much the distribution of a column in a cluster differs from that in the table: from 0 to 1."""
     here, table = _shares(rules, cluster, index, pictures)
     return sum(abs(first - second) for first, second in zip(here, table, strict=True)) / 2
 

@@ -1,9 +1,10 @@
-"""Rules as a page for the people who have to agree to the clusters: one file, which asks no network for anything.
+"""Rules as a page for the people who have to agree on the clusters: one file, which needs no network.
 
-The template ``page.html.j2`` has what is there without JavaScript: figures, tree and cards. The script ``page.js`` adds
-what answers: names, copying, a typed row. It gets its data packed (`shallowrules.exporters.html.text.pack`), and makes
-no text of rules itself: words come from here, SQL, Python and the sheet from their own exporters. The page's content
-security policy names the one script and the one style by their hashes.
+The template ``page.html.j2`` has the parts that work without JavaScript: figures, tree and cards. The script
+``page.js`` adds the interactive ones: names, copying, a typed row. It gets its data packed
+(`shallowrules.exporters.html.text.pack`), and makes no text of rules itself: words come from here, SQL, Python and the
+sheet from their own exporters. The page's content security policy names the one script and the one style by their
+hashes.
 """
 
 from __future__ import annotations
@@ -227,7 +228,7 @@ def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None
 
 
 def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
-    """Return the largest cells of that table off its diagonal, and what all others hold."""
+    """Return the largest cells of that table off its diagonal, and the sum of all others."""
     moves = [
         (weight, cluster.index, origin)
         for cluster in rules.clusters

@@ -1,4 +1,4 @@
-"""The slider over the trade-off: the trees that it moves through, and the curve of what shorter rules cost."""
+"""The slider over the trade-off: the trees that it moves through, and the curve of the cost of shorter rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTION = OptionName("path")
 
 
 def read_path(path: str | Path) -> RulePath:
-    """Return the path of a file; OptionError if it is none, OSError if it cannot be read."""
+    """Return the path in a file; OptionError if it has none, OSError if it cannot be read."""
     try:
         return RulePath.from_json(path)
     except RulesFormatError as error:
@@ -32,7 +32,7 @@ def join_path(path: RulePath, rules: RuleSet) -> tuple[list[RuleSet], int]:
     Raises
     ------
     OptionError
-        If the path is of another table or clustering.
+        If the path is of a different table or clustering.
     """
     if not path.is_of_one_table_with(rules):
         raise OptionError(

@@ -1,7 +1,7 @@
-"""What the emitted function asks, as lines of Python in one of three styles, and as a table of nodes for arrays.
+"""The tests of the emitted function, as lines of Python in one of three styles, and as a table of nodes for arrays.
 
 ``nested``
-    The tree: a row is asked what the tree asks it. At each node the smaller child is indented, and the larger one
+    The tree: a row gets the questions of the tree. At each node the smaller child is indented, and the larger one
     goes on below, so that the text is no deeper than the logarithm of the number of leaves.
 ``ordered``
     A list in which each test relies on those before it.
@@ -30,12 +30,12 @@ INDENT = "    "
 
 
 class Conditions(ConditionVisitor[str]):
-    """Conditions as Python; a missing value is NaN or None there, and meets none of them.
+    """Conditions as Python; a missing value is NaN or None there, and satisfies none of them.
 
     Parameters
     ----------
     variables : mapping from int to str
-        What holds the value of each column.
+        The variable with the value of each column.
     valued : bool
         Whether the columns are known to have values.
     """
@@ -83,7 +83,7 @@ def lay_out(
     style : {"flat", "ordered", "nested"}
     rules : RuleSet
     variables : mapping from int to str
-        What holds the value of each tested column.
+        The variable with the value of each tested column.
     labels : mapping from int to str
         Python for each cluster.
     remark : callable
@@ -95,7 +95,7 @@ def lay_out(
 
 @dataclass(frozen=True)
 class _Writing:
-    """What the styles are written with: see `lay_out`."""
+    """The parts from which the styles are written: see `lay_out`."""
 
     rules: RuleSet
     variables: Mapping[int, str]

@@ -1,7 +1,7 @@
 """Rules as Python modules for whole dataframes: a function that gives a Series of pandas, and an expression of Polars.
 
-Both write each rule whole, as a mask of rows: the rules are disjoint, so that they can stand in any order. Columns are
-read as everywhere: those whose type leaves no doubt at once, any other value by value, by the functions that the module
+Both write each rule whole, as a mask of rows: the rules are disjoint, so they can be in any order. Columns are read as
+everywhere: those of an unambiguous type at once, any other value by value, by the functions that the module
 of the exporter ``"python"`` has.
 
 Templates see, besides `shallowrules.exporters.python.module`: ``label_type`` (Python text of the type of the labels),
@@ -35,7 +35,7 @@ class FrameOptions:
     function_name : str
         Name of the function that labels a dataframe.
     cluster_as : {"number", "name"}
-        What it gives for a cluster: its number, or its name, the label that it was given.
+        The label that it returns for a cluster: its number, or its name, the label that it was given.
     cluster_column : str
         Name of the column that it gives.
     template : str or path, optional
@@ -180,7 +180,7 @@ def _plain_nulls(column: RuleColumn) -> list[Any]:
 
 
 def _check_for_polars(rules: RuleSet, settings: FrameOptions) -> None:
-    """Raise ExportError for what no expression of Polars can hold."""
+    """Raise ExportError for values that no Polars expression can hold."""
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     categories = [value for column in tested for value in (*column.values, *column.nulls) if isinstance(value, str)]
     labels = [cluster.name for cluster in rules.clusters] if settings.cluster_as == "name" else []

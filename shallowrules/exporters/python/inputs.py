@@ -1,4 +1,4 @@
-"""The columns that the emitted function reads: their variables, and what makes a row's value one that rules compare."""
+"""The columns that the emitted function reads: their variables, and the conversion of a row's values for comparison."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
 
 
 def _patterns(column: RuleColumn) -> tuple[str, str]:
-    """Return the patterns of a column's format: of a number, and of what is not its digits."""
+    """Return the patterns of a column's format: of a number, and of its marks other than digits."""
     number_format = column.conversion.number_format
     return number_format.pattern, number_format.removed
 

@@ -89,7 +89,7 @@ def ordered_predicates(rules: RuleSet, predicates: Predicates) -> Iterator[tuple
 def nested_case(rules: RuleSet, predicates: Predicates, labels: Mapping[int, str], without: str) -> str:
     """Return a CASE that gives each row its cluster by the questions of the tree, one inside the other.
 
-    It is as deep as the tree, and for an engine alone: a row is asked only what the tree asks it.
+    It is as deep as the tree, and meant only for an engine: each row gets only the questions of the tree.
 
     Parameters
     ----------

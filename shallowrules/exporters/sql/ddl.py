@@ -14,7 +14,7 @@ __all__ = ["declared_types"]
 
 
 def declared_types(statements: str, table: Sequence[str], dialect: Dialect) -> Mapping[str, str]:
-    """Return the declaration of each column of a table: its type, and a collation behind it, if it has one.
+    """Return the declaration of each column of a table: its type, and its collation, if it has one.
 
     Parameters
     ----------

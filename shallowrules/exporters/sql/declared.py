@@ -1,8 +1,8 @@
-"""What columns hold by the types that they are declared in: how far a condition can be written as a person would.
+"""The contents of columns by their declared types: they decide how plainly a condition can be written.
 
-Where nothing is known of a column, its conditions are long, and right for every type that the conformance run has.
-Where its type is known, what it cannot hold gets no guard. Where the usual types are to be expected, `Types.others`
-says what is not.
+If nothing is known about a column, its conditions are long, and correct for every type in the conformance run. If
+its type is known, there are no guards against values that it cannot hold. Where the usual types are to be expected,
+`Types.others` says what is not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Guards = Literal["usual", "full"]
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """What a column holds, as far as the text of a condition depends on it.
+    """A column's possible values, as far as the text of a condition depends on them.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ class Types:
     Attributes
     ----------
     declared : tuple of (str, Held)
-        By a pattern for the whole of a declaration, in capital letters; the first that matches. Nothing is known of
-        what matches none. A group ``scale`` is how many digits a decimal has behind the point.
+        By a pattern for the whole of a declaration, in capital letters; the first that matches. Declarations that
+        match none are unknown. A group ``scale`` is how many digits a decimal has behind the point.
     truths : tuple of str
         What is true of a ``{value}`` of the type of truth values that is true, and of one that is false.
     bytewise : bool

@@ -1,7 +1,7 @@
 """The facts about a SQL dialect as data, and the writing of names, texts and numbers by them.
 
-A fact that decides a label is required: it has no default that a new dialect could forget to override. What is alike
-in many engines has a name (`STANDARD_TEXTS`), which a dialect has to choose.
+A fact that decides a label is required: it has no default that a new dialect could forget to override. Facts shared
+by many engines have a name (`STANDARD_TEXTS`), which a dialect has to choose.
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ class Nan:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """What names of tables and columns can be, and which are taken for one another.
+    """The valid names of tables and columns, and which of them are considered equal.
 
     Attributes
     ----------
     fold : callable
-        What the engine makes of a quoted name before it compares it with another.
+        A quoted name in the form in which the engine compares it.
     unquoted : callable
-        What the engine makes of a name without quotes, so far as that matters.
+        An unquoted name in the form in which the engine compares it, as far as that matters.
     longest : int or None
         Longest name that is not cut or refused, in `unit`.
     unit : {"characters", "bytes"}
@@ -308,16 +308,16 @@ class Numbers:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What is too large for the engine, and what to do then.
+    """The engine's limits of size, and the remedies.
 
     Attributes
     ----------
     branches : int or None
-        Branches of one CASE at most; what has more is written as several.
+        Most branches of one CASE; more are written as several.
     unset : int or None
         Bytes up to which a query needs no setting.
     setting : str
-        What to run before a longer one, given a ``{size}`` of bytes.
+        The statement to run before a longer one, given a ``{size}`` of bytes.
     nested : int
         Levels of a CASE inside another, so far as it evaluates them faster than branches one after the other.
     """
@@ -338,14 +338,14 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Caution:
-    """What an engine gets wrong in columns of a type, or under a setting, that only its user knows of.
+    """A mistake of an engine in columns of a type, or under a setting, that only its user knows.
 
     Attributes
     ----------
     types : tuple of str
         The types of columns, in the rules, that it is about.
     text : str
-        What is wrong, and what to do.
+        The mistake, and the remedy.
     above, below : float
         It is about numbers between these, whatever their sign.
     converted : bool or None
@@ -383,7 +383,7 @@ class Dialect:
     numbers : Numbers
     limits : Limits
     cautions : tuple of Caution
-        What the emitted text says where its rules are concerned; docs/numbers.md lists them.
+        The warnings in the emitted text if its rules are concerned; docs/numbers.md lists them.
     quotes : {"always", "folded", "needed"}
         Which names have quotes: all; those that need them, where the table was made without quotes, so that the engine
         folds the others as it did then; or those that it would fold or not take without.

@@ -1,6 +1,6 @@
 """Rules as SQL: one predicate per cluster, a flat CASE expression, or a whole query.
 
-CASE has no ELSE unless one is asked for, so that a row without a value gets no cluster.
+CASE has no ELSE unless one is requested, so a row without a value gets no cluster.
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its name),
 ``cluster_column``, ``name_column`` (that of the cluster's name, or none), ``output_columns`` (names; none for all),
@@ -150,7 +150,7 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
 
 
 def cluster_type(rules: RuleSet, settings: SqlOptions, writing: Writing) -> str:
-    """Return the type of a column for what rows get: the smallest that holds every number of a cluster."""
+    """Return the type of a column of labels: the smallest that holds every cluster number."""
     if settings.cluster_as == "name":
         return writing.text
     others = [] if settings.otherwise is None else [int(settings.otherwise)]
@@ -237,10 +237,10 @@ def _plain_options(settings: SqlOptions) -> dict[str, Any]:
 
 
 def _raw(text: str) -> str:
-    """Return SQL that comes through a Jinja file (a model of dbt) as it is, although a name or text in it has a mark.
+    """Return SQL that passes unchanged through a Jinja file (a dbt model), even if a name or text in it has a mark.
 
-    What makes it raw stands in comments of SQL. A name with the mark ``{% endraw %}`` is an error there. A mark at the
-    top makes sure of it: ``{% raw %}`` may stand in another name.
+    The marks that make it raw are in SQL comments. A name with the mark ``{% endraw %}`` is an error there. A mark at
+    the top makes sure of it: ``{% raw %}`` may stand in another name.
     """
     if JINJA_MARK.search(text) is None:
         return text
@@ -259,7 +259,7 @@ def _without_cluster(settings: SqlOptions) -> str:
 
 
 def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> dict[int, str]:
-    """Return SQL for what the rows of each cluster get."""
+    """Return SQL for the label of each cluster."""
     if cluster_as == "number":
         # The digits of the smallest number, without their sign, are beyond 64 bits.
         smallest = f"({MIN_LABEL + 1} - 1)"
@@ -275,7 +275,7 @@ def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect:
 
 
 def _otherwise(clusters: Sequence[Cluster], settings: SqlOptions, dialect: Dialect) -> str | None:
-    """Return SQL for what a row without a cluster gets; OptionError if it is a cluster's, or of the wrong type."""
+    """Return SQL for the value of a row without a cluster; OptionError if it is a cluster's, or of the wrong type."""
     value = settings.otherwise
     if value is None:
         return None
@@ -294,7 +294,7 @@ def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
 
 
 def _unused(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> str:
-    """Return SQL for what is not a cluster's number, or no cluster's name."""
+    """Return SQL for a value that is not a cluster's number or name."""
     if cluster_as == "number":
         indices = {cluster.index for cluster in clusters}
         return dialect.number(next(number for number in range(-1, -len(indices) - 2, -1) if number not in indices))
@@ -332,7 +332,7 @@ def neither_predicate(column: RuleColumn, name: str, dialect: str) -> str:
     ----------
     column : RuleColumn
     name : str
-        What the database calls it.
+        Its name in the database.
     dialect : str
     """
     return NumberColumn(column, name, find_dialect(dialect)).neither()
@@ -347,7 +347,7 @@ def unknown_predicate(column: RuleColumn, name: str, dialect: str) -> str:
 
 
 def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:
-    """Return the dialect, and what makes predicates of rules in it."""
+    """Return the dialect, and the maker of predicates in it."""
     check_length(rules)
     dialect = replace(find_dialect(settings.dialect), quotes=QUOTES[settings.identifiers])
     names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
@@ -502,7 +502,7 @@ def _called_alike(names: Sequence[str], settings: SqlOptions) -> str | None:
 
 
 def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, dialect: Dialect) -> None:
-    """Refuse tested columns whose names the dialect takes for that of another."""
+    """Refuse tested columns whose names the dialect cannot tell apart."""
     holders: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         holders.setdefault(dialect.fold(name), []).append(index)

@@ -1,4 +1,4 @@
-"""What SQL text says before its first statement: what made it, what it is worth, and what to know of the engine."""
+"""The comment before the first SQL statement: its origin, its figures, and notes on the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def header_lines(rules: RuleSet, predicates: Predicates, settings: SqlOptions, w
     ----------
     rules : RuleSet
     predicates : Predicates
-        What the text is made of.
+        The predicates of the text.
     settings : SqlOptions
     without_cluster : str
         A sentence on rows that no rule matches.

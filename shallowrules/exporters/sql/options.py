@@ -171,7 +171,7 @@ class SqlOptions:
 
     @property
     def knows_columns(self) -> bool:
-        """Whether all columns of a query are known, so that none of the table's has the name of a new one."""
+        """Whether all columns of a query are known, so that a new one cannot clash with the table's."""
         return bool(self.output_columns) or self.knows_table
 
     @property
@@ -196,7 +196,7 @@ class SqlOptions:
 
     @property
     def target(self) -> list[str]:
-        """The parts of the name of what is made."""
+        """The parts of the new object's name."""
         if self.into is not None:
             return split_table(self.into)
         *schema, name = self.table_parts
@@ -204,7 +204,7 @@ class SqlOptions:
 
     @cached_property
     def table_types(self) -> Mapping[str, str]:
-        """The types that columns are declared as, by their names in the database; none where they are not known."""
+        """The declared types of columns, by their names in the database; none if they are not known."""
         if self.ddl is None:
             return self.types
         try:

@@ -1,7 +1,6 @@
-"""Rules as SQL predicates: what every style of export is laid out from, and `shallowrules.verification` runs.
+"""Rules as SQL predicates: the basis of every style of export, and run by `shallowrules.verification`.
 
-A column without a value meets no condition, so such a row gets no cluster: conditions are compared directly and never
-negated.
+A missing value satisfies no condition, so the row gets no cluster: conditions are compared directly and never negated.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ Parts = tuple[list[str], list[str]]
 class Predicates(ConditionVisitor[Parts]):
     """Conditions, rules and clusters as SQL.
 
-    Guards stand behind all comparisons of a rule, so that an engine asks them of the rows alone that meet these.
+    Guards come after all comparisons of a rule, so an engine tests them only on the rows that satisfy these.
 
     Parameters
     ----------
     names : sequence of str
-        What the database calls each column of the rules.
+        The database's name of each column of the rules.
     dialect : Dialect
     held : sequence of Held or None, optional
         What each column holds, None where that is not known; by default nothing is known of any.
@@ -67,7 +66,7 @@ class Predicates(ConditionVisitor[Parts]):
         self.indent = indent
 
     def behind_missing(self) -> Self:
-        """Return the same about rows of which none is as `without_value` says."""
+        """Return the same for rows that `without_value` never matches."""
         return type(self)(self.names, self.dialect, self.held, valued=True, indent=self.indent)
 
     def of_rule(self, rule: Rule) -> str:
@@ -121,7 +120,7 @@ class Predicates(ConditionVisitor[Parts]):
         return f"(\n  {alternatives}\n)"
 
     def between(self, condition: Between) -> Parts:
-        """Return a comparison for each bound, and what keeps out NaN and the numbers that mean "no value"."""
+        """Return a comparison for each bound, and guards against NaN and numeric null markers."""
         rule_column = condition.column
         if rule_column.is_time:
             return self._times(condition)
@@ -152,11 +151,11 @@ class Predicates(ConditionVisitor[Parts]):
         return parts, []
 
     def one_of(self, condition: OneOf) -> Parts:
-        """Return a comparison with the categories to be one of."""
+        """Return a comparison with the accepted categories."""
         return self._categories(condition, condition.column.imputed in condition.values)
 
     def none_of(self, condition: NoneOf) -> Parts:
-        """Return a comparison with the categories to be none of."""
+        """Return a comparison with the excluded categories."""
         return self._categories(condition, condition.column.imputed not in condition.values)
 
     def _categories(self, condition: OneOf | NoneOf, imputed_meets: bool) -> Parts:

@@ -1,6 +1,6 @@
 """A column as SQL that conditions are made of: the number in it, and which rows have no value.
 
-`docs/numbers.md` says what a number and a missing value are. What is neither becomes NULL, and meets no condition.
+`docs/numbers.md` says what a number and a missing value are. Anything else becomes NULL, and satisfies no condition.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class NumberColumn:
     ----------
     column : RuleColumn
     name : str
-        What the database calls it.
+        Its name in the database.
     dialect : Dialect
     held : Held, optional
-        What the column holds, where that is known.
+        The column's possible values, if they are known.
     """
 
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect, held: Held | None = None) -> None:
@@ -71,7 +71,7 @@ class NumberColumn:
             self.from_text = dialect.numbers.is_number is not None
 
     def _check_format(self, name: str) -> None:
-        """Raise ExportError where a text in the column's format could be taken for another number, or each has none."""
+        """Raise ExportError if a text in the column's format could be read as a different number, or none can."""
         facts, shown = self.dialect.numbers, f"written as {self.column.format}"
         if self.is_text is None and facts.is_text is not None and not self.column.conversion.is_for_sql:
             raise ExportError(
@@ -97,7 +97,8 @@ class NumberColumn:
         """Return the predicate for rows that satisfy no comparison; empty where there are none."""
         nan, imputed = self.dialect.nan, self.column.imputed is not None
         if not self.from_text:
-            # What is not a number, where nothing tells NaN: SQLite has text in columns of numbers, above every number.
+            # Values that are not numbers, without a test for NaN: SQLite has text in columns of numbers, above every
+            # number.
             above = nan.is_nan is None and nan.sorts == "highest" and self.may_be_nan
             return " OR ".join([*([] if imputed else [self.missing()]), *([f"{self.value} > {self.infinity}"] * above)])
         if imputed:
@@ -133,7 +134,7 @@ class NumberColumn:
 
     @property
     def infinity(self) -> str | None:
-        """Infinity as a double, to hold a value against; None where the dialect needs none."""
+        """Infinity as a double, for comparisons; None if the dialect needs none."""
         infinity = self.dialect.nan.infinity
         return infinity if infinity is None or self.from_text else self._beside_texts(infinity)
 
@@ -249,9 +250,10 @@ class NumberColumn:
         return number == int(number) and SINGLE_EXACT <= abs(int(number)) < DOUBLE_EXACT
 
     def _as_singles_and_doubles(self, sign: str, number: Number) -> str:
-        """Return a comparison that is right of singles, which only a double decides, and of decimals, which none does.
+        """Return a comparison that is correct for float32 values and for decimals.
 
-        What is rounded never goes past the number, so that the one comparison does no harm where the other decides.
+        Only a double decides the former, only a decimal the latter. Rounded values never pass the number, so one comparison does no harm where the other
+        decides.
         """
         exact, rounded = (f"{self.value} {sign} {self.dialect.number(kind(number))}" for kind in (int, float))
         return f"{exact} AND {rounded}" if sign in ("<=", "=") else f"({exact} OR {rounded})"
@@ -272,7 +274,7 @@ class NumberColumn:
         return [word for word, number in numbers if number is not None and math.isinf(number)]
 
     def _number(self, from_text: str, from_number: str) -> str:
-        """Return the number, made of a text or of what is a number by templates; NULL where there is none."""
+        """Return the number, made by templates from a text or a number; NULL where there is none."""
         if not self.column.conversion.is_for_sql:
             return f"CASE WHEN {self._given(str(self.is_text))} THEN NULL ELSE {self._given(from_number)} END"
         read = f"CASE {self._numbers_of_texts(from_text)} END"
@@ -329,7 +331,7 @@ class NumberColumn:
         return " AND ".join(parts)
 
     def _difference(self, number: int, equal: bool) -> str:
-        """Return the difference between the number in the column and another, of the right sign."""
+        """Return the difference between the number in the column and a given one, with the correct sign."""
         facts = self.dialect.numbers
         if not self.column.conversion.is_for_sql:
             return (
@@ -355,7 +357,7 @@ class NumberColumn:
         return f"WHEN {self._given(facts.is_float)} THEN {double} {exact}"
 
     def _double_less(self, double: str, number: int, equal: bool) -> str:
-        """Return the difference between a double and a whole number; where it is to be 0, 1 for what no double is."""
+        """Return the difference between a double and a whole number, never 0 for a number that is not a double."""
         if equal and int(float(number)) != number:
             return "1"
         return f"{double} - {self.dialect.number(float(_double_below(number)))}"
@@ -364,7 +366,7 @@ class NumberColumn:
         """Return a fact of the dialect about this column, or about a number's plain text in it."""
         below = _double_below(bound)
         steps = _in_brackets(str(below)) + (f" - {bound - below}" if bound > below else "")
-        scale = min(18, 37 - len(str(2 * abs(bound))))  # what is near the bound may have a digit more
+        scale = min(18, 37 - len(str(2 * abs(bound))))  # a number near the bound may have one more digit
         return template.format(
             value=self.value, text=text or self.text, bound=_in_brackets(str(bound)), steps=steps, scale=scale
         )
@@ -452,8 +454,8 @@ class TextColumn:
         if held.bytewise or exactly is not None:
             return alike
         bytes_alike = self._compare_bytes(values, with_one, with_several)
-        # What is alike byte by byte is alike in any collation, in which an index finds it. Beyond ASCII, the column's
-        # character set may lack it.
+        # Text that is equal byte by byte is equal in any collation, so an index finds it. The column's character set
+        # may lack characters beyond ASCII.
         serves = with_one == "=" and all(value.isascii() for value in values)
         return f"{alike} AND {bytes_alike}" if serves else bytes_alike
 

@@ -1,6 +1,6 @@
 """Columns of dates, points in time and durations as SQL: how each dialect writes and compares them.
 
-What is compared is the first moment above a threshold (``x < DATE '2024-04-01'`` for at most 2024-03-31), so that a
+Columns are compared with the first moment above a threshold (``x < DATE '2024-04-01'`` for at most 2024-03-31), so a
 column that is finer than the rules gets the same cluster. Durations have no such moment and are compared as they are.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["TimeColumn", "range_of_times", "times_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """How a dialect writes times, and what compares with them.
+    """How a dialect writes and compares times.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class TimeColumn:
     ----------
     column : RuleColumn
     name : str
-        What the database calls it.
+        Its name in the database.
     dialect : Dialect
 
     Raises
     ------
     ExportError
-        If the dialect has no such columns.
+        If the dialect has no columns of this type.
     """
 
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
@@ -87,7 +87,7 @@ class TimeColumn:
         return f"({self.guard}) IS NOT TRUE AND NOT ({self.missing()})" if self.guard else ""
 
     def between(self, lower: Number | None, upper: Number | None) -> list[str]:
-        """Return a comparison for each bound, after what keeps out a text that is not a time."""
+        """Return a comparison for each bound, after a guard against text that is not a time."""
         value = self.facts.values.get(self.column.type, "{value}").format(value=self.value)
         parts = [self.guard] if self.guard else []
         exact = self.column.type == "duration"

@@ -1,6 +1,6 @@
 """How clusters are kept in a database: in a view, a table, or a column, as data for each dialect.
 
-What is said of dialects that nothing here runs is from their documentation, listed in ``docs/dialects.md``.
+The facts on dialects that are not run here are from their documentation, listed in ``docs/dialects.md``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rules as a workbook for Excel and LibreOffice: a sheet to read, and one that gives pasted rows their cluster.
 
 "Rules" is the sheet: figures, and each rule in words. "Label rows" has a column for each column that the rules test,
-the cluster, what was read of each cell, and a column for each rule, which is TRUE where a row meets it, so that people
-can see why a row has its cluster. "Values" holds the numbers and texts that the formulas compare with.
+the cluster, the value read from each cell, and a column for each rule, which is TRUE where a row meets it, so that
+people can see why a row has its cluster. "Values" holds the numbers and texts that the formulas compare with.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class XlsxOptions:
     Parameters
     ----------
     cluster_as : {"number", "name"}
-        What a row gets: the number of its cluster, or the name, the label that it was given.
+        The label of a row: the number of its cluster, or the name, the label that it was given.
     label_rows : int
         Rows of the sheet "Label rows" that have formulas.
     """

@@ -1,4 +1,4 @@
-"""The formulas of a workbook: what a cell holds as rules compare it, and whether a row meets a rule.
+"""The formulas of a workbook: a cell's value as the rules compare it, and whether a row matches a rule.
 
 A formula holds no number and no text of the data: it refers to cells that do (`Constants`), where a number keeps all
 its digits and a text cannot be taken for a formula. Numbers are compared by GESTEP alone: the operators of Excel
