@@ -53,8 +53,8 @@ def rules_of_tree(
     X : Table, dataframe or array-like of shape (n_rows, n_columns)
         The raw columns, complete. Names and types of the rules' columns are theirs.
     reference : array-like of shape (n_rows,), optional
-        The clustering that the tree is to follow: for a classifier, its labels. Costs, agreement,
-        precision and recall are against it; by default it is what the tree itself predicts. A row whose
+        The clustering that the tree follows: for a classifier, its labels. Costs, agreement,
+        precision and recall are against it; by default it is the tree's own prediction. A row whose
         label is missing (None, NaN) is left out, as in ``fit``.
     clustered : array-like of shape (n_rows, m), optional
         The space in which costs are measured; by default `X`.
@@ -127,7 +127,7 @@ class TreeRows(Protocol):
 
     @property
     def encoder(self) -> Encoder:
-        """What gives the columns that the tree is over."""
+        """The encoder of the tree's columns."""
 
     @property
     def table(self) -> Table:
@@ -139,7 +139,7 @@ class TreeRows(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the rules has to know of missing values that were imputed."""
+        """Notes on missing values that were imputed."""
 
     def ends(self) -> Mapping[int, Sequence[float]]:
         """Return the ends of each column of numbers by its position, NaN where they are not known."""
@@ -160,7 +160,7 @@ class TreeFigures:
     counts : mapping from str to ndarray
         As `count_labels` gives them.
     means : ndarray of float64, shape (k, n_model_columns)
-        Of every cluster, also of those without a leaf; what stands for it in a cluster without rows.
+        Of every cluster, also of those without a leaf; a substitute for a cluster without rows.
     clustered_means : ndarray of float64, shape (k, m)
         In the space that was clustered; NaN for a cluster without rows.
     numbers : mapping from int to ndarray of float64, shape (k,)
@@ -243,7 +243,7 @@ class LabelledRows:
 
     @property
     def encoder(self) -> Encoder:
-        """What gives the columns that the tree is over."""
+        """The encoder of the tree's columns."""
         return self.encoding.encoder
 
     @property
@@ -253,7 +253,7 @@ class LabelledRows:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the rules has to know of missing values that were imputed."""
+        """Notes on missing values that were imputed."""
         return _imputation_notes(self.encoding)
 
     def ends(self) -> dict[int, Sequence[float]]:
@@ -366,7 +366,7 @@ def _check_columns(tree: Tree, table: Table) -> None:
 
 
 def _numbered(reference: Any, names: Sequence[str], n_rows: int) -> NDArray[np.int32]:
-    """Return given labels as the numbers of the clusters that are named so, `UNLABELLED` where there is none.
+    """Return given labels as the numbers of the clusters with these names, `UNLABELLED` where a label is missing.
 
     A whole number names the same cluster whether it is an integer or, as beside missing labels, a float.
     """

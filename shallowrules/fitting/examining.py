@@ -1,4 +1,4 @@
-"""What speaks against clustering a table as it is: numbers of rows, few distinct rows, a column that decides alone."""
+"""Reasons against clustering a table as it is: row numbers, few distinct rows, a column that decides alone."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def _is_id_throughout(rows: Rows, column: ColumnFacts, first: Table) -> bool:
 def _is_id(column: Column) -> bool:
     """Return whether whole numbers are all distinct and named like an id or those of a numbering.
 
-    A numbering has one step from row to row, or is shuffled and leaves no number out. Sorted values
-    alone prove nothing: tables are often sorted by what they measure.
+    A numbering has one step from row to row, or is shuffled and skips no number. Sorted values
+    alone prove nothing: tables are often sorted by a quantity.
     """
     values = column.numbers() if column.is_finite else column.numbers()[~column.absent]
     if len(values) < 2 or not all(np.array_equal(some, np.floor(some)) for some in (values[:FIRST_ROWS], values)):
@@ -97,7 +97,7 @@ def _count_incomplete(part: Part, names: Sequence[str]) -> Added:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """The rows that count in some columns, with what missing values in them are taken as."""
+    """The rows that count in some columns, with the substitutes for missing values in them."""
 
     roles: Roles
     names: tuple[str, ...]

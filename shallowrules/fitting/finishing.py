@@ -34,9 +34,9 @@ class Fit:
     tree : Tree
         Over the model columns, with readable thresholds.
     encoder : Encoder
-        What gives these columns.
+        The encoder of these columns.
     labels : ndarray of int32, shape (n_rows,), or None
-        Index of each row's cluster, by the tree; None of a table in parts.
+        Index of each row's cluster, by the tree; None for a table in parts.
     rules : RuleSet
     cluster_centers : ndarray of float64, shape (k, n_model_columns)
         Means of the clusters in the model columns.
@@ -61,7 +61,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     Parameters
     ----------
     data : FitData
-        What the tree was grown from.
+        The data from which the tree was grown.
     grown : GrownTree
         One of the trees that `grow` returned.
     tradeoff : float

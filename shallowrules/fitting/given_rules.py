@@ -63,9 +63,10 @@ class Measuring:
         self.numbers, self.merged = self._numbering()
 
     def _numbering(self) -> tuple[tuple[int, ...], Mapping[int, int]]:
-        """Return the number of each cluster of the reference, and of those that are one with another its number.
+        """Return the number of each reference cluster, and for merged ones that of the merged cluster.
 
-        Rules may have been renumbered, or merged, since they were fitted; what reproduces their agreement is meant.
+        Rules may have been renumbered, or merged, since they were fitted; the numbering that reproduces their agreement
+        is chosen.
         """
         by_overlap = self._by_overlap()
         for numbers in (self.data.reference.classes, by_overlap) if self.is_same_clustering else ():
@@ -121,7 +122,7 @@ class Measuring:
         nodes : sequence of Node
             Over the columns of `rules`. A cluster that the clustering does not have has no rows there.
         merged : mapping from int to int, optional
-            The number that each cluster has which is one with another.
+            The number of the merged cluster, for each cluster that is part of one.
         notes : sequence of str
 
         Raises

@@ -38,7 +38,7 @@ def grow(
     *,
     with_greedy: bool = False,
 ) -> list[tuple[GrownTree, ...]]:
-    """Grow the greedy tree for each trade-off, and unless ``refine="none"`` a refined one behind it.
+    """Grow the greedy tree for each trade-off, and unless ``refine="none"`` also a refined one.
 
     The refined one has the lowest J of the trees of all these trade-offs: within a path cost falls and length rises
     with falling trade-off. Where trees are equal, they are the same object.
@@ -87,7 +87,7 @@ def neighbors_of(parameters: FitParameters, tradeoffs: Sequence[float], *, label
 
 
 def lowest(trees: Sequence[GrownTree], objectives: Sequence[float], own: int = 0) -> int:
-    """Return which tree of as many clusters as `own` has the lowest objective; `own` where none is lower."""
+    """Return the tree of as many clusters as `own` with the lowest objective; `own` if none is lower."""
     counts = [len(np.unique(tree.center[tree.leaves])) for tree in trees]
     complete = [i for i, count in enumerate(counts) if count == counts[own]]
     best = min(complete, key=lambda i: objectives[i])

@@ -1,4 +1,4 @@
-"""What missing values of a table in parts are taken as: what `encoding.impute_table` finds of the whole table."""
+"""Substitutes for missing values of a table in parts: those that `encoding.impute_table` finds in the whole table."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A kept cut, and what is on both sides of it."""
+    """A kept cut, and the centers on both sides of it."""
 
     kept: KeptCut
     left: Split | Region

@@ -1,4 +1,4 @@
-"""What values may mean that are not quantities: IDs that repeat, labels of clusters, dates as numbers, sentinels."""
+"""Possible meanings of values that are not quantities: repeated IDs, cluster labels, dates as numbers, sentinels."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _is_dense(values: NDArray[Any]) -> bool:
 def find_date_numbers(first: Table, facts: Survey, names: Collection[str]) -> list[Finding]:
     """Return which of some columns of whole numbers look like dates, 20240131 or 202401, or time since 1970.
 
-    `example` is a number, and `values` what it would be.
+    `example` is a number, and `values` its meaning.
     """
     found = []
     for column in facts.columns:
@@ -140,7 +140,7 @@ def _as_date(column: ColumnFacts, shown: str) -> Finding:
 
 
 def _day(number: int) -> date | None:
-    """Return the day that digits such as 20240131 write, None if they write none from 1900 to 2100."""
+    """Return the day that digits such as 20240131 represent, None if it is not from 1900 to 2100."""
     try:
         return date(number // 10_000, number // 100 % 100, number % 100) if 19_000_000 < number < 21_010_000 else None
     except ValueError:
@@ -148,7 +148,7 @@ def _day(number: int) -> date | None:
 
 
 def _month(number: int) -> date | None:
-    """Return the first day of the month that digits such as 202401 write, None if they write none from 1900 to 2100."""
+    """Return the first day of the month that digits such as 202401 represent, None if it is not from 1900 to 2100."""
     return _day(100 * number + 1)
 
 
@@ -195,7 +195,7 @@ def _is_marker(end: _End, *, above: bool) -> bool:
 
 
 def _cut(values: Sequence[Number], above: bool) -> Number | None:
-    """Return the outermost value that is not a sentinel, of ascending values; None where none stand apart."""
+    """Return the outermost of ascending values that is not a sentinel; None if there are no sentinels."""
     ordered = values if above else [-value for value in reversed(values)]
     for n in range(1, MAX_SENTINELS + 1):
         if len(ordered) < n + MIN_OTHERS:

@@ -19,13 +19,13 @@ __all__ = ["FIT_OPTIONS", "Choice", "FitOption", "Number", "applied_options", "r
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words; None is a choice where `or_none`, and is typed ``none``."""
+    """One of some words; with `or_none` None is a choice too, written ``none``."""
 
     values: tuple[str, ...]
     or_none: bool = False
 
     def check(self, name: str, value: Any) -> None:
-        """Raise OptionError for another value."""
+        """Raise OptionError for any other value."""
         if not (self.or_none and value is None):
             check_choice(name, value, self.values)
 

@@ -1,4 +1,4 @@
-"""Search on from trees that are grown: under a goal, or for what more rules would bring."""
+"""Continue the search from grown trees: under a goal, or for the gain from more rules."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def stored_rows(parts: Partitions, encode: Encode, n_bytes: int) -> Iterator[tup
     parts : Partitions
     encode : callable
     n_bytes : int
-        What the encoded rows of all parts take. If the disk of temporary files has no room for them, or the parts are
+        Size of the encoded rows of all parts. If the disk of temporary files has no room for them, or the parts are
         in memory or with workers, they stay where they are.
 
     Yields

@@ -1,4 +1,4 @@
-"""The first pass: what is known of the columns, to judge whether they can be used and before a row is encoded."""
+"""The first pass: facts about the columns, to judge whether they can be used, before any row is encoded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_LABELS = 65_535
 
 @dataclass(frozen=True, eq=False)
 class WeightSurvey:
-    """What one pass tells of the weights of the rows that count.
+    """Facts from one pass about the weights of the rows that count.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class WeightSurvey:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What one pass tells of a table.
+    """Facts about a table from one pass.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Survey:
 
     @property
     def weight_exponent(self) -> int | None:
-        """What `Roles` takes of that name."""
+        """The field of that name in `Roles`."""
         return None if self.weighed is None or self.weights.multiply_exactly else self.weighed.exponent
 
     def labelling(self) -> tuple[Labelling, dict[Any, int], NDArray[np.bool_]]:
@@ -167,7 +167,7 @@ class Survey:
     ) -> Table:
         """Return a small table with the ends of all numbers and every category, and a missing value that is imputed.
 
-        What depends on ranges and categories alone, it gives as the whole table does.
+        Anything that depends only on ranges and categories is the same as for the whole table.
         """
         facts = [
             (each.counted_ends, each.counted_values) if counted_only else (each.ends, each.values)

@@ -76,7 +76,7 @@ class TableData(FitData):
 
     @property
     def encoder(self) -> Encoder:
-        """What gives the model columns."""
+        """The encoder of the model columns."""
         return self.encoding.encoder
 
     @property
@@ -91,7 +91,7 @@ class TableData(FitData):
 
     @property
     def separation(self) -> Mapping[int, float]:
-        """What each raw column adds to the separation of the clusters; empty where columns were transformed."""
+        """The share of each raw column in the separation of the clusters; empty if columns were transformed."""
         if self.encoder.transformer is not None or has_transformers(self.clusterer):
             return {}
         return separation_of(self.encoder, *self.reference_means)

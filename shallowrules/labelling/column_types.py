@@ -42,7 +42,7 @@ def dialect_of(source: DatabaseSource) -> str:
 
 
 def column_types(source: DatabaseSource) -> Mapping[str, str]:
-    """Return the declaration of each column of a table by its name, empty where it is not known; none of a query."""
+    """Return the declaration of each column of a table by its name, empty if it is not known; none for a query."""
     if source.rows.table is None:
         return {}
     backend = source.connection.dialect.name

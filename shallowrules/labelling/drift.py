@@ -109,7 +109,7 @@ def _end(column: RuleColumn, number: Number | None) -> str:
 
 
 def measure_columns(rules: RuleSet, table: Table) -> list[ColumnShift]:
-    """Return the shift of each column that rules test, in their order; `RuleSet.assign` says what it raises.
+    """Return the shift of each column that rules test, in their order; raises as `RuleSet.assign`.
 
     Raises
     ------
@@ -154,7 +154,7 @@ class UnseenCategories:
         self._found: dict[str, Counter[Value]] = {column.name: Counter() for column in self.columns}
 
     def add(self, table: Table) -> None:
-        """Count those of rows; `RuleSet.assign` says what it raises."""
+        """Count those of rows; raises as `RuleSet.assign`."""
         for column in self.columns:
             read = column.read(table[column.name])
             self._found[column.name] += _count_unseen(column, read.values[~read.absent])
@@ -187,7 +187,7 @@ def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:
 
 
 def count_rows(rules: RuleSet, table: Table) -> Counts:
-    """Return the rows of each cluster of a table, by `RuleSet.assign`, which says what it raises."""
+    """Return the rows of each cluster of a table, by `RuleSet.assign`, with its exceptions."""
     labels, counts = np.unique(rules.assign(table), return_counts=True)
     return {cluster_of(label): count for label, count in zip(labels, counts.tolist(), strict=True)}
 
@@ -201,7 +201,7 @@ def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, 
     rows : DatabaseRows
         A table without a sample.
     columns : mapping from str to str, optional
-        What the database calls columns of the rules that have another name there.
+        The database's names of columns of the rules that have a different name there.
 
     Raises
     ------

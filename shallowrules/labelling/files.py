@@ -230,7 +230,7 @@ class _Labelling:
 
 
 def _declared(column: RuleColumn) -> str:
-    """Return the type of DuckDB that holds what rules compare."""
+    """Return the DuckDB type for the values that rules compare."""
     if column.is_time:
         return "INTERVAL" if column.type == "duration" else column.type.upper()
     return "DOUBLE" if column.is_numeric else "VARCHAR"
@@ -242,7 +242,7 @@ def _as_they_stand(source: DuckDBSource, kind: str) -> bool:
 
 
 def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> Field:
-    """Return how to fetch a column as the rules compare it; DataError if it holds values of another type."""
+    """Return how to fetch a column as the rules compare it; DataError if it holds values of a different type."""
     if column.codes:
         return _as_codes(column, source, field)
     if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind in ("csv", "workbook"):
@@ -259,7 +259,7 @@ def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field)
 
 
 def _as_codes(column: RuleColumn, source: DuckDBSource, field: Field) -> Field:
-    """Return how to fetch a column of codes as numbers; DataError for what is neither a code nor missing."""
+    """Return how to fetch a column of codes as numbers; DataError for a value that is neither a code nor missing."""
     if field.type in NUMERIC:
         return field
     if field.type != "text":
@@ -313,7 +313,7 @@ def _plain(column: RuleColumn) -> RuleColumn:
 
 
 def _without_format(column: RuleColumn, field: Field) -> Field:
-    """Return how to fetch the text of a column with its numbers as digits; what is neither becomes `NOT_A_NUMBER`."""
+    """Return how to fetch the text of a column with its numbers as digits; other text becomes `NOT_A_NUMBER`."""
     conversion, text = column.conversion, f"trim({field.expression})"
     number = plain_number(field.expression, conversion.number_format)
     is_nan = f"regexp_full_match({text}, {quote_text(GRAMMAR.nan)})"
@@ -343,9 +343,9 @@ def _refuse_stray(
     kind: str = "numbers",
     given: Field | None = None,
 ) -> None:
-    """Raise DataError for a text, `read`, that is neither a value of its `kind` nor means "no value".
+    """Raise DataError for a text, `read`, that is neither a value of its `kind` nor a null marker.
 
-    What is shown is `given`, if that is another text.
+    The message shows `given`, if that is a different text.
     """
     shown = (given or field).expression
     values = f"(SELECT {PLACE}, {shown} AS given, {field.expression} AS read FROM {source.numbered})"
@@ -365,7 +365,7 @@ def _are_exact(source: DuckDBSource, field: Field) -> bool:
 
 
 def _number_text(expression: str) -> str:
-    """Return SQL for `shallowrules.tables.table.number_text` of such numbers, NULL for NaN."""
+    """Return SQL for `shallowrules.tables.table.number_text` of these numbers, NULL for NaN."""
     number = f"CAST({expression} AS DOUBLE)"
     return (
         f"CASE WHEN isnan({number}) THEN NULL "

@@ -57,7 +57,7 @@ def label_rows(
     rows : DatabaseRows
     output : Output
     columns : mapping from str to str
-        What the database calls columns of the rules that have another name there.
+        The database's names of columns of the rules that have a different name there.
     progress : callable, optional
         Called now and then with the share of the work that is done.
 

@@ -50,7 +50,7 @@ EXACT = Context(prec=800, rounding=ROUND_CEILING)
 class NarrowBins:
     """Bins between neighboring multiples of a power of ten.
 
-    Bin i holds what is above ``edges[i]`` and at most ``edges[i + 1]``.
+    Bin i holds values above ``edges[i]`` and at most ``edges[i + 1]``.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def count_rows(
     ----------
     bins : sequence of NarrowBins
     columns : sequence of ndarray of numbers, shape (n_rows,)
-        What each of the `bins` is for.
+        The column of each of the `bins`.
     groups : ndarray of int32, shape (n_rows,)
         From 0 to ``n_groups - 1``.
     n_groups : int

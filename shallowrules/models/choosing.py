@@ -1,4 +1,4 @@
-"""Which number of clusters: what each of several costs, how clear and stable its clusters are, and what rules cost."""
+"""Choosing the number of clusters: the cost of each, how clear and stable its clusters are, and the cost of rules."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ extra cost of rules, and at least this share of the weight in its smallest clust
 
 @dataclass(frozen=True)
 class ClusterCount:
-    """What a number of clusters leads to.
+    """The results for a number of clusters.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class ClusterCount:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What speaks against it."""
+        """The reasons against it."""
         found = []
         if self.stability < STABLE:
             found.append(f"its clusters differ from seed to seed (agreement {self.stability:.2f})")
@@ -119,9 +119,9 @@ class ClusterCounts(Sequence[ClusterCount]):
 
     @property
     def recommended(self) -> ClusterCount:
-        """The number with the clearest clusters, of those that nothing speaks against if there is one.
+        """The number with the clearest clusters, among those without a drawback if there are any.
 
-        Clear is what has a large silhouette; of several that are as clear, it is the least number.
+        Clear means a large silhouette; of equally clear numbers, it is the smallest.
         """
         among = [count for count in self.counts if not count.doubts] or list(self.counts)
         return max(among, key=lambda count: -math.inf if math.isnan(count.silhouette) else count.silhouette)
@@ -133,7 +133,7 @@ class ClusterCounts(Sequence[ClusterCount]):
 
     @property
     def reason(self) -> str:
-        """Why that number is recommended, and what speaks against it, in a sentence."""
+        """Why that number is recommended, and its drawbacks, in a sentence."""
         best = self.recommended
         n_sound = sum(not count.doubts for count in self.counts)
         silhouette = f"(silhouette {show_figure(best.silhouette, '.2f')})"
@@ -179,7 +179,7 @@ class ClusterCounts(Sequence[ClusterCount]):
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the figures over k: how clear and stable clusters are, and what rules cost; needs the extra ``plot``.
+        """Plot the figures against k: how clear and stable clusters are, and the cost of rules; needs extra ``plot``.
 
         Parameters
         ----------

@@ -50,7 +50,7 @@ NOT_OF_ALL_TABLES = ("feature_names_in_", "labels_", "reference_labels_")
 class ExplainableKMeans(ClusterMixin, BaseEstimator):
     """k-means whose clusters are explained by a shallow decision tree.
 
-    A k-means clustering is made, or taken over from `clusterer`; a tree is grown that follows it at
+    A k-means clustering is made, or adopted from `clusterer`; a tree is grown that follows it at
     little extra cost and with few conditions per leaf; its leaves are rules in the columns and units
     of X. Each cluster has one leaf, or several with `max_leaves`; by ExKMC it may have none.
 
@@ -321,8 +321,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         """Fit a table in parts: files, rows of a database, or a table of Dask or Spark.
 
         The tree and its figures are those of `fit` on the whole table, from the same centers and however the rows are
-        cut into parts. There is no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers of
-        its rows fit, they are collected in the memory of this process and the tree is grown at once; if not, it is
+        cut into parts. There are no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers
+        of its rows fit, they are collected in the memory of this process and the tree is grown at once; if not, it is
         grown by passes, two for each level, and a better one is searched for on some rows and judged on all, as `fit`
         does with more than 65,536 distinct rows. With fewer, or over 512 clusters, the refined tree may be another one
         then; its J too is never above the greedy tree's.
@@ -593,7 +593,7 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
 
 
 def _check_names(model: ExplainableKMeans, names: list[str], *, reset: bool) -> None:
-    """Do for a Table what scikit-learn's validation does for a dataframe."""
+    """Validate a Table as scikit-learn validates a dataframe."""
     if reset:
         model.feature_names_in_ = np.array(names, dtype=object)
         model.n_features_in_ = len(names)
@@ -602,7 +602,7 @@ def _check_names(model: ExplainableKMeans, names: list[str], *, reset: bool) -> 
 
 
 def _kind_of(X: Any) -> str:
-    """Return NumPy's kind of an array-like's numbers, "?" where it has none."""
+    """Return NumPy's kind of an array-like's numbers, "?" if it has none."""
     try:
         return str(np.asarray(X).dtype.kind)
     except ValueError:

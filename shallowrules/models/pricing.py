@@ -1,4 +1,4 @@
-"""What rules cost on a table, measured as a fit measures its own: before and after an edit, and beside a fresh tree."""
+"""The cost of rules on a table, measured as in a fit: before and after an edit, and beside a fresh tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shallowrules.rules.words.editing import edit
 __all__ = ["RefitGain", "RuleEdit", "edit_rules", "measure_refit", "notes_of_edits"]
 
 MIN_REFIT_GAIN = 0.05
-"""Share of their cost by which a fresh tree has to be cheaper than today's rules to pay."""
+"""Share of the cost by which a fresh tree has to be cheaper than today's rules to be worthwhile."""
 
 EDITED = "edited by hand: "
 """How the note begins that rules keep of an edit."""
@@ -68,7 +68,7 @@ def edit_rules(
     merge: Iterable[Sequence[int]] = (),
     sample_weight: ArrayLike | None = None,
 ) -> RuleEdit:
-    """Change rules by hand, and measure on a table what that does.
+    """Change rules by hand, and measure the effect on a table.
 
     Parameters
     ----------
@@ -136,11 +136,11 @@ def edit_rules(
 
 
 def _warn_of_another_clustering(rules: RuleSet, before: RuleSet) -> None:
-    """Warn that rules are measured otherwise than when they were made."""
+    """Warn that rules are measured differently than when they were made."""
     said, found = rules.statistics, before.statistics
     cost, here = (show_figure(statistics.normalized_cost, ".4g") for statistics in (said, found))
     warnings.warn(
-        f"by what the rules say of themselves they cost {cost} times what the clustering without "
+        f"according to their own figures, the rules cost {cost} times what the clustering without "
         f"rules does, on {counted(said.rows, 'row')}; measured here they cost {here} times that, "
         f"on {counted(found.rows, 'row')}: the table, or the parameters that cluster it, are not those that the rules "
         "were made with. Before and after the edit are measured here, and clusters matched by the rows that they share",
@@ -151,7 +151,7 @@ def _warn_of_another_clustering(rules: RuleSet, before: RuleSet) -> None:
 
 @dataclass(frozen=True)
 class RefitGain:
-    """What rules cost on a table, and what a fresh tree for it would.
+    """The cost of rules on a table, and of a fresh tree for it.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class RefitGain:
 def measure_refit(
     rules: RuleSet, model: ExplainableKMeans, X: Any, sample_weight: ArrayLike | None = None
 ) -> RefitGain:
-    """Fit a table again, and compare rules with what comes of it, its clusters merged where somebody merged theirs.
+    """Refit a table, and compare rules with the result, its clusters merged where theirs were merged.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ MIN_GAP, MAX_GAPS = 0.1, 6
 
 @dataclass(frozen=True)
 class TradeoffPoint:
-    """A tree on the path, and what it is like.
+    """A tree on the path, and its figures.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ class TradeoffPath:
         Parameters
         ----------
         max_cost : float, optional
-            Largest normalized cost, at least 1 in practice (1.05 is 5 % above the unrestricted clustering).
+            Largest normalized cost, at least 1 in practice (1.05 is 5% above the unrestricted clustering).
         max_conditions : float, optional
             Largest number of conditions that explain a row on average (WAES).
 
@@ -283,7 +283,7 @@ class TradeoffPath:
             self._search_within(Goal("cost", max_cost))
 
     def rule_sets(self) -> RulePath:
-        """Return the rules of every tree of the path, measured on the table: what the page's slider moves through.
+        """Return the rules of every tree of the path, measured on the table: the trees of the page's slider.
 
         Returns
         -------
@@ -296,7 +296,7 @@ class TradeoffPath:
         )
 
     def more_rules_notes(self) -> list[str]:
-        """Return in a note what one or two more rules would bring the tree of the model's trade-off at least."""
+        """Return a note on the least gain from one or two more rules for the tree of the model's trade-off."""
         tradeoff = self._model.tradeoff
         point = min(self.points, key=lambda point: point.cost + tradeoff * point.conditions)
         tree = next(tree for tried, tree in self._tried if tried is point)

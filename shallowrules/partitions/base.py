@@ -1,4 +1,4 @@
-"""What a table in parts is, and how the parts get the same columns."""
+"""Tables in parts, and how the parts get the same columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ State = TypeVar("State")
 
 
 class Mergeable(Protocol):
-    """What is found in a part, which adds up with what is found in another."""
+    """Results from a part, which can be merged with those of other parts."""
 
     def merged(self, other: Self) -> Self:
         """Return the result of both parts; it does not depend on their order."""
@@ -60,7 +60,7 @@ class Part(Table):
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column is in all parts.
+    """The kind of a column in all parts.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ColumnKind:
     dtype : str
         NumPy's type of the numbers, "object" for other values.
     conversion : Conversion
-        What the text of any file needed.
+        The conversion needed by the text of any file.
     has_values : bool
         Whether a value may be present. A column without values goes with any type.
     declared : bool
@@ -140,7 +140,7 @@ def _both(one: Conversion, other: Conversion) -> Conversion:
 
 @dataclass(frozen=True, eq=False)
 class KindsFound:
-    """What the columns of some parts are, and what does not go together.
+    """The kinds of the columns of some parts, and conflicts between them.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class KindsFound:
         By name, with the part that it was found in first.
     names : tuple of str
     clash : str
-        What is wrong; empty if nothing is.
+        The conflict; empty if there is none.
     """
 
     kinds: Mapping[str, tuple[ColumnKind, str]]
@@ -286,7 +286,7 @@ class Partitions(ABC):
         Returns
         -------
         result
-            What `function` returns, merged by its method ``merged(other)``, in any order.
+            The results of `function`, merged by their method ``merged(other)``, in any order.
 
         Raises
         ------
@@ -415,7 +415,7 @@ class CompleteRows(ThreadedPartitions):
 
 
 class TableParts(ThreadedPartitions):
-    """Tables in memory that are parts of one.
+    """Tables in memory that are parts of one table.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class DaskParts(Partitions):
         return all(urlsplit(address).hostname in LOOPBACK for address in workers) or None
 
     def _computed(self, function: Callable[[Table, str, Any], Result | None], state: Any) -> Result | None:
-        # A task, and no scattered data: what a worker that died had alone, another makes again.
+        # A task, not scattered data: if a worker dies, another one repeats its work.
         pickle = self._distributed.protocol.pickle
         sent = self._dask.delayed(pickle.loads, pure=False)(pickle.dumps(state))
         call = self._dask.delayed(_call_partition, pure=False)

@@ -1,4 +1,4 @@
-"""What is found in a part of a table and adds up with what is found in another; a table in memory is one part."""
+"""Merging results from the parts of a table; a table in memory is one part."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Added:
 
 @dataclass(frozen=True, eq=False)
 class ByKey:
-    """What is found of several things, of some of them in a part: results by node, say, each of which can be merged."""
+    """Results for several things, some of them found in each part: results by node, for example."""
 
     values: Mapping[Any, Any]
 

@@ -60,7 +60,7 @@ class SparkParts(Partitions):
 
 
 class _Task:
-    """What an executor does with a partition: one row with the merged result of its batches, pickled."""
+    """The work of an executor on a partition: one row with the merged result of its batches, pickled."""
 
     def __init__(self, sent: Any) -> None:
         self.sent = sent

@@ -53,7 +53,7 @@ def boundary_table(rules: RuleSet) -> Table:
     """Return rows around the box of every rule, in the tested columns.
 
     From a row inside the box: each threshold of the rule and the two numbers next to it, and in each column
-    of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits). Of a text each
+    of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits). For text, each
     category of the rule, a text that no row had, the empty one, and what a collation takes for the category:
     in other capitals, with a blank or an accent more.
     """

@@ -70,7 +70,7 @@ class RuleColumn:
 
     @property
     def conversion(self) -> Conversion:
-        """What turns the text of a file into the values."""
+        """The conversion of a file's text into values."""
         return Conversion(self.decimal, self.nulls, self.format, self.codes, self.dates)
 
     def read(self, given: Column) -> Column:
@@ -79,7 +79,7 @@ class RuleColumn:
         Raises
         ------
         DataError
-            If it holds values of another type, or text that is neither a number nor means "no value".
+            If it holds values of a different type, or text that is neither a number nor means "no value".
         """
         if given.is_time and not self.is_time and not given.absent.all():
             wanted = "numbers" if self.is_numeric else "text" if self.type == "text" else "true and false"
@@ -97,14 +97,14 @@ class RuleColumn:
         return read.filled(self.imputed)
 
     def read_strays(self, given: Column) -> tuple[Column, NDArray[np.bool_]]:
-        """Return a column as `read` does, and where it holds what is neither a value nor missing.
+        """Return a column as `read` does, and the places of cells that are neither values nor missing.
 
         SQL finds no value there and imputes none: the value is missing in the result.
 
         Raises
         ------
         DataError
-            If it holds values of another type.
+            If it holds values of a different type.
         """
         if (self.from_text or self.codes) and not given.is_numeric:
             strays = (stray_codes if self.codes else stray_numbers)(given, self.conversion)

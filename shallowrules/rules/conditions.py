@@ -83,7 +83,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class NoneOf:
-    """A category that is none of `values`, also one that no training row had."""
+    """A category other than `values`, including one that no training row had."""
 
     feature: int
     column: RuleColumn
@@ -118,11 +118,11 @@ class ConditionVisitor(ABC, Generic[T]):
 
     @abstractmethod
     def one_of(self, condition: OneOf) -> T:
-        """Return it for one of some categories; there may be none to choose from."""
+        """Return it for one of some categories, possibly none."""
 
     @abstractmethod
     def none_of(self, condition: NoneOf) -> T:
-        """Return it for none of some categories, which are one or more."""
+        """Return it for none of one or more categories."""
 
 
 def both(first: Condition, second: Condition) -> Condition:
@@ -145,9 +145,9 @@ def both(first: Condition, second: Condition) -> Condition:
 
 
 def either(first: Condition, second: Condition) -> Condition | None:
-    """Return the least condition that a value meets if it meets one of two on the same column; None for no condition.
+    """Return the strictest condition implied by either of two on the same column; None for no condition.
 
-    Between numbers it takes in what lies between the two.
+    For numbers it includes the values between the two.
     """
     match first, second:
         case Between(), Between():
@@ -181,5 +181,5 @@ def is_empty(condition: Condition) -> bool:
 
 
 def printable(text: str) -> str:
-    """Return a text in which a blank stands for what would break a line or a terminal."""
+    """Return a text with blanks instead of characters that would break a line or a terminal."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,6 +1,6 @@
 """The values of a table's column as rules compare them: numbers out of text, truth values, and which are missing.
 
-`docs/numbers.md` says what each of them is. What is neither a value nor missing is a DataError that names its row.
+`docs/numbers.md` defines them. A cell that is neither a value nor missing is a DataError that names its row.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Colu
     ----------
     column : Column
     conversion : Conversion
-        What a reader has to be told. Already made, it changes nothing.
+        The conversion of text. It does not change converted values.
     whole : bool
         Whether the rules compare whole numbers, exactly; else the values become doubles.
     """

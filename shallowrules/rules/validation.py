@@ -1,7 +1,7 @@
-"""What must hold between the parts of a rule set, so that it cannot contradict itself.
+"""Consistency checks between the parts of a rule set.
 
-`check_structure` asks whether the nodes are a tree over the columns whose leaves carry the clusters; the rules can be
-derived from what passes it. `check_figures` then holds every figure that follows from others against these. What
+`check_structure` asks whether the nodes are a tree over the columns whose leaves carry the clusters; if so, the rules
+can be derived from them. `check_figures` then compares every figure that follows from others with these. What
 remains is what only the training rows could tell: the costs, recall within the bounds that precision sets, and the
 means and shares of clusters within those that their columns set. Figures that are not finite are let pass: no document
 holds any.
@@ -100,7 +100,7 @@ def _check_tree(nodes: Sequence[Node], columns: Sequence[RuleColumn]) -> None:
 
 
 def _check_clusters(nodes: Sequence[Node], clusters: Sequence[Cluster]) -> None:
-    """Check that the clusters are those of the leaves, each once and with a name of its own."""
+    """Check that the clusters are those of the leaves, each once and with a unique name."""
     carried = {node.cluster for node in nodes if isinstance(node, Leaf)}
     listed = [cluster.index for cluster in clusters]
     if len(set(listed)) != len(listed) or set(listed) != carried:
@@ -245,7 +245,7 @@ def check_figures(
     Raises
     ------
     RulesFormatError
-        Naming the figure, and what it should be.
+        Naming the figure, and its correct value.
     """
     _check_sums(rules, clusters, statistics)
     for cluster in clusters:
@@ -339,7 +339,7 @@ def _check_whole_of_clusters(index: int, column: RuleColumn, clusters: Sequence[
 
 
 class _MaxShare(ConditionVisitor[float]):
-    """The largest share of the rows that can meet a condition, by what is known of its column."""
+    """The largest share of the rows that can satisfy a condition, by the figures of its column."""
 
     def between(self, condition: Between) -> float:
         """Return 0 where no number from the column's minimum to its maximum is between the bounds, else 1."""

@@ -1,4 +1,4 @@
-"""What a source of rows is."""
+"""Sources of rows."""
 
 from __future__ import annotations
 

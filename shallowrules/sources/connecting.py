@@ -59,13 +59,13 @@ TIMEOUTS: Mapping[str, str] = {
 """Statements that limit how long each later statement of a session may take."""
 
 IN_MEMORY = ":memory:"
-"""What SQLite and DuckDB call a database that is in no file."""
+"""SQLite's and DuckDB's name for a database without a file."""
 
 OPEN_ELSEWHERE = "a different configuration than existing connections"
-"""What DuckDB says where a file is to be read that the same process has open for writing."""
+"""DuckDB's message for reading a file that the same process has open for writing."""
 
 IN_USE = "Could not set lock on file"
-"""What it says of a file that another process writes, or reads where it is to be written."""
+"""Its message for a file that another process writes, or reads while it should be written."""
 
 INTERRUPTS_EVERY = 100_000
 """Instructions of SQLite between two looks at whether the user wants to stop."""

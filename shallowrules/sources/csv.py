@@ -182,7 +182,7 @@ class CsvSource(DuckDBSource):
         arrays = self._read_numbers(types)
         try:
             arrays = arrays or self.database.execute(self._selection(types)).fetchnumpy()
-        except duckdb.Error as error:  # loading the table finds out what is wrong
+        except duckdb.Error as error:  # loading the table finds the error
             self._tried = _without_wrong(self._tried, error)
             return None
         n_rows = len(arrays["c0"])
@@ -436,7 +436,7 @@ class CsvSource(DuckDBSource):
         """Make the table, or the view, and return its number of rows."""
         kind = "VIEW" if self._streams else "TABLE"
         self.database.execute(f"CREATE OR REPLACE {kind} {self._name} AS {self._selection(types)}")
-        # What is wrong with a field of a view is to be known now, as of a table: all are read.
+        # Errors in the fields of a view have to be found now, as for a table, so all fields are read.
         counted = ["*", *(f"c{j}" for j in range(len(self.names) if self._streams else 0))]
         numbers = [
             self._count_numbers(self.formats.get(self.names[j]) or self.told, self._value(f"c{j}"))

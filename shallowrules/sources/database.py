@@ -35,7 +35,7 @@ MAX_TIMEOUT = 86_400
 
 @dataclass(frozen=True)
 class DatabaseRows:
-    """Which rows of a database to read.
+    """The rows of a database to read.
 
     Parameters
     ----------

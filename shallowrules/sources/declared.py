@@ -63,7 +63,7 @@ _MICROSECONDS = " + ".join(
 )
 INTERVAL = DeclaredType(
     "duration",
-    # GREATEST and LEAST leave out what is NULL.
+    # GREATEST and LEAST ignore NULL.
     f"CASE WHEN {{column}} IS NOT NULL THEN CAST(GREATEST(LEAST({_MICROSECONDS}, {time_range('duration')[-1]}), "
     f"{time_range('duration')[0]}) AS BIGINT) END",
 )

@@ -86,7 +86,7 @@ DATES = (
 
 
 NO_ROOM = ("No space left on device", "max_temp_directory_size")
-"""What DuckDB says where a temporary file finds no room."""
+"""DuckDB's message when the disk of temporary files is full."""
 
 
 @dataclass(frozen=True)
@@ -484,7 +484,7 @@ def open_database(scratch: str) -> Iterator[DuckDBPyConnection]:
         except RuntimeError as error:
             if str(error) != "Query interrupted":
                 raise
-            raise KeyboardInterrupt from error  # that is what DuckDB made of it
+            raise KeyboardInterrupt from error  # DuckDB's conversion of it
 
 
 def reason(error: Exception) -> str:

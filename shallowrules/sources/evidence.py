@@ -46,7 +46,7 @@ UNITS = frozenset(
         "w/m2 w/m² ppm ppb db lux lx mol years yrs days hours minutes seconds months persons units pcs",
     )
 )
-"""What stands below the names of columns, in lower case."""
+"""Units below the names of columns, in lower case."""
 
 BRACKETED = re.compile(r"[(\[].{1,24}[)\]]")
 

@@ -58,7 +58,7 @@ DIGIT_NEAR = re.compile("[^0-9]{1,6}[0-9]")
 """How numbers behind a currency begin."""
 
 LETTERS = re.compile(r"[^\W\d_]")
-"""What makes a text with digits more than a number: ``A1`` is a name, 7:30 or 12,34,567 may be a quantity."""
+"""Characters that make a text with digits more than a number: ``A1`` is a name, 7:30 or 12,34,567 may be a quantity."""
 
 SCALES = ("k", "K", "M", "m", "B", "b", "G", "T", "bn", "mn", "Mio", "Mio.", "Mrd", "Mrd.", "million", "billion")
 """Letters behind a number that multiply it."""

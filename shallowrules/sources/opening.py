@@ -42,7 +42,7 @@ Files = str | Path | Sequence[str | Path]
 """A file, several files, a folder or a pattern."""
 
 Where = Files | DatabaseRows
-"""What rows are opened by."""
+"""The sources from which rows are opened."""
 
 
 def input_files(where: Where) -> list[str]:

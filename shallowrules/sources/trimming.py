@@ -24,17 +24,17 @@ FIRST_FIELDS = 5_000
 MIN_FIRST_ROWS = 8
 LAST_BYTES = 1 << 14
 BYTES_PER_FIELD = 128
-"""What is looked at to find where a table begins and ends: rows, of many columns fewer, and bytes at the end, of many
-columns more. For 10 columns this takes 0.02 s of CPU."""
+"""The amount examined to find where a table begins and ends: rows (fewer with many columns), and bytes at the end
+(more with many columns). For 10 columns this takes 0.02 s of CPU."""
 
 MIN_LAST_SHARE = 0.5
 """Share of the last rows that must have as many fields as the first, or they were cut within a quoted field."""
 
 BLANKS = (re.compile(r"\s+"), re.compile(r"\s{2,}|\t+"))
-"""What may separate columns that are aligned: blanks, or several where a field may have one."""
+"""Separators of aligned columns: blanks, or several if a field may contain one."""
 
 CLOCK = re.compile(r"\d{1,2}:\d\d.*|\d{3}")
-"""What stands behind a blank in a single column: a time of the day, digits in groups."""
+"""Text after a blank within a single column: a time of the day, grouped digits."""
 
 ALIGNED_SHARE = 0.9
 """Share of lines with several blanks within that are columns, though not all lines have as many."""

@@ -20,7 +20,7 @@ BLANKS = " \u00a0\u202f\u2009"
 """The blank, and those that keep a number on one line."""
 
 MARKS = f",.'\u2019{BLANKS}"
-"""What may stand between groups of three digits."""
+"""Marks between groups of three digits."""
 
 MINUS = "\u2212"
 

@@ -68,7 +68,7 @@ OTHER_NATURES = {
 """The same by the type of the values of a column of type "other"."""
 
 NESTED = "mixed or nested values"
-"""What a column of type "other" may hold; else it is one kind of value."""
+"""Possible contents of a column of type "other"; else it is one kind of value."""
 
 
 @dataclass(frozen=True, eq=False)

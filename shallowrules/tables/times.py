@@ -57,7 +57,7 @@ NATURES: Mapping[str, str] = {
     "timestamptz": "points in time with a time zone",
     "duration": "durations",
 }
-"""What a column of a kind holds, in the words of a message."""
+"""The values of a column of a kind, in the words of a message."""
 
 NATURE: Mapping[str, str] = {
     "date": "date",
@@ -91,7 +91,7 @@ DURATION = (
     r"(?P<sign>-?)(?:(?P<days>[0-9]{1,7}) days?)?(?:(?(days) )(?P<h>[0-9]{1,2}):(?P<m>[0-5][0-9])"
     r"(?::(?P<s>[0-5][0-9])(?:\.(?P<f>[0-9]{1,6}))?)?)?"
 )
-"""A duration as text: 2 days 12:30:00, where what is 0 may be left out."""
+"""A duration as text: 2 days 12:30:00, where parts that are 0 may be omitted."""
 
 SPAN = r"-?(?:[0-9]{1,7} days?|(?:[0-9]{1,7} days? )?[0-9]{1,2}:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?)"
 """The same without groups, for engines whose patterns have no conditions."""
@@ -260,7 +260,7 @@ BOUND_WORDS: Mapping[str, tuple[str, str]] = {
     "timestamptz": ("at or after", "before"),
     "duration": ("above", "at most"),
 }
-"""By the kind of a column, what is asked of a value above a bound, and at most the bound."""
+"""By the kind of a column, the words for "above a bound" and "at most a bound"."""
 
 
 def threshold_of(kind: str, sign: str, text: str) -> int | None:
@@ -333,7 +333,7 @@ _LEVELS: Mapping[str, tuple[_Level, ...]] = {
 }
 
 _SHIFT: Mapping[str, int] = {"date": 1, "timestamp": 1, "timestamptz": 1, "duration": 0}
-"""What is to be round is the first value above a threshold; of a duration, the threshold."""
+"""The first value above a threshold should be round; for a duration, the threshold."""
 
 
 def readable_time(kind: str, lower: int, upper: int) -> int:

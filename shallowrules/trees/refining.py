@@ -89,7 +89,7 @@ __all__ = [
 # cancer, diabetes, digits, mice, anuran, avila and letter, 3 seeds (benchmarks/quality.py, docs/refinement.md).
 
 N_STREAMS = 2
-"""Searches by perturb and repair, each with random numbers of its own: side by side where there are threads. One of
+"""Iterated local searches, each with random numbers of its own: side by side where there are threads. One of
 twice the length gains little more."""
 MAX_SEARCHED_CLUSTERS = 512
 """Beyond this many clusters the greedy tree and that of the data alone are recut, and leaves stay where they are. A
@@ -101,16 +101,16 @@ MAX_JUDGED = 2
 """Trees from the sample that are judged on all rows, those of the lowest J on the sample. With 4, anuran, avila and
 letter gain no more."""
 PENALTY_FACTORS = (1.5, 3.0)
-"""Where the best tree is longer than the greedy one, or dearer, one that is neither is searched for with the condition
-penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, by the tables whose mean cost and mean WAES both
-fall."""
+"""If the best tree is longer or more expensive than the greedy one, one that is neither is searched for with the
+condition penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, by the tables whose mean cost and mean
+WAES both fall."""
 PENALTY_PASSES = 7.0
-"""Small tables of not too many clusters are searched so by perturb and repair that visits all rows this many times,
-others, and parts of a table, by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 7 to 16 passes
-find much the same."""
+"""Small tables of not too many clusters are searched by an iterated local search that visits all rows this many
+times, others, and parts of a table, by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 7 to 16
+passes find much the same."""
 MIN_GAIN_SHARE = 0.8
-"""A tree that is neither dearer nor longer than the greedy one is taken if it has this share of the best gain. Not
-after a thorough search, which is asked for the lowest J."""
+"""A tree that is neither more expensive nor longer than the greedy one is taken if it has this share of the best gain.
+Not after a thorough search, which is asked for the lowest J."""
 MAX_IMPROVED_ROWS = 1 << 16
 """Tables of more distinct rows are searched by a part of them, and only measured whole."""
 BOUND_REACHED = "the search for a better tree was ended by the bound on its work"
@@ -225,7 +225,7 @@ def refine(
         outcome = search.run(table, greedy)
     best = search.choose(outcome.found, greedy)
     if best is not greedy:
-        best = best if by_part else table.measure(best.tree, aim)  # what was perturbed has no gaps yet
+        best = best if by_part else table.measure(best.tree, aim)  # a perturbed tree has no gaps yet
         tree = finished(best, data, reference_labels, has_gaps=not by_part, n_threads=n_threads)
     return outcome.refinement(tree, greedy, best, aim, kernel_weight)
 

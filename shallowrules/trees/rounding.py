@@ -46,7 +46,7 @@ ROUND_WITHIN = 0.0005
 """The share of J that thresholds of a refined tree are rounded within where nothing else is asked for."""
 
 SHARES = (1.0, 0.7, 0.4, 0.15, 0.0)
-"""Of what J may rise by: choices that are tried, for where two cuts move the same rows their changes do not add up."""
+"""Choices within the bound on J that are tried: the changes of cuts that move the same rows do not add up."""
 
 
 def rounds(within: float | None, grown: GrownTree) -> bool:
@@ -59,7 +59,7 @@ def check_round_within(within: float | None, *, labelled: bool) -> None:
     if within and labelled:
         raise OptionError(
             OptionName("round_within", within),
-            " does not apply to given labels: thresholds stay where these part. Leave it out",
+            " does not apply to given labels, whose thresholds stay between the labels; omit it",
         )
 
 
@@ -142,7 +142,7 @@ def round_thresholds(
     return grown
 
 
-# What it costs -------------------------------------------------------------------------------------
+# The cost ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +292,7 @@ def _fewest_digits(
     """Return the thresholds that save most digits and add at most `room`; of equal choices those that add least."""
     threshold = tree.threshold.copy()
     most = sum(max(cut.saved for cut, _ in some) for some in options.values())
-    least = np.full(most + 1, math.inf)  # what the choices that save so many digits add at least
+    least = np.full(most + 1, math.inf)  # the least cost of choices that save this many digits
     least[0] = 0.0
     taken: list[tuple[int, Sequence[tuple[RounderCut, float]], NDArray[np.intp]]] = []
     for node, some in options.items():

@@ -79,13 +79,14 @@ MIN_CLUSTER_ROWS = 32
 """Rows of each cluster in the sample, at least, if it has them, so that a small one is not lost. Not tuned."""
 LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH = 2, 4
 """On this many levels of the tree, this many cuts of a node are tried. A width of 8, or 3 levels, gains up to 0.08%
-more on seven of the tables and takes one to two growths longer; so much perturb and repair gains in a third of that."""
+more on seven of the tables and takes one to two growths longer; an iterated local search gains as much in a third of
+that."""
 ROUND_FACTORS = (1.0, 0.6, 1.6)
 """Trees grown ahead: what the trade-off that proposes cuts is multiplied by. J has the true one. The second and third
-start, side by side, from the means of the best tree's leaves: without them letter gains 1.9 % in place of 2.8."""
+start, side by side, from the means of the best tree's leaves: without them letter gains 1.9% instead of 2.8%."""
 MAX_TREES, ONE_ROUND_TREES = 6.0, 2.0
 """Such a tree takes at most the work of this many greedy ones on the sample, the only one of a shorter table that of
-the second number: what it spares gains more in perturb and repair (mice 1.39 % in place of 1.14)."""
+the second number: what it spares gains more in the local search (mice 1.39% instead of 1.14%)."""
 WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
 """One more lookahead tree is grown with many cuts of the root, on at most about this many rows of the sample.
 Without it diabetes gains 3.2% instead of 4.1%. On so few rows the work of 12 trees gains no more than that of 8, and
@@ -93,7 +94,7 @@ that of 6 gains 0.04% to 0.12% less on three of the tables."""
 WIDER_TREES, WIDER_ROWS, WIDER_SHARES = 9.5, 2048, 2
 """A table of more rows that is looked at in one round is grown ahead on more of them, and its cuts are tried in two
 searches side by side, of half the work each, which improve the best of theirs. In one, a second thread has nothing to
-do for 6 ms of 86 of a fit of digits. On `WIDE_ROWS` digits gains 2.8 % in place of 3.3. With the work of 8 to 10 trees
+do for 6 ms of 86 of a fit of digits. On `WIDE_ROWS` digits gains 2.8% instead of 3.3%. With the work of 8 to 10 trees
 J is the same within 0.03%. Avila and letter, looked at in three rounds, gain nothing by it."""
 DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
 """A tree of the data alone visits all rows of the sample this many times at most; of a wide table those columns are cut
@@ -103,18 +104,18 @@ WHOLE_DATA_CLUSTERS, FEW_DATA_ROWS, FEW_DATA_VALUES = 30, 512, 1e6
 sums than this: on no table tried is it the best start then, and on all rows a fit of digits takes a third longer."""
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 """Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
-rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6 % with 64, in place of 1.5."""
+rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6% with 64, instead of 1.5%."""
 STREAM_PASSES, SHORT_STREAM_PASSES, MIN_STREAM_VISITS = 75.0, 42.0, 28e3
-"""A search by perturb and repair visits all rows of the sample this many times at most; those of a table that is
+"""An iterated local search visits all rows of the sample this many times at most; those of a table that is
 looked at in one round the second number of times, since a visit is a larger part of a growth there, but a very small
 table's until it has visited so many rows in all."""
 PART_STREAM_PASSES = 31.0
-"""The same for a table that is searched by a part. With 62, 22 tables of 100,000 rows gain 0.01 % more, and a fit takes
-up to 14 % longer."""
+"""The same for a table that is searched by a part. With 62, 22 tables of 100,000 rows gain 0.01% more, and a fit takes
+up to 14% longer."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
 """Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
 and the share of it by which it rises with a change that is repaired, at most. Shares of leaf moves from 0.3 to 0.9,
-steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within what seeds differ by; a rise of 0.1 gains 0.1 % less
+steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within what seeds differ by; a rise of 0.1 gains 0.1% less
 on some tables."""
 N_KEPT = 2
 """Trees of such a search that are judged on all rows where it had a sample: the best one after each of so many parts of
@@ -123,7 +124,7 @@ MAX_BINS = 512
 """Cuts of a node are searched between this many bins of a feature, then within the best bin. Not tuned."""
 MAX_PASSES, MAX_VISITED_VALUES = 40.0, 1.5e7
 """An improvement visits all rows at most `MAX_PASSES` times, and at most `MAX_VISITED_VALUES` values in all, but twice
-in any case. With 3e7, ten tables of 100,000 x 50 gain 0.03% more, and a fit takes 5 % longer; of 10 columns, nothing
+in any case. With 3e7, ten tables of 100,000 x 50 gain 0.03% more, and a fit takes 5% longer; of 10 columns, nothing
 changes."""
 MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work

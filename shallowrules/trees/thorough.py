@@ -37,14 +37,14 @@ __all__ = ["BUDGET", "Budget", "Thorough", "note_of", "search_on"]
 BUDGET = 100
 """Growths that a thorough search takes by default."""
 ROUND_PASSES = 31.0
-"""Each of a round's two searches by perturb and repair visits all rows this many times at most. With 62, and half as
-many rounds, the mean gain of letter is 3.2 % in place of 3.4, of anuran 4.0 in place of 4.1, of mice 1.7 in place of
-1.8."""
+"""Each of a round's two iterated local searches visits all rows this many times at most. With 62, and half as
+many rounds, the mean gain of letter is 3.2% instead of 3.4%, of anuran 4.0% instead of 4.1%, of mice 1.7% instead of
+1.8%."""
 PASSES_PER_GROWTH = 9.0
 """Visits of all rows that count as the growth of a greedy tree. Measured, 7 to 17 take as long, and a round takes up to
 5 growths more for looking ahead."""
 MIN_GROWTHS_PER_ROUND = 2.0
-"""What a round counts at least. On a million rows it takes as long as about two greedy trees."""
+"""Least count of a round. On a million rows it takes as long as about two greedy trees."""
 SHAPES = ((2, 4), (1, 16), (3, 4), (2, 8))
 """Levels on which cuts are tried ahead, and how many of a node, in turn. Digits alone needs more than the first."""
 MAX_TREES = 12.0

@@ -212,7 +212,7 @@ def _compare(loader: Loader, loaded: Loaded, rows: Rows, answers: Answers, repor
     for form, label in loaded.forms.items():
         try:
             labels = label()
-        except Exception as error:  # of what people run, whatever it is
+        except Exception as error:  # of the user's loader, whatever it is
             message = NUMPY.sub(r"\1", str(error).strip()) or type(error).__name__
             errors.setdefault(message, []).append(form)
             continue
@@ -409,7 +409,7 @@ def _load_by_sqlite(rules: RuleSet, file: CsvFile, answers: Answers) -> Iterator
             found = database.execute(f"SELECT {quote_name(column.name)} FROM {TABLE} ORDER BY rowid")
             texts = [value for (value,) in found]
             if column.is_numeric and not column.is_time and not column.from_text:
-                return [PLAIN.read(text) for text in texts]  # which is what the SQL compares
+                return [PLAIN.read(text) for text in texts]  # which the SQL compares
             no_value = column.type == "boolean" and column.imputed is None  # to the SQL, as it is not a truth value
             return [text or None for text in texts] if no_value else texts
 

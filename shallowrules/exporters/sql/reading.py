@@ -252,8 +252,8 @@ class NumberColumn:
     def _as_singles_and_doubles(self, sign: str, number: Number) -> str:
         """Return a comparison that is correct for float32 values and for decimals.
 
-        Only a double decides the former, only a decimal the latter. Rounded values never pass the number, so one comparison does no harm where the other
-        decides.
+        Only a double decides the former, only a decimal the latter. Rounded values never pass the number, so
+        one comparison does no harm where the other decides.
         """
         exact, rounded = (f"{self.value} {sign} {self.dialect.number(kind(number))}" for kind in (int, float))
         return f"{exact} AND {rounded}" if sign in ("<=", "=") else f"({exact} OR {rounded})"

@@ -1,4 +1,4 @@
-"""An update in batches of rows by the primary key, each a transaction of its own."""
+"""An update in batches of rows by the primary key, each in its own transaction."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def changed_rows(database: Database, thing: Thing, case: str) -> str:
 
 
 def count_changes(database: Database, rules: RuleSet, thing: Thing, **options: Any) -> int:
-    """Return how many rows have another number in the column that is there than that of their cluster.
+    """Return the number of rows whose existing label differs from their cluster.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def count_made(
         That of the clusters.
     cluster_as : {"number", "name"}
     otherwise : str or int, optional
-        What it has of clusters, and in place of one.
+        The labels that it has, and in place of one.
     """
     cluster, answers = database.dialect.identifier(column), Answers(rules, cluster_as, otherwise)
     query = f"SELECT {cluster}, COUNT(*) FROM {database.quoted(thing.name)} GROUP BY {cluster}"

@@ -1,4 +1,4 @@
-"""What is in a database: objects by name, whether they were made here, keys."""
+"""The contents of a database: objects by name, whether they were made here, keys."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Found:
 
 
 class Database:
-    """A connection to a database, and what is known of its kind."""
+    """A connection to a database, and the facts about its kind."""
 
     def __init__(self, connection: Connection, rows: DatabaseRows) -> None:
         self.connection = connection
@@ -91,14 +91,14 @@ class Database:
         return DatabaseSource(self.connection, self.rows)
 
     def limit_waiting(self, seconds: float) -> None:
-        """Wait for another's lock no longer than this."""
+        """Wait at most this long for the locks of others."""
         times = {"seconds": math.ceil(seconds), "milliseconds": math.ceil(seconds * 1000)}
         for statement in self.facts.patience:
             self.connection.exec_driver_sql(statement.format(**times))
         self.connection.commit()
 
     def claim(self, thing: Thing, seconds: float) -> bool:
-        """Keep other runs from making something of this name for as long as this connection lasts, if none is at it."""
+        """Keep other runs from creating an object of this name while this connection lasts, if none is doing so."""
         if self.facts.claim is None:
             return True
         name = self.dialect.string(f"shallowrules {sha256(repr(thing.name).encode()).hexdigest()[:32]}")
@@ -118,7 +118,7 @@ class Database:
         return int(result.scalar_one()) if result.returns_rows else result.rowcount  # a row of DuckDB
 
     def roll_back(self) -> None:
-        """Undo what the database undoes; a connection that is lost has done so."""
+        """Roll back what the database can; a lost connection has already done so."""
         from sqlalchemy.exc import SQLAlchemyError
 
         with suppress(SQLAlchemyError):
@@ -163,7 +163,7 @@ class Database:
         return self.connection.exec_driver_sql(self.fill(template, thing)).all()
 
     def place(self, table: Sequence[str], into: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the names of a table and of what is made from it, behind their schemas where names alone move."""
+        """Return the names of a table and of the object made from it, with schemas where plain names are ambiguous."""
         query = self.facts.schema_of_table
         if query is None:
             return tuple(table), tuple(into)
@@ -174,7 +174,7 @@ class Database:
             )
         return (schema, table[-1]), tuple(into) if len(into) > 1 else (usual, *into)
 
-    # What was made here ------------------------------------------------------------------------------
+    # Objects made here ------------------------------------------------------------------------------
 
     def is_registered(self, kind: str) -> bool:
         """Whether objects of a kind are known by the registry, because nothing can be said on them."""
@@ -237,5 +237,5 @@ class Database:
         return bool(self.connection.exec_driver_sql(query).scalar())
 
     def key_of(self, table: Sequence[str]) -> list[str]:
-        """Return the columns of a table's primary key, none if it has none."""
+        """Return the columns of a table's primary key, empty if it has none."""
         return [str(name) for [name] in self.ask(self.facts.key, Thing("table", tuple(table)))]

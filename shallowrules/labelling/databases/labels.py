@@ -29,7 +29,7 @@ class Labels:
     into : Thing
         The table of labels.
     key : tuple of str
-        Columns that tell rows apart.
+        Columns that identify a row.
     new_columns : sequence of str
         Columns of the cluster's number, and of its name.
     index : str

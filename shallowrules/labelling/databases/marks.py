@@ -21,7 +21,7 @@ _MARK = re.compile(
 
 @dataclass(frozen=True)
 class Mark:
-    """What is kept of how an object came to be.
+    """The record of how an object was made.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What will be run in a database to apply labels, or to take them away: statements as data, and notes on them."""
+"""Plans for applying labels in a database, or for dropping them: statements as data, and notes on them."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Plan:
 
     @property
     def state_of_failure(self) -> State:
-        """What is left if a statement fails."""
+        """The objects left behind if a statement fails."""
         if self.batches is not None:
             return "Batches that are written stay: the same command continues, ", UNDO, " takes them away"
         is_update = self.application.style == "update"
@@ -267,7 +267,7 @@ def _counted(plan: Plan, database: Database) -> Plan:
     changes = count_changes(database, rules, plan.thing, **known, otherwise=otherwise)
     if changes:
         counts = count_labels(rules, source, application.columns)
-    else:  # the column says it faster than the rules
+    else:  # reading the column is faster than the rules
         counts = count_made(database, rules, plan.thing, plan.thing.column, "number", otherwise)
     return replace(plan, counts=counts, changes=changes)
 
@@ -440,7 +440,7 @@ class _Planner:
                 )
 
     def _refuse_others(self, found: Found) -> Mark:
-        """Return the mark of what was made here in this style; DataError for anything else."""
+        """Return the mark of the object made here in this style; DataError for anything else."""
         thing, shown = self.thing, self._shown(self.thing)
         option = CLUSTER_COLUMN if thing.kind == "column" else INTO
         another = ", so it is not touched; use a different name with ", option
@@ -476,7 +476,7 @@ class _Planner:
         return self._finish([*steps, *made, *rights])
 
     def _make_beside(self) -> Plan:
-        """Plan a view or a table where each statement is a transaction: what is new takes its name when it is done."""
+        """Plan a view or a table where each statement is a transaction: an object gets its name when complete."""
         if self.application.style == "column":
             self._export("column")  # says why there is none
         found = self._existing()
@@ -539,7 +539,7 @@ class _Planner:
         )
 
     def _refuse_other_columns(self, labels: Labels, mark: Mark) -> None:
-        """Refuse a table of labels that was made by another key, or for smaller numbers."""
+        """Refuse a table of labels that was made with a different key, or for smaller numbers."""
         shown = self.database.quoted(self.into)
         there = list(self.database.connection.exec_driver_sql(f"SELECT * FROM {shown} WHERE 1 = 0").keys())
         why = ""
@@ -557,7 +557,7 @@ class _Planner:
     def _update(self) -> Plan:
         """Plan a column of the table, written where the cluster changes.
 
-        A new one is made in a transaction of its own, so that others wait for no lock while rows are written.
+        A new one is created in its own transaction, so no one waits for its lock while rows are written.
         """
         found = self._existing(again=True)
         is_new = found is None
@@ -653,7 +653,7 @@ class _Planner:
             "that never leaves a half-made object under the name, and leftovers are dropped"
         )
 
-    # Taking away -------------------------------------------------------------------------------------
+    # Dropping ----------------------------------------------------------------------------------------
 
     def undo(self) -> Plan:
         found = self.database.find(self.thing)
@@ -726,7 +726,7 @@ def leftovers(database: Database, plan: Plan) -> list[str]:
 
 
 def _is_same(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two names may be of one table, which one of them may give without its schema, or in another case."""
+    """Whether two names may mean one table, possibly without its schema or in a different case."""
     parts = min(len(one), len(other))
     return [part.casefold() for part in one[-parts:]] == [part.casefold() for part in other[-parts:]]
 

@@ -18,7 +18,7 @@ from shallowrules.sources.connecting import connect, find_url, raise_interrupt
 __all__ = ["run_plan"]
 
 KILLED_SECONDS = 10
-"""How long an interrupted statement of a server is waited for."""
+"""Longest wait for an interrupted statement of a server."""
 
 
 def run_plan(
@@ -38,8 +38,8 @@ def run_plan(
     Raises
     ------
     DataError
-        If the database is no longer as the plan found it, or refuses a statement, in words of what is missing; what
-        was made is taken away then, but for batches, which a second run continues.
+        If the database is no longer as the plan found it, or refuses a statement, with a remedy; created objects
+        are then dropped, except for batches, which a second run continues.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -109,7 +109,7 @@ def _run(
 
 
 def _make(plan: Plan, database: Database, show: Callable[[Counts], None] | None) -> None:
-    """Run what comes before an update, and show the rows of each cluster in a table that is made."""
+    """Run the statements before an update, and show the size of each cluster in a table that is created."""
     for statement in plan.steps:
         database.connection.exec_driver_sql(statement)
     if plan.counts is None and not plan.undo and show is not None:
@@ -120,7 +120,7 @@ def _make(plan: Plan, database: Database, show: Callable[[Counts], None] | None)
 
 
 def _write(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> int:
-    """Run the update and what comes behind it, and return how many rows it has written."""
+    """Run the update and the statements after it, and return how many rows it has written."""
     connection = database.connection
     update = None if plan.changes == 0 else plan.update  # which would look at each row again
     written = 0
@@ -139,7 +139,7 @@ def _write(plan: Plan, database: Database, progress: Callable[[int], None] | Non
             *plan.state_of_failure,
         )
     if not database.facts.transactional:
-        connection.commit()  # an update, before what commits by itself
+        connection.commit()  # an update, before statements that commit by themselves
     for statement in plan.ending:
         connection.exec_driver_sql(statement)
     connection.commit()
@@ -160,9 +160,9 @@ def _end(session: int, database: Database) -> None:
 
 
 def _take_back(plan: Plan, session: int | None) -> bool:
-    """Take away what was made, by another connection: the first may be lost, and its statement go on.
+    """Drop the created objects over a new connection, and return whether that succeeded.
 
-    Returns whether that could be done.
+    The first connection may be lost, and its statement still running.
     """
     from sqlalchemy.exc import SQLAlchemyError
 

@@ -96,7 +96,7 @@ def load(document: Any) -> Parts:
 
 
 def _load_settings(settings: Any) -> dict[str, Setting]:
-    """Return the options that rules were made with; what they mean is for those who fit to know."""
+    """Return the options that rules were made with; only the code that fits interprets them."""
     if not isinstance(settings, dict):
         raise RulesFormatError("settings must be an object")
     for name, value in settings.items():
@@ -166,7 +166,7 @@ def _refuse_constant(token: str) -> float:
 
 
 def _items(document: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
-    """Return the items of a part of the document, and what to call each."""
+    """Return the items of a part of the document, and a name for each."""
     items = document.get(key)
     if not isinstance(items, list) or not items:
         raise RulesFormatError(f"{key!r} must be a list that is not empty")

@@ -42,7 +42,7 @@ def read_object(kind: type[T], item: Any, where: str, ignored: list[str]) -> T:
     kind : dataclass
     item : JSON data
     where : str
-        What to call the object in a message.
+        The object's name in messages.
     ignored : list of str
         Gets the entries that `kind` has no field for.
 

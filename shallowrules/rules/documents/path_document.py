@@ -1,7 +1,7 @@
 """Rule sets along the trade-off of one clustering, and the JSON document that holds them.
 
-The trees of a path are over the same rows, columns and clustering, so the document has these once. A tree has what is
-its own: nodes, clusters, the figures that depend on it, and which of the columns it has histograms of.
+The trees of a path are over the same rows, columns and clustering, so the document has these once. A tree has only
+its own data: nodes, clusters, the figures that depend on it, and which of the columns it has histograms of.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RulePath:
     Raises
     ------
     RulesFormatError
-        If there is none, or they are not of one clustering of one table.
+        If there are none, or they are not of one clustering of one table.
     """
 
     trees: tuple[PathTree, ...]

@@ -1,4 +1,4 @@
-"""What has changed from one set of rules to another, in words: rules, and the rows of a table that change cluster."""
+"""The changes from one set of rules to another, in words: rules, and the rows of a table that change cluster."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ROWS_SHOWN = 20
 
 @dataclass(frozen=True)
 class RuleChange:
-    """What became of a rule.
+    """The change of a rule.
 
     Attributes
     ----------
     cluster : int
         Of the new rules; of the old ones where the rule is gone.
     old, new : Rule or None
-        None where the rule was not there before, or is gone.
+        None if the rule is new, or was removed.
     """
 
     cluster: int
@@ -51,7 +51,7 @@ class ChangedRows:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """What has changed from one set of rules to another.
+    """The changes from one set of rules to another.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ def _match_rules(old: RuleSet, new: RuleSet) -> dict[int, int]:
 
 
 def _may_be_related(old: RuleSet, new: RuleSet) -> bool:
-    """Return whether both test some column, or one of them none."""
+    """Return whether both test a common column, or one of them tests none."""
     before, now = _tested(old), _tested(new)
     return bool(before & now) or not before or not now
 
@@ -284,7 +284,7 @@ def _shape(rule: Rule) -> Hashable:
 
 
 class _Asked(ConditionVisitor[Hashable]):
-    """What a condition asks, of a column by its name."""
+    """A condition on a column, by its name."""
 
     def between(self, condition: Between) -> Hashable:
         """Return the bounds."""

@@ -130,7 +130,7 @@ def _common(rules: Sequence[Rule]) -> list[Condition]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Conditions that a name is chosen from, the most telling ones first.
+    """Candidate conditions for a name, the most telling ones first.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ class _Wording(ConditionVisitor[str]):
 
 
 EXACT = _Wording()
-"""What is equal for conditions that a name does not tell apart."""
+"""Keys that are equal for conditions that a name does not tell apart."""
 
 
 def _value(value: str | bool, column: str) -> str:

@@ -1,4 +1,4 @@
-"""What to know of a clustering before its rules are put to work: where it is poor, or trivial."""
+"""Doubts about a clustering to consider before its rules are used: where it is poor, or trivial."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Doubt:
     text : str
         A sentence.
     way_out : str
-        What to try, a sentence that does not say by which means.
+        A remedy, in a sentence that does not name options.
     columns : tuple of RuleColumn
         Those that it is about.
     """
@@ -56,7 +56,7 @@ class Doubt:
 
 
 def doubts_about(rules: RuleSet) -> list[Doubt]:
-    """Return the reasons to doubt a clustering that the figures of its rules give; none of given labels."""
+    """Return the reasons to doubt a clustering that the figures of its rules give; none for given labels."""
     if rules.statistics.labelled:
         return []
     trivial = _spelt_out(rules) or _few_columns(rules)

@@ -21,7 +21,7 @@ __all__ = ["Edited", "Replacement", "edit", "read_replacement"]
 
 @dataclass(frozen=True)
 class Replacement:
-    """A threshold, or a category, that stands in the place of another one in all rules."""
+    """A threshold, or a category, that replaces a different one in all rules."""
 
     column: int
     old: Number | Value
@@ -35,9 +35,9 @@ class Edited:
     Attributes
     ----------
     nodes : tuple of Node
-        What they say of the rows of leaves does not hold any more.
+        Their counts of the rows of leaves are no longer valid.
     names, notes : mapping from int to str
-        What people call clusters, and remark on them.
+        Names of clusters, and notes on them.
     merged : mapping from int to int
         The number that the rows of each merged cluster have now.
     words : tuple of str
@@ -136,7 +136,7 @@ def _checked_groups(given: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
 
 
 def read_replacement(text: str, columns: Sequence[RuleColumn]) -> Replacement:
-    """Return the change that ``column: old -> new`` describes; DataError if the text has another form."""
+    """Return the change that ``column: old -> new`` describes; DataError for any other text."""
     wrong = f"{text!r} is not a change of a value: write it as 'proline: 755 -> 750'"
     said = text.strip()
     found = []
@@ -167,7 +167,7 @@ def _categories(old: str, new: str, column: RuleColumn) -> tuple[Value, Value] |
 
 
 def _replaced(nodes: Sequence[Node], change: Replacement, columns: Sequence[RuleColumn]) -> tuple[Node, ...]:
-    """Return a tree with a value in the place of another wherever it is tested."""
+    """Return a tree with one value replaced wherever it is tested."""
     column = columns[change.column]
     found: list[Node] = []
     for node in nodes:

@@ -1,4 +1,4 @@
-"""A tree from rules: the way back from what a person reads, and may have changed, to what decides a row."""
+"""A tree from rules: the way back from text that a person may have changed to the tree that labels rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Test = Cut | Membership
 
 @dataclass(frozen=True)
 class Asked:
-    """A rule as somebody wrote it: the cluster that it gives, what it asks of each column, and what to call it."""
+    """A rule as a person wrote it: its cluster, its conditions on each column, and its name in messages."""
 
     cluster: int
     conditions: tuple[Condition, ...]

@@ -77,12 +77,12 @@ def read_rules(
 
 
 def read_condition(text: str, columns: Sequence[RuleColumn]) -> Condition:
-    """Return the one condition that a text says, as ``proline <= 750``.
+    """Return the one condition in a text, such as ``proline <= 750``.
 
     Raises
     ------
     DataError
-        If it says none, or several.
+        If it has none, or several.
     """
     _refuse_alike(columns)
     reader = PrintedReader(text.strip(), columns)
@@ -121,7 +121,7 @@ def read_number(text: str, column: RuleColumn) -> Number:
 
 
 def read_time(text: str, column: RuleColumn, sign: str) -> int:
-    """Return the threshold of a comparison of a column with a time; DataError if it is none of the column's kind."""
+    """Return the threshold of a comparison of a column with a time; DataError if it is not of the column's kind."""
     threshold = threshold_of(column.type, sign, text)
     if threshold is None:
         example = bound_text(column.type, -1 if column.minimum is None else int(column.minimum), above=False)[1]
@@ -145,7 +145,7 @@ def _refuse_alike(columns: Sequence[RuleColumn]) -> None:
 def _read_line(
     line: str, titles: Mapping[str, int], columns: Sequence[RuleColumn]
 ) -> tuple[int, str | None, tuple[Condition, ...]]:
-    """Return the cluster of a line, what the line newly calls it, and what it asks."""
+    """Return the cluster of a line, its new name if the line gives one, and the conditions."""
     for title in sorted(titles, key=len, reverse=True):
         if line.startswith(title):
             return titles[title], None, _read_conditions(line[len(title) :].strip(), columns)
@@ -183,13 +183,13 @@ class ConditionReader(ABC):
     ----------
     text : str
     columns : sequence of RuleColumn
-        What the text may name.
+        The columns that the text may name.
     """
 
     number = NUMBER
     joint = " and "
     closing = ")"
-    """What stands between conditions, and behind several categories."""
+    """The words between conditions, and the closing parenthesis after several categories."""
 
     def __init__(self, text: str, columns: Sequence[RuleColumn]) -> None:
         self.text = text
@@ -243,12 +243,12 @@ class ConditionReader(ABC):
         return found
 
     def fail(self, place: int, wanted: str) -> None:
-        """Remember what is wanted at a place, if reading came no further."""
+        """Remember what is expected at a place, unless reading got further."""
         if place > self.furthest:
             self.furthest, self.wanted = place, wanted
 
     def behind(self, place: int, word: str) -> int | None:
-        """Return the place behind a word, None where another one is."""
+        """Return the place after a word, None if a different one is there."""
         if self.text.startswith(word, place):
             return place + len(word)
         self.fail(place, f'"{word.strip(" ,")}"')
@@ -350,7 +350,7 @@ class PrintedReader(ConditionReader):
                 yield Between(feature, column, lower, upper), end
 
     def _compared(self, feature: int, column: RuleColumn, place: int) -> Iterator[tuple[Condition, int]]:
-        """Yield what may stand behind the name of a column."""
+        """Yield the tokens that may follow the name of a column."""
         if column.is_numeric:
             wanted = "a time" if column.is_time else "a number"
             self.fail(place, f"{'= 0, = 1, ' if column.is_flag else ''}<= or > with {wanted}")
@@ -368,7 +368,7 @@ class PrintedReader(ConditionReader):
 
 
 def _asking(feature: int, column: RuleColumn, values: tuple[Value, ...], *, included: bool) -> Condition:
-    """Return a condition on categories; of truth values none of some is one of the others."""
+    """Return a condition on categories; for truth values, "none of" becomes "one of" the others."""
     if included:
         return OneOf(feature, column, values)
     if column.type == "boolean":

@@ -29,7 +29,7 @@ __all__ = ["open_models", "run_pmml"]
 WHAT = "scoring PMML"
 ROWS_AT_ONCE = 5000
 NO_PREDICTION = (None, "", -(2**63))
-"""What the engine gives for none, by the type of the prediction."""
+"""The engine's value for no cluster, by the type of the prediction."""
 
 
 @contextmanager

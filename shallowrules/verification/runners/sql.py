@@ -147,7 +147,7 @@ WANTED_TYPES: Mapping[str, tuple[str, str]] = {
     "text": ("VARCHAR", "VARCHAR|ENUM.*"),
     "boolean": ("BOOLEAN", "BOOLEAN"),
 }
-"""By the type of a column of rules: what to load it as, and the types that do, as a pattern."""
+"""By the type of a column of rules: the type to load it as, and the suitable types, as a pattern."""
 
 
 def _read_otherwise(rules: RuleSet, database: DuckDBPyConnection, relation: str) -> str:

@@ -57,7 +57,7 @@ MAX_SECONDS = 1800
 LABEL_SHEET = "xl/worksheets/sheet2.xml"
 CSV_OF_SECOND_SHEET = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,2"
 CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
-"""What a cell of text does not keep."""
+"""Characters that a cell of text does not keep."""
 
 
 @contextmanager
