@@ -128,7 +128,7 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     if application.writes_on_table and not options.yes and not plan.is_done:
         _ask(plan)
     n_rows = max(1, sum((plan.counts or {}).values()))
-    with progress(f"{'taking away' if options.undo else 'making'} {plan.target}") as report:
+    with progress(f"{'dropping' if options.undo else 'making'} {plan.target}") as report:
         written = run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)), show)
     done = "dropped" if options.undo else "created"
     if plan.update is not None:

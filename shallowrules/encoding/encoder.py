@@ -41,7 +41,7 @@ __all__ = [
 CATEGORY_WEIGHT = math.sqrt(0.5)
 """Factor of a column of 0 and 1: two categories are then as far apart as 0 and 1.
 
-Rows of different categories differ in two such columns, so that their squared distance is twice the square
+Rows of different categories differ in two of these columns, so their squared distance is twice the square
 of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
 """
 

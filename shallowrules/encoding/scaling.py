@@ -100,8 +100,8 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
     Raises
     ------
     OptionError
-        If "robust" is to count rows by weights that are not whole numbers: quantiles by such weights
-        are not those of any number of rows.
+        If "robust" is to count rows by weights that are not whole numbers: quantiles by these
+        weights are not those of any number of rows.
     """
     # Imported here: it takes a second that no reader of tables should wait.
     kind = getattr(import_module("sklearn.preprocessing"), str(SCALES[scale]))

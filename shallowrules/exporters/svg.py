@@ -1,4 +1,4 @@
-"""The tree as a picture: SVG with its colours in it, which goes into documents and slides as it is."""
+"""The tree as a picture: SVG with its colors in it, which goes into documents and slides as it is."""
 
 from __future__ import annotations
 

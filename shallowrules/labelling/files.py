@@ -359,7 +359,7 @@ def _refuse_stray(
 
 
 def _are_exact(source: DuckDBSource, field: Field) -> bool:
-    """Return whether a double tells each number of a column from its neighbours."""
+    """Return whether a double tells each number of a column from its neighbors."""
     number = f"CAST({field.expression} AS DOUBLE)"
     return not source.row(f"count(*) FILTER (abs({number}) > {DOUBLE_EXACT} AND NOT isnan({number}))")[0]
 

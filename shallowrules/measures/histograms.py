@@ -158,7 +158,7 @@ def join_bins(bins: NarrowBins, counts: NDArray[Any], *, integer: bool) -> tuple
     ----------
     bins : NarrowBins
     counts : ndarray, shape (n_groups, n_bins)
-        The result of `count_rows`, or a sum of such results.
+        The result of `count_rows`, or a sum of its results.
     integer : bool
         Whether the edges are to be whole numbers.
 

@@ -73,14 +73,13 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
     refine : {"full", "thorough", "none"}, default="full"
         Of "exshallow" only, and not for given labels, whose leaves stay near their labels. "none" is the published
-        greedy tree. "full" goes on from it to a tree of as many leaves
-        whose ``normalized_cost_ + tradeoff * waes_`` is lower, and never higher: subtrees are grown ahead before a
-        cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of some
-        thousand rows; the best trees are judged on all rows. "thorough" searches on for as long as `budget` says; an
-        interrupt then ends the search, and the best tree so far is taken.
-        A cluster may lose its leaf and another be cut in two; clusters are then numbered so that as many rows as can
-        be keep the number of their reference cluster. With ``tradeoff=0`` "full" takes the cheapest tree of a few
-        small trade-offs.
+        greedy tree. "full" improves it to a tree of as many leaves
+        whose ``normalized_cost_ + tradeoff * waes_`` is lower, and never higher: a lookahead grows subtrees before
+        a cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of
+        some thousand rows; the best trees are judged on all rows. "thorough" keeps searching within `budget`; an
+        interrupt then ends the search with the best tree so far. A cluster may lose its leaf and another one be split;
+        clusters are then numbered so that as many rows as can be keep the number of their reference cluster. With
+        ``tradeoff=0`` "full" takes the cheapest tree of a few small trade-offs.
     budget : float or str, default=100
         Of ``refine="thorough"`` only: how many times what growing the greedy tree takes it may take, about, or how many
         seconds, as in ``"30s"``. Either way the rules say the former in a note: with that number the tree is the same.
@@ -120,8 +119,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         only). Rules stay in the units of X.
     category_weight : float, default=sqrt(1/2)
         Text and truth values of a dataframe become a column of 0 and 1 for each value, and rules ask for values by
-        name; columns of more than 50 values, or of another in nearly every row, are refused by name. This is the
-        factor that such columns are multiplied by for the clustering. By default rows that differ in a
+        name; columns of more than 50 values, or of a different one in nearly every row, are refused by name.
+        This is the factor of these columns in the clustering. By default rows that differ in a
         category are as far apart as the ends of a column that ``scale="minmax"`` brought to 0 and 1: they
         differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
     impute : {None, "median"}, default=None

@@ -242,7 +242,7 @@ class _Hard(ConditionVisitor[list[Cell]]):
     """Values on the edge of a condition, and those that engines take for others."""
 
     def between(self, condition: Between) -> list[Cell]:
-        """Return each bound and its neighbours, missing values and the ends of the type."""
+        """Return each bound and its neighbors, missing values and the ends of the type."""
         bounds = [bound for bound in (condition.lower, condition.upper) if bound is not None]
         hard: list[Cell]
         if condition.column.is_whole:
@@ -302,7 +302,7 @@ class _HardTexts(_Hard):
             if isinstance(node, Cut):
                 column = rules.columns[node.column]
                 numbers.setdefault(node.column, {*column.conversion.null_numbers}).add(node.threshold)
-        # Beside a fraction, NumPy takes whole numbers for floats, so that those beyond 2**53 lose their neighbours.
+        # Beside a fraction, NumPy takes whole numbers for floats, so that those beyond 2**53 lose their neighbors.
         self.fractional = {
             feature for feature, found in numbers.items() if all(abs(number) < 2**53 for number in found)
         }

@@ -61,7 +61,7 @@ NOTE = re.compile(
 
 
 class Remark(NamedTuple):
-    """What is to be said of a file: a note of what was done, or a warning."""
+    """A message on a file: a note of an action, or a warning."""
 
     parts: tuple[str | OptionName, ...]
     is_warning: bool = False

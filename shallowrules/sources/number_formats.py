@@ -94,7 +94,7 @@ class Found:
     findings : tuple of Finding
         Why it is not taken: another reading that fits as well.
     notes : tuple of Finding
-        What is to be said: that it was found, or that the texts have units.
+        Messages: that it was detected, or that the texts have units.
     """
 
     format: NumberFormat | None = None
@@ -127,7 +127,7 @@ class Finder:
         value, plain : str
             SQL for a text, and for the number that every reader takes it for; NULL where there is none.
         numbers, given : int
-            Texts that are such numbers, and that are not NULL.
+            Texts that are numbers in the format, and texts that are not NULL.
         """
         rows = self.source.database.execute(
             f"SELECT trim({value}) FROM {self.source.relation} WHERE {value} IS NOT NULL AND {plain} IS NULL "

@@ -36,7 +36,7 @@ INT64 = range(-(2**63), 2**63)
 """The whole numbers that a text of digits alone keeps exactly. Any other number is the nearest double."""
 
 DOUBLE_EXACT = 2**53
-"""Up to it, a double tells each whole number from its neighbours."""
+"""Up to it, a double tells each whole number from its neighbors."""
 
 
 def has_digit(text: str) -> bool:

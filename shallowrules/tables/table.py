@@ -774,7 +774,7 @@ def number_text(number: Any) -> str:
 
 
 def is_number_text(category: Value) -> bool:
-    """Return whether a category is the text of a number that a double tells from its neighbours."""
+    """Return whether a category is the text of a number that a double tells from its neighbors."""
     number = PLAIN.number(str(category))
     return number is not None and abs(number) <= DOUBLE_EXACT and number_text(number) == category
 

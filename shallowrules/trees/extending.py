@@ -4,8 +4,8 @@ The objective is ``J' = cost / reference cost + tradeoff * WAES``, as of other t
 around their means, the length that of each row's own rule. It does not price that a cluster of several rules is longer
 to read.
 
-Leaves of the finished tree are cut in two, one part for another cluster, where that lowers J' most. With half of the
-new leaves, and with all, the search goes on by perturb and repair; and so from the tree of the data alone, whose leaves
+Leaves of the finished tree are split, one part for a different cluster, where that lowers J' most. With half of the
+new leaves, and with all, an iterated local search continues; likewise from the tree of the data alone, whose leaves
 are merged to clusters by Ward's criterion. As in `refining`, trees are searched for on a sample and judged on all rows.
 """
 

@@ -1,7 +1,7 @@
 """Goals: the cheapest tree of at most so many conditions, or the shortest that costs at most so much.
 
-The trees of all trade-offs leave gaps: a tree in a gap is the best under a bound, and the best at no trade-off. It is
-searched for by perturb and repair, under the bound itself, from trees on both sides of it and from the tree of the
+The trees of all trade-offs leave gaps: a tree in a gap is the best under a bound, and the best at no trade-off. An
+iterated local search looks for it, under the bound itself, from trees on both sides of it and from the tree of the
 data alone.
 """
 

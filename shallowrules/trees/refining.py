@@ -3,7 +3,7 @@
 The objective of a finished tree is ``J = cost / reference cost + tradeoff * WAES``. Three ways lead to lower ones,
 each in the kernel:
 
-- looking ahead: of several cuts of a node, the one whose finished subtree has the lowest J;
+- lookahead: of several cuts of a node, the one whose finished subtree has the lowest J;
 - improving a finished tree: every node's cut in turn, with the means of the leaves; and removing a leaf that is
   hardly missed in order to split another in two;
 - iterated local search: a cut or a leaf of a finished tree is changed at random, the tree improved around it, and the
@@ -128,7 +128,7 @@ class Refinement:
         Normalized cost and WAES of the greedy tree and of this one.
     tradeoff : float
     n_sampled : int
-        Distinct rows on which trees were grown ahead; 0 if there were too many clusters for it.
+        Distinct rows on which lookahead trees were grown; 0 if there were too many clusters.
     bound_reached : bool
         Whether the bound on the work ended it before nothing better was found.
     """
@@ -192,7 +192,7 @@ def refine(
     random_seed : int
         Not negative. With it the search is the same for the same table.
     thorough : Thorough, optional
-        To search on for as long as it says.
+        To keep searching within its budget.
     coded : Future, optional
         What `code_rows` returns of the rows, if they were coded while the tree was grown.
     n_threads : int
@@ -339,12 +339,12 @@ class Search:
 
     @property
     def is_ahead(self) -> bool:
-        """Whether trees are grown ahead: not for very many clusters."""
+        """Whether lookahead trees are grown: not for very many clusters."""
         return self.data.k <= MAX_SEARCHED_CLUSTERS
 
     @property
     def by_part(self) -> bool:
-        """Whether a part of the rows is searched on, and all rows only judge."""
+        """Whether the search uses a part of the rows, and all rows only judge."""
         return self.is_ahead and self.n_rows > MAX_IMPROVED_ROWS
 
     def run(self, table: CodedTable, greedy: Found) -> Outcome:
@@ -509,7 +509,7 @@ class Search:
         return tried
 
     def _stream_seed(self, number: int) -> int:
-        """Return the seed of a search by perturb and repair; those of a thorough search are lower."""
+        """Return the seed of an iterated local search; those of a thorough search are lower."""
         return (self.random_seed << 24) + (1 << 23) + number
 
 

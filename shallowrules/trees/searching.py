@@ -82,7 +82,7 @@ LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH = 2, 4
 more on seven of the tables and takes one to two growths longer; an iterated local search gains as much in a third of
 that."""
 ROUND_FACTORS = (1.0, 0.6, 1.6)
-"""Trees grown ahead: what the trade-off that proposes cuts is multiplied by. J has the true one. The second and third
+"""Lookahead trees: factors of the trade-off that proposes cuts. J has the true one. The second and third
 start, side by side, from the means of the best tree's leaves: without them letter gains 1.9% instead of 2.8%."""
 MAX_TREES, ONE_ROUND_TREES = 6.0, 2.0
 """Such a tree takes at most the work of this many greedy ones on the sample, the only one of a shorter table that of
@@ -92,7 +92,7 @@ WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
 Without it diabetes gains 3.2% instead of 4.1%. On so few rows the work of 12 trees gains no more than that of 8, and
 that of 6 gains 0.04% to 0.12% less on three of the tables."""
 WIDER_TREES, WIDER_ROWS, WIDER_SHARES = 9.5, 2048, 2
-"""A table of more rows that is looked at in one round is grown ahead on more of them, and its cuts are tried in two
+"""The lookahead of a larger table that is searched in one round uses more rows, and its cuts are tried in two
 searches side by side, of half the work each, which improve the best of theirs. In one, a second thread has nothing to
 do for 6 ms of 86 of a fit of digits. On `WIDE_ROWS` digits gains 2.8% instead of 3.3%. With the work of 8 to 10 trees
 J is the same within 0.03%. Avila and letter, looked at in three rounds, gain nothing by it."""
@@ -103,8 +103,9 @@ WHOLE_DATA_CLUSTERS, FEW_DATA_ROWS, FEW_DATA_VALUES = 30, 512, 1e6
 """For fewer clusters that tree is grown on `WIDE_ROWS` rows, or on so many of a longer table, and a visit takes no more
 sums than this: on no table tried is it the best start then, and on all rows a fit of digits takes a third longer."""
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
-"""Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
-rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6% with 64, instead of 1.5%."""
+"""The lookahead tries cuts between this many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On
+few rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6% with 64, instead of
+1.5%."""
 STREAM_PASSES, SHORT_STREAM_PASSES, MIN_STREAM_VISITS = 75.0, 42.0, 28e3
 """An iterated local search visits all rows of the sample this many times at most; those of a table that is
 looked at in one round the second number of times, since a visit is a larger part of a growth there, but a very small
@@ -326,7 +327,7 @@ class CodedTable:
         progress: Progress | None = None,
         goal: Goal | None = None,
     ) -> list[Found]:
-        """Search for a better tree by perturb and repair; return the best ones on the way, the last one first.
+        """Search locally for a better tree, with perturbations; return the best ones on the way, the last one first.
 
         Under a goal that is the better one under its bound, not the one of the lower J.
         """
@@ -690,9 +691,9 @@ def side_by_side(
 ) -> list[Found]:
     """Return the results of several searches, in their order; they run at the same time where there are threads.
 
-    Then the first one tells its progress, from the thread that called, where an interrupt is raised. What ends it ends
-    the others: they look, as often as they would tell theirs. Those that wait for a thread by then are done by the one
-    that called.
+    Then the first one reports progress, from the calling thread, in which an interrupt is raised. An interrupt of
+    it ends the others: they check as often as they would report progress. Searches that still wait for a thread at that
+    point are run by the calling one.
     """
     if n_threads == 1 or len(tasks) == 1:
         return [found for i, task in enumerate(tasks) for found in task(part_of(progress, i, len(tasks)))]

@@ -1,9 +1,9 @@
-"""Searching thoroughly: rounds of looking ahead, perturb and repair, for as long as the user grants.
+"""Searching thoroughly: rounds of lookahead and iterated local search, within the user's budget.
 
-Each round grows a tree ahead, from other centers, with another trade-off or with more cuts tried than the one before,
-and perturbs two trees: that one, and the best one so far. Centers are the means of the best tree's leaves and, where
-the clustering is the package's own, those of other starts of k-means. Whatever a tree came from, its J is that of the
-clustering that is explained.
+Each round grows a lookahead tree, from other centers, with another trade-off or with more cuts tried than the one
+before, and perturbs two trees: that one, and the best one so far. Centers are the means of the best tree's leaves and,
+where the clustering is the package's own, those of other starts of k-means. Whatever a tree came from, its J is that of
+the clustering that is explained.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ many rounds, the mean gain of letter is 3.2% instead of 3.4%, of anuran 4.0% ins
 1.8%."""
 PASSES_PER_GROWTH = 9.0
 """Visits of all rows that count as the growth of a greedy tree. Measured, 7 to 17 take as long, and a round takes up to
-5 growths more for looking ahead."""
+5 growths more for the lookahead."""
 MIN_GROWTHS_PER_ROUND = 2.0
 """Least count of a round. On a million rows it takes as long as about two greedy trees."""
 SHAPES = ((2, 4), (1, 16), (3, 4), (2, 8))
-"""Levels on which cuts are tried ahead, and how many of a node, in turn. Digits alone needs more than the first."""
+"""Levels of the lookahead, and cuts tried per node, in turn. Digits alone needs more than the first."""
 MAX_TREES = 12.0
-"""Looking ahead takes at most the work of this many greedy trees on the sample."""
+"""The lookahead takes at most the work of this many greedy trees on the sample."""
 STREAMS_PER_ROUND = 2
 
 
@@ -133,14 +133,15 @@ def search_on(
     Parameters
     ----------
     sample, broad : CodedTable
-        Rows on which k-means starts and trees are grown ahead; rows on which they are perturbed and were found before.
+        Rows on which k-means starts and lookahead trees are grown; rows on which they are perturbed and were found
+        before.
     seed : int
 
     Returns
     -------
     list of Found
     str
-        What is to be noted.
+        The note.
     """
     growths_per_round = max(
         STREAMS_PER_ROUND * ROUND_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * int(tree.rows[0])),

@@ -233,11 +233,13 @@ def _compare(loader: Loader, loaded: Loaded, rows: Rows, answers: Answers, repor
             f"becomes {_shown(change.loaded)}"
         )
     if changes:
-        report.remarks.append(f"{n_rows} with another label for it. {loader.advise(rows.file, changes)}")
+        report.remarks.append(f"this gives {n_rows} a different label. {loader.advise(rows.file, changes)}")
     elif unread := _unread(rows.rules):
-        report.remarks += [f"{n_rows} with another label: {loader.title} leaves column {words}" for words in unread]
+        report.remarks += [
+            f"this gives {n_rows} a different label: {loader.title} leaves column {words}" for words in unread
+        ]
     else:
-        report.remarks.append(f"{loader.title} changes no value of the {n_rows} with another label")
+        report.remarks.append(f"{loader.title} changes no value of the {n_rows} that get a different label")
 
 
 def _unread(rules: RuleSet) -> list[str]:

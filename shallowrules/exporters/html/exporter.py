@@ -259,7 +259,7 @@ def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
 
 @cache
 def _style() -> str:
-    """Return the style of the page: the colours of clusters, light and dark, and all else."""
+    """Return the style of the page: the colors of clusters, light and dark, and all else."""
     light, dark = (
         "".join(f".k{place}{{--c:{colour}}}" for place, colour in enumerate(colours)) for colours in (LIGHT, DARK)
     )

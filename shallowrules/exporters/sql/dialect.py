@@ -165,9 +165,9 @@ class Texts:
         What is true where the column ``{value}``, whose comparable text is ``{text}``, has one that is not among the
         ``{literals}``.
     joined, link : str
-        What makes one text of literals and such expressions, ``{parts}``, and what stands between them.
+        The template that joins literals and these expressions, ``{parts}``, and the text between them.
     prefix : str
-        What a literal begins with.
+        The prefix of a literal.
     plain_literals : bool
         Literals as in ANSI SQL, whatever sqlglot does.
     empty : bool
@@ -238,12 +238,12 @@ class Numbers:
         What is true of a ``{value}`` that the engine holds as text, and false of a number; None where nothing tells, so
         that every column is read as text.
     is_number : str or None
-        What is true of a ``{text}`` that is a number by ``{pattern}``, a regular expression for the whole of it, and of
-        at most ``{longest}`` characters; where there are no such expressions, by ``{point}``, the decimal separator.
-        None where the cast alone judges.
+        The predicate for a ``{text}`` that is a number by ``{pattern}``, a regular expression for the whole of it, and
+        has at most ``{longest}`` characters; where there are no such expressions, by ``{point}``, the decimal
+        separator. None where the cast alone judges.
     is_code : str or None
-        What is true of a ``{text}`` that is spelt as `Grammar.plain_code` says, of codes alone; None where `is_number`
-        has a regular expression for it.
+        The predicate for a ``{text}`` that is a code as written by `Grammar.plain_code`, for codes only; None if
+        `is_number` has a regular expression.
     grouped : str or None
         What is true of a ``{text}`` whose blanks, if it has some, part proper groups of digits, where `is_number` has
         no pattern.

@@ -220,7 +220,7 @@ class NumberColumn:
     def _plain(self, number: Number, *, equal: bool = False) -> str | None:
         """Return a number as a person writes it, or as a double, where that gives the tree's label; None elsewhere.
 
-        Decimals compare as their doubles do where a double tells them from their neighbours.
+        Decimals compare as their doubles do where a double tells them from their neighbors.
         """
         held = self.held
         if held is None or abs(number) >= DOUBLE_EXACT:

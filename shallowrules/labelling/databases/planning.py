@@ -141,16 +141,16 @@ class Plan:
     is_whole : bool
         Whether the database undoes all of it if one statement fails.
     beside : tuple of Thing
-        What is made under a name of its own for a while.
+        Objects that are created under a temporary name.
     made : tuple of Thing and Mark
-        What is to be taken away if a statement fails that the database does not undo.
+        The objects to drop if a statement fails and the database does not roll back.
     notes : tuple of str
-        What to know before.
+        Notes to show first.
     is_repeated : bool
         Whether the column is there, with numbers or names as wanted, so that some rows at most are written.
     counts : mapping or None
-        Rows by the number of their cluster, as the database counts them; None where labels are taken away, or where the
-        table that is made tells.
+        Rows by the number of their cluster, as the database counts them; None if labels are dropped, or counted in the
+        new table.
     unseen : tuple of ColumnShift
         The columns with categories that training did not have.
     changes : int or None

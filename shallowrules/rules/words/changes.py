@@ -303,13 +303,13 @@ class _AskedSide(ConditionVisitor[Hashable]):
     """Of which column a condition asks, and on which side."""
 
     def between(self, condition: Between) -> Hashable:
-        """Return which bounds there are."""
+        """Return a key that is equal for the same column and the same open sides."""
         return condition.column.name, condition.lower is None, condition.upper is None
 
     def one_of(self, condition: OneOf) -> Hashable:
-        """Return that it asks for categories."""
+        """Return a key that is equal for the same column and accepted categories."""
         return condition.column.name, True
 
     def none_of(self, condition: NoneOf) -> Hashable:
-        """Return that it excludes categories."""
+        """Return a key that is equal for the same column and excluded categories."""
         return condition.column.name, False

@@ -64,7 +64,7 @@ def doubts_about(rules: RuleSet) -> list[Doubt]:
 
 
 def _poor(rules: RuleSet) -> Doubt | None:
-    """Return that rules follow the clustering poorly."""
+    """Return the doubt that rules follow the clustering poorly, if there is one."""
     if rules.statistics.agreement >= LOW_AGREEMENT:
         return None
     what = (
@@ -81,7 +81,7 @@ def _poor(rules: RuleSet) -> Doubt | None:
 
 
 def _spelt_out(rules: RuleSet) -> Doubt | None:
-    """Return that clusters are the categories of one or two columns, by what rules test."""
+    """Return the doubt that clusters are the categories of one or two columns, judging by the tested columns."""
     statistics = rules.statistics
     columns = tuple(rules.columns[feature] for feature in rules.tested_columns)
     if not 1 <= len(columns) <= MAX_SPELT_OUT or len(columns) == len(rules.columns):
@@ -102,7 +102,7 @@ def _spelt_out(rules: RuleSet) -> Doubt | None:
 
 
 def _few_columns(rules: RuleSet) -> Doubt | None:
-    """Return that one or two of many columns decide nearly alone."""
+    """Return the doubt that one or two of many columns decide nearly alone, if there is one."""
     shares = rules.separation
     alone = next((n for n, least in ((1, ONE_ALONE), (2, TWO_ALONE)) if sum(s for _, s in shares[:n]) >= least), 0)
     if len(shares) < MANY_COLUMNS or not alone:
@@ -119,7 +119,7 @@ def _few_columns(rules: RuleSet) -> Doubt | None:
 
 
 def _numbers(rules: RuleSet) -> Doubt | None:
-    """Return that numbers hardly count beside categories."""
+    """Return the doubt that numbers hardly count beside categories, if there is one."""
     numbers = [share for column, share in rules.separation if column.is_numeric]
     categories = tuple(column for column, _ in rules.separation if not column.is_numeric)
     if not numbers or not categories or sum(numbers) > HARDLY:
