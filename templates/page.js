@@ -136,7 +136,7 @@
       area.remove();
       if (!done) return say("The browser did not allow copying.");
     }
-    return say(`${form} copied: ${content.split("\n").length - 1} lines.`);
+    return say(`${form} copied: ${(content.split("\n").length - 1).toLocaleString("en")} lines.`);
   }
 
   // --- a row typed in. Whole numbers are compared as such, others as doubles, as the rules do.

@@ -34,8 +34,8 @@ __all__ = [
     "refusals_of",
     "refused_table",
     "remedy_of",
+    "remedy_words",
     "show_doubts",
-    "way_out",
     "worded",
 ]
 
@@ -194,7 +194,7 @@ def worded() -> Iterator[None]:
         before = str(error).removesuffix(told)
         # Commands that apply rules have no categories to choose, and need the columns that they read.
         told_of = [replace(finding, distinct=None) for finding in error.findings]
-        advised = "; ".join(f"{finding.message}{way_out(finding, needed=True)}" for finding in told_of)
+        advised = "; ".join(f"{finding.message}{remedy_words(finding, needed=True)}" for finding in told_of)
         raise DataError(before + advised, findings=error.findings) from error
 
 
@@ -210,7 +210,7 @@ def _commands(error: DataError) -> list[str]:
     return lines
 
 
-def way_out(finding: Finding, *, needed: bool = False) -> str:
+def remedy_words(finding: Finding, *, needed: bool = False) -> str:
     """Return the remedy for a finding, to follow its message; "" where the message says all.
 
     A column that is `needed`, as that of the weights is, cannot be left out.
@@ -259,7 +259,7 @@ def refusals_of(findings: Sequence[Finding], where: str, needed: Collection[str]
             )
             continue
         is_needed = first.column in needed
-        message = f"{place}{first.message}{way_out(first, needed=is_needed)}"
+        message = f"{place}{first.message}{remedy_words(first, needed=is_needed)}"
         refusals.append(Refusal((first,), message, remedy_of(first, needed=is_needed)))
     return refusals
 
@@ -448,10 +448,10 @@ def show_doubts(rules: RuleSet, category_weight: float) -> None:
     from shallowrules.rules.words.doubts import doubts_about
 
     for doubt in doubts_about(rules):
-        show_message("warning", f"{doubt.text} {_way_out_of(doubt, category_weight)}")
+        show_message("warning", f"{doubt.text} {_remedy_of(doubt, category_weight)}")
 
 
-def _way_out_of(doubt: Doubt, category_weight: float) -> str:
+def _remedy_of(doubt: Doubt, category_weight: float) -> str:
     if doubt.kind == "poor":
         return "Try other numbers of clusters (`shallowrules clusters`), another --scale, or more rules (--max-leaves)."
     lighter = f"--category-weight {category_weight / 2:.2g}"

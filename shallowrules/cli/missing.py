@@ -156,11 +156,11 @@ def _refusals(
         refusals.append(Refusal(tuple(mostly), message, Remedy(exclude=names)))
     others = [finding for finding in findings if finding not in (*unfit, *of_text, *mostly)]
     if others:
-        refusals.append(_ways_out(rows, others, facts, roles, fit))
+        refusals.append(_cheapest_first(rows, others, facts, roles, fit))
     return refusals
 
 
-def _ways_out(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions) -> Refusal:
+def _cheapest_first(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions) -> Refusal:
     """Return why some missing values are refused, with the cost of each remedy, the cheapest first."""
     n_rows = count_incomplete(rows, _names(findings))
     names = tuple(name for name in _names(findings) if name != roles.weight)

@@ -20,7 +20,7 @@ from shallowrules.errors import ShallowRulesError, ShallowRulesNote, ShallowRule
 from shallowrules.files import atomic_write
 
 __all__ = [
-    "Found",
+    "FindingsReported",
     "check_folder",
     "check_target",
     "messages_of",
@@ -38,7 +38,7 @@ UNFINISHED = ".unfinished-"
 """Prefix of the name of a folder in which files wait until all are written."""
 
 
-class Found(click.ClickException):
+class FindingsReported(click.ClickException):
     """A finding of `verify` or `drift`, in a sentence: not a failure, but the caller has to know about it."""
 
     exit_code = FOUND

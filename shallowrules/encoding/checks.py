@@ -149,11 +149,11 @@ def refuse_unusable(table: Table, complete: Iterable[Examined], ranges: Ranges |
         )
 
 
-def refuse_missing(columns: Iterable[Examined], way_out: str) -> None:
+def refuse_missing(columns: Iterable[Examined], remedy: str) -> None:
     """Raise DataError naming the columns that lack values, and in how many rows, with a remedy."""
     missing = find_missing(columns)
     if missing:
-        raise DataError(f"missing values (NaN, None or NULL) in {_listed(missing)}: {way_out}", findings=missing)
+        raise DataError(f"missing values (NaN, None or NULL) in {_listed(missing)}: {remedy}", findings=missing)
 
 
 def refuse_other_types(table: Table) -> None:

@@ -239,7 +239,7 @@ def describe_separation(rules: RuleSet) -> str:
 
 def describe_doubts(rules: RuleSet) -> list[str]:
     """Return the reasons to doubt the clustering, each with a remedy."""
-    return [f"{doubt.text} {doubt.way_out}" for doubt in doubts_about(rules)]
+    return [f"{doubt.text} {doubt.remedy}" for doubt in doubts_about(rules)]
 
 
 def describe_made(rules: RuleSet, table: str | None = None) -> str:
@@ -308,8 +308,8 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
         "agreement": percent(s.agreement),
         "left_out": counted(s.left_out, "row"),
         "price": price,
-        "cost": f"{s.cost:.6g}",
-        "reference_cost": f"{s.reference_cost:.6g}",
+        "cost": f"{s.cost:,.6g}",
+        "reference_cost": f"{s.reference_cost:,.6g}",
         "normalized_cost": show_figure(s.normalized_cost, ".4f"),
         "waes": f"{s.waes:.2f}",
         "wad": f"{s.wad:.2f}",

@@ -94,7 +94,7 @@ def rules_of_tree(
     X_explain = encoding.X_explain
     points = X_explain if clustered is None else np.asarray(unmasked(clustered))
     if points.ndim != 2 or len(points) != n_rows:
-        raise DataError(f"clustered must have {n_rows} rows, those of the table; its shape is {points.shape}")
+        raise DataError(f"clustered must have {n_rows:,} rows, as the table has; its shape is {points.shape}")
     labels = tree.predict(X_explain)
     k = max(len(tree.names), int(tree.cluster.max()) + 1)
     names = tree.names or tuple(str(i) for i in range(k))

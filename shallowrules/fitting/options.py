@@ -214,7 +214,7 @@ def refuse_in_parts(values: Mapping[str, Any]) -> None:
     values : mapping
         Options by name, those of the command line too; None or empty where one is not given.
     """
-    for name, way_out in _NOT_IN_PARTS.items():
+    for name, remedy in _NOT_IN_PARTS.items():
         value = values.get(name)
         if (
             value is None
@@ -223,7 +223,7 @@ def refuse_in_parts(values: Mapping[str, Any]) -> None:
         ):
             continue
         option = OptionName(name, value if name == "method" else None)
-        raise OptionError(option, " does not work on a table in parts: ", *way_out)
+        raise OptionError(option, " does not work on a table in parts: ", *remedy)
 
 
 def applied_options(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -270,7 +270,7 @@ def _refuse_wrong(found: Survey) -> None:
         "infinite": ("infinity", "k-means needs finite numbers; correct or exclude the rows"),
         "negative": ("negative weights", "give a row that should not count the weight 0"),
     }
-    for kind, (what, way_out) in said.items():
+    for kind, (what, remedy) in said.items():
         places = sorted((place, n) for place, n in found.wrong.items() if place[0] == kind)
         if places:
             listed = [f"column {name!r} of {origin} ({counted(n, 'row')})" for (_, name, origin), n in places]
@@ -279,4 +279,4 @@ def _refuse_wrong(found: Survey) -> None:
                 Finding(f"{kind} values", text, name, n, file=origin)
                 for text, ((_, name, origin), n) in zip(listed, places, strict=True)
             ]
-            raise DataError(f"{what} in {', '.join(listed[:5])}{more}: {way_out}", findings=findings)
+            raise DataError(f"{what} in {', '.join(listed[:5])}{more}: {remedy}", findings=findings)

@@ -241,7 +241,7 @@ def compare_cluster_counts(
     Raises
     ------
     OptionError
-        If a number is below 2 or not whole, if there is none or more than 1000, or if the model has a clusterer, which
+        If a number is below 2 or not whole, if there is none or more than 1,000, or if the model has a clusterer, which
         has its own.
     DataError
         If the table cannot be used as it is, or has fewer rows than clusters.

@@ -87,7 +87,7 @@ def threshold_rows(rules: RuleSet, most: int, beside: Neighbors = neighbors) -> 
         What is next to a threshold in the type that a column has where the rows go.
     """
     possible = [rule for rule in rules if None not in _inside(rules, rule, beside).values()]
-    turns = zip_longest(*(_around(rules, rule, _Beside(beside), beside) for rule in possible))
+    turns = zip_longest(*(_around(rules, rule, _BoundaryCells(beside), beside) for rule in possible))
     complete = {tuple(row.items()): row for turn in turns for row in turn if row is not None}
     missing = {
         condition.feature: {**_inside(rules, rule, beside), condition.feature: None}
@@ -272,7 +272,7 @@ class _Hard(ConditionVisitor[list[Cell]]):
         return [None, "", *condition.column.nulls, *_similar(cast(tuple[str, ...], condition.values))]
 
 
-class _Beside(ConditionVisitor[list[Cell]]):
+class _BoundaryCells(ConditionVisitor[list[Cell]]):
     """Values on both sides of each threshold, and the categories that are asked for."""
 
     def __init__(self, beside: Neighbors) -> None:

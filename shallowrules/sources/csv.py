@@ -422,7 +422,7 @@ class CsvSource(DuckDBSource):
             n_rows = self._create(types)
         self._loaded = types
         if not (self._fits(n_rows) if self._regular else n_rows == self._rewritten_rows):
-            self._complain(f"DuckDB finds {n_rows} rows, another number than the lines have")
+            self._complain(f"DuckDB finds {n_rows:,} rows, which is not the number of lines")
         else:
             self._n_rows = n_rows
 

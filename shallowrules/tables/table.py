@@ -321,7 +321,7 @@ class Table:
             seen.add(column.name)
             if len(column.values) != self.n_rows:
                 raise DataError(
-                    f"column {column.name!r} has {counted(len(column.values), 'row')}, the table {self.n_rows}"
+                    f"column {column.name!r} has {counted(len(column.values), 'row')}, the table {self.n_rows:,}"
                 )
 
     @cached_property

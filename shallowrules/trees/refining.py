@@ -54,10 +54,10 @@ from shallowrules.trees.searching import (
     TIE,
     WIDE_ROWS,
     WIDER_SHARES,
-    Aim,
+    Candidate,
     Coded,
     CodedTable,
-    Found,
+    SearchObjective,
     code_rows,
     coded_table,
     different,
@@ -79,9 +79,9 @@ __all__ = [
     "Refinement",
     "Search",
     "WholeTable",
-    "aim_of",
     "finished",
     "numbered",
+    "objective_of",
     "refine",
 ]
 
@@ -206,7 +206,7 @@ def refine(
         Its J is never above that of `tree`, as the kernel sums it. None if the clustering costs nothing.
     """
     data, kernel_weight = unique.data, unique.total_weight
-    aim = aim_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k)
+    aim = objective_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k)
     if not aim.unit > 0:
         return None
     search = Search(tree, data, len(unique.first), aim, random_seed, thorough, progress)
@@ -231,7 +231,7 @@ def refine(
 
 
 def finished(
-    best: Found, data: GrowthData, reference_labels: NDArray[np.int32], *, has_gaps: bool, n_threads: int
+    best: Candidate, data: GrowthData, reference_labels: NDArray[np.int32], *, has_gaps: bool, n_threads: int
 ) -> GrownTree:
     """Return a tree that was chosen, with the rows of its nodes and the gaps of its cuts, numbered as the reference."""
     tree = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
@@ -256,16 +256,18 @@ class WholeTable:
     unit: float
     n_threads: int
 
-    def judge(self, tree: GrownTree) -> Found:
+    def judge(self, tree: GrownTree) -> Candidate:
         """Return a tree with its figures on all rows, which depend on no order of these; each center has one leaf."""
         data = self.data
         labels = tree.labels if data.weight is None else np.maximum(tree.labels, 0)  # of weight 0, they do not count
         cost = partition_cost(data.X_cluster, labels, data.weight, self.n_threads, data.cluster_ranges)
         conditions = tree.as_tree().waes * float(tree.weight[0])
-        return Found(tree, (cost * self.unit, conditions * self.unit), False)
+        return Candidate(tree, (cost * self.unit, conditions * self.unit), False)
 
 
-def aim_of(tradeoff: float, reference_cost: float, total_weight: float, kernel_weight: float, k: int) -> Aim:
+def objective_of(
+    tradeoff: float, reference_cost: float, total_weight: float, kernel_weight: float, k: int
+) -> SearchObjective:
     """Return the objective of the search.
 
     Parameters
@@ -279,7 +281,7 @@ def aim_of(tradeoff: float, reference_cost: float, total_weight: float, kernel_w
     """
     penalty = rounded(tradeoff * reference_cost / total_weight)
     unit = reference_cost * kernel_weight / total_weight
-    return Aim(tradeoff, penalty, k <= MAX_SEARCHED_CLUSTERS, unit, reference_cost, kernel_weight)
+    return SearchObjective(tradeoff, penalty, k <= MAX_SEARCHED_CLUSTERS, unit, reference_cost, kernel_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,19 +290,21 @@ class Outcome:
 
     Attributes
     ----------
-    found : list of Found
+    found : list of Candidate
     notes : tuple of str
     n_sampled : int
         As in `Refinement`.
     bound_reached : bool
     """
 
-    found: list[Found]
+    found: list[Candidate]
     notes: tuple[str, ...]
     n_sampled: int
     bound_reached: bool
 
-    def refinement(self, tree: GrownTree, greedy: Found, best: Found, aim: Aim, kernel_weight: float) -> Refinement:
+    def refinement(
+        self, tree: GrownTree, greedy: Candidate, best: Candidate, aim: SearchObjective, kernel_weight: float
+    ) -> Refinement:
         """Return the refinement whose tree this is, from the greedy tree and the chosen one on all rows."""
         before, after = ((found.figures[0] / aim.unit, found.figures[1] / kernel_weight) for found in (greedy, best))
         notes = (*self.notes, *[BOUND_REACHED] * self.bound_reached)
@@ -323,7 +327,7 @@ class Search:
         The centers, and rows in whose columns trees are grown.
     n_rows : int
         Distinct rows of the table.
-    aim : Aim
+    aim : SearchObjective
     random_seed : int
     thorough : Thorough or None
     progress : callable or None
@@ -332,7 +336,7 @@ class Search:
     tree: GrownTree
     data: GrowthData
     n_rows: int
-    aim: Aim
+    aim: SearchObjective
     random_seed: int
     thorough: Thorough | None
     progress: Progress | None
@@ -347,7 +351,7 @@ class Search:
         """Whether the search uses a part of the rows, and all rows only judge."""
         return self.is_ahead and self.n_rows > MAX_IMPROVED_ROWS
 
-    def run(self, table: CodedTable, greedy: Found) -> Outcome:
+    def run(self, table: CodedTable, greedy: Candidate) -> Outcome:
         """Search on all rows of a table; `greedy` is the greedy tree as it is there."""
         if self.is_ahead:
             is_broad = self.data.k > MANY_CLUSTERS and len(table.rows) <= BROAD_ROWS
@@ -366,12 +370,12 @@ class Search:
         best = min(outcome.found, key=objective)
         return replace(outcome, found=different([best, self._pick([greedy, *outcome.found], greedy)], self.aim))
 
-    def choose(self, found: list[Found], greedy: Found) -> Found:
+    def choose(self, found: list[Candidate], greedy: Candidate) -> Candidate:
         """Return the best of some trees, all judged on the same rows, or the greedy one if none is better."""
         best, objective = self._pick([*found, greedy], greedy), self.aim.objective
         return best if objective(best) < objective(greedy) * (1 - TIE) else greedy
 
-    def _pick(self, found: list[Found], greedy: Found) -> Found:
+    def _pick(self, found: list[Candidate], greedy: Candidate) -> Candidate:
         """Return the tree of the lowest J, or one neither dearer nor longer with a large enough share of its gain.
 
         That one's J is not above that of a tree from the data alone.
@@ -385,18 +389,20 @@ class Search:
         no_higher = all(objective(other) <= objective(one) for one in found if one.from_data)
         return other if no_higher and other_gain >= min_share * gain else best
 
-    def _searched(self, sample: CodedTable, broad: CodedTable, greedy: Found) -> tuple[list[Found], tuple[str, ...]]:
+    def _searched(
+        self, sample: CodedTable, broad: CodedTable, greedy: Candidate
+    ) -> tuple[list[Candidate], tuple[str, ...]]:
         """Search for trees on the sample, judge them on more rows and improve the best; return them, and notes.
 
         An interrupt ends a thorough search at any point, with the trees found so far.
 
         Parameters
         ----------
-        greedy : Found
+        greedy : Candidate
             The greedy tree as it is on `broad`.
         """
         aim, thorough = self.aim, self.thorough
-        on_sample: list[Found] = []
+        on_sample: list[Candidate] = []
         data_wins = False  # whether the search begins with the tree of the data alone
         found = [greedy]
         first, later = (
@@ -431,7 +437,7 @@ class Search:
             notes = notes or (note_of(0, interrupted=True),)
         return found, notes
 
-    def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Found]]:
+    def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Candidate]]:
         """Grow trees ahead and one from the data, and perturb the best, on the sample.
 
         Where none comes of it the greedy one is improved. Of the work that `progress` is told of, these are two
@@ -439,19 +445,19 @@ class Search:
         """
         aim = self.aim
 
-        def wide(share: int, progress: Progress | None) -> list[Found]:
+        def wide(share: int, progress: Progress | None) -> list[Candidate]:
             return wide_ahead(sample.alone, self.tree, self.data, aim, share, wider=wider, progress=progress)
 
-        def ahead(factor: float, best: Found | None, progress: Progress | None) -> list[Found]:
+        def ahead(factor: float, best: Candidate | None, progress: Progress | None) -> list[Candidate]:
             return look_ahead(sample.alone, self.tree, self.data, aim, factor, best, max_trees, progress)
 
-        def improved(progress: Progress | None) -> list[Found]:
+        def improved(progress: Progress | None) -> list[Candidate]:
             return [sample.alone.improve(self.tree, aim, progress)]
 
-        def stream(number: int, progress: Progress | None) -> list[Found]:
+        def stream(number: int, progress: Progress | None) -> list[Candidate]:
             return sample.perturb(start.tree, aim, self._stream_seed(number), passes, progress)
 
-        def data(_: Progress | None) -> list[Found]:
+        def data(_: Progress | None) -> list[Candidate]:
             return self._from_data(sample.alone)
 
         is_long = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
@@ -475,10 +481,12 @@ class Search:
         streams = [partial(stream, number) for number in range(N_STREAMS)]
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
-    def _from_data(self, table: CodedTable) -> list[Found]:
+    def _from_data(self, table: CodedTable) -> list[Candidate]:
         return from_data(table, self.data.k, self.aim, FEW_DATA_VALUES)
 
-    def _neither_dearer_nor_longer(self, table: CodedTable, found: list[Found], greedy: Found) -> list[Found]:
+    def _neither_dearer_nor_longer(
+        self, table: CodedTable, found: list[Candidate], greedy: Candidate
+    ) -> list[Candidate]:
         """Search with other condition penalties, until a tree is neither dearer nor longer than the greedy one."""
         aim = self.aim
         best = min(found, key=aim.objective)
@@ -488,7 +496,7 @@ class Search:
         is_small = len(table.rows) <= MAX_ROWS_BESIDE
         perturbs = is_small and self.is_ahead and not self.by_part
 
-        def searched(number: int, _: Progress | None = None) -> list[Found]:
+        def searched(number: int, _: Progress | None = None) -> list[Candidate]:
             factor = PENALTY_FACTORS[number]
             other = replace(aim, penalty=aim.penalty * factor if longer else aim.penalty / factor)
             start = min([*found, greedy], key=other.objective)
@@ -498,7 +506,7 @@ class Search:
 
         tasks = [partial(searched, number) for number in range(len(PENALTY_FACTORS))]
         if table.n_threads > 1 and is_small:
-            more: Iterable[Found] = side_by_side(tasks, table.n_threads, None)
+            more: Iterable[Candidate] = side_by_side(tasks, table.n_threads, None)
         else:
             more = (one for task in tasks for one in task())
         tried = []
@@ -518,7 +526,7 @@ def _behind(progress: Progress | None, begin: float) -> Progress | None:
     return None if progress is None else lambda share: progress(begin + (1 - begin) * share)
 
 
-def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim) -> list[Found]:
+def _judged(found: list[Candidate], sample: CodedTable, broad: CodedTable, aim: SearchObjective) -> list[Candidate]:
     """Return trees of the sample as they are on more rows, not more than a few."""
     if sample is broad:
         return found

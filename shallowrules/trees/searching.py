@@ -43,11 +43,11 @@ __all__ = [
     "TIE",
     "WIDER_SHARES",
     "WIDE_ROWS",
-    "Aim",
+    "Candidate",
     "Coded",
     "CodedTable",
-    "Found",
     "Goal",
+    "SearchObjective",
     "broad_sizes",
     "code_rows",
     "coded_table",
@@ -138,7 +138,7 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True)
-class Aim:
+class SearchObjective:
     """What is searched for.
 
     Attributes
@@ -168,7 +168,7 @@ class Aim:
     weight: float
     n_clusters: int = 0
 
-    def objective(self, found: Found) -> float:
+    def objective(self, found: Candidate) -> float:
         """Return J of a tree times the reference cost."""
         return found.figures[0] + self.penalty * found.figures[1]
 
@@ -202,7 +202,7 @@ class Goal:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Candidate:
     """A tree, with its cost and the conditions of its rows, both summed by weight.
 
     Attributes
@@ -225,14 +225,14 @@ class Found:
         """Equal for equal trees."""
         return b"".join(array.tobytes() for array in (self.tree.feature, self.tree.cut, self.tree.center))
 
-    def no_worse_than(self, other: Found) -> bool:
+    def no_worse_than(self, other: Candidate) -> bool:
         """Whether it is neither dearer nor longer."""
         return all(mine <= its * (1 + TIE) for mine, its in zip(self.figures, other.figures, strict=True))
 
 
-def _without_gaps(found: dict[str, Any]) -> Found:
+def _without_gaps(found: dict[str, Any]) -> Candidate:
     """Return a tree of the kernel's, whose gaps were not looked for."""
-    return Found(preordered(found | {"lower": found["cut"], "upper": found["cut"]}), found["after"], False)
+    return Candidate(preordered(found | {"lower": found["cut"], "upper": found["cut"]}), found["after"], False)
 
 
 def _arrays(tree: CutTree) -> dict[str, NDArray[Any]]:
@@ -286,7 +286,7 @@ class CodedTable:
         """Their summed weight, as the kernel counts it."""
         return float(len(self.rows) if self.weight is None else self.weight.sum())
 
-    def normalized(self, found: Found, aim: Aim) -> tuple[float, float]:
+    def normalized(self, found: Candidate, aim: SearchObjective) -> tuple[float, float]:
         """Return the normalized cost and the WAES of a tree that was measured on these rows."""
         weight = self.total_weight
         return found.figures[0] / (aim.unit * weight / aim.weight), found.figures[1] / weight
@@ -296,16 +296,16 @@ class CodedTable:
         """The same rows for one thread: what searches side by side are given."""
         return replace(self, n_threads=1)
 
-    def measure(self, tree: CutTree, aim: Aim) -> Found:
+    def measure(self, tree: CutTree, aim: SearchObjective) -> Candidate:
         """Return a tree, whose every leaf has some of these rows, with its gaps and figures on them."""
         return replace(self._improve(tree, aim, 0.0, None), bound_reached=False)
 
-    def improve(self, tree: CutTree, aim: Aim, progress: Progress | None = None) -> Found:
+    def improve(self, tree: CutTree, aim: SearchObjective, progress: Progress | None = None) -> Candidate:
         """Improve a tree whose every leaf has some of these rows."""
         max_passes = min(MAX_PASSES, max(2.0, MAX_VISITED_VALUES / self.coded.codes.size))
         return self._improve(tree, aim, max_passes, progress)
 
-    def _improve(self, tree: CutTree, aim: Aim, max_passes: float, progress: Progress | None) -> Found:
+    def _improve(self, tree: CutTree, aim: SearchObjective, max_passes: float, progress: Progress | None) -> Candidate:
         found = improve_tree(
             self.coded,
             _arrays(tree),
@@ -316,17 +316,17 @@ class CodedTable:
             n_threads=self.n_threads,
             progress=progress,
         )
-        return Found(preordered(found), found["after"], found["ended"])
+        return Candidate(preordered(found), found["after"], found["ended"])
 
     def perturb(
         self,
         tree: CutTree,
-        aim: Aim,
+        aim: SearchObjective,
         seed: int,
         passes: float,
         progress: Progress | None = None,
         goal: Goal | None = None,
-    ) -> list[Found]:
+    ) -> list[Candidate]:
         """Search locally for a better tree, with perturbations; return the best ones on the way, the last one first.
 
         Under a goal that is the better one under its bound, not the one of the lower J.
@@ -347,7 +347,9 @@ class CodedTable:
         )
         return [_without_gaps(one) for one in reversed(found)]
 
-    def split(self, tree: CutTree, aim: Aim, n_leaves: int, progress: Progress | None = None) -> list[Found]:
+    def split(
+        self, tree: CutTree, aim: SearchObjective, n_leaves: int, progress: Progress | None = None
+    ) -> list[Candidate]:
         """Cut leaves of a tree in two, for other clusters, up to so many; return the tree after each cut."""
         found = split_leaves(
             self.coded,
@@ -531,7 +533,7 @@ def sampled(
     return CodedTable(CodedRows(X_explain, X_cluster, slots, equal, *codes), keys, labels, n_threads)
 
 
-def different(found: list[Found], aim: Aim) -> list[Found]:
+def different(found: list[Candidate], aim: SearchObjective) -> list[Candidate]:
     """Return the trees that differ, those of the lowest J first."""
     by_key = {one.key: one for one in found}
     return sorted(by_key.values(), key=aim.objective)
@@ -545,12 +547,12 @@ def look_ahead(
     sample: CodedTable,
     tree: GrownTree,
     data: GrowthData,
-    aim: Aim,
+    aim: SearchObjective,
     factor: float,
-    best: Found | None,
+    best: Candidate | None,
     max_trees: float,
     progress: Progress | None = None,
-) -> list[Found]:
+) -> list[Candidate]:
     """Grow a tree ahead, from the means of the best one's leaves where there is one, and improve it; on the sample."""
     centers = (data.explain_centers, data.cluster_centers) if best is None else leaf_means(sample, best.tree, data.k)
     shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
@@ -561,12 +563,12 @@ def wide_ahead(
     sample: CodedTable,
     tree: GrownTree,
     data: GrowthData,
-    aim: Aim,
+    aim: SearchObjective,
     share: int,
     *,
     wider: bool,
     progress: Progress | None = None,
-) -> list[Found]:
+) -> list[Candidate]:
     """Grow a tree for each of many cuts of the root, on some rows of the sample; improve the best on all of these.
 
     With `wider`, the rows are more, and the cuts are those of one of `WIDER_SHARES` shares.
@@ -577,7 +579,7 @@ def wide_ahead(
     return grown_ahead(few, sample, tree, data, centers, aim, 1.0, WIDE_SHAPE, max_trees, progress, cuts)
 
 
-def from_data(table: CodedTable, k: int, aim: Aim, few_values: float = MAX_DATA_VALUES) -> list[Found]:
+def from_data(table: CodedTable, k: int, aim: SearchObjective, few_values: float = MAX_DATA_VALUES) -> list[Candidate]:
     """Grow the tree of least cost from the data alone; none if that takes too long.
 
     It knows neither centers nor conditions: where there are many clusters its cost can be the lowest. Where there are
@@ -622,13 +624,13 @@ def grown_ahead(
     tree: GrownTree,
     data: GrowthData,
     centers: Centers,
-    aim: Aim,
+    aim: SearchObjective,
     factor: float,
     shape: tuple[int, int],
     max_trees: float,
     progress: Progress | None,
     cuts: tuple[int, int] = (0, 1),
-) -> list[Found]:
+) -> list[Candidate]:
     """Grow a tree ahead from some centers and improve it on the sample; none if a center got no leaf.
 
     Parameters
@@ -687,8 +689,8 @@ def group_centers(sample: CodedTable, labels: NDArray[np.int32], k: int) -> Cent
 
 
 def side_by_side(
-    tasks: Sequence[Callable[[Progress | None], list[Found]]], n_threads: int, progress: Progress | None
-) -> list[Found]:
+    tasks: Sequence[Callable[[Progress | None], list[Candidate]]], n_threads: int, progress: Progress | None
+) -> list[Candidate]:
     """Return the results of several searches, in their order; they run at the same time where there are threads.
 
     Then the first one reports progress, from the calling thread, in which an interrupt is raised. An interrupt of

@@ -23,9 +23,9 @@ from shallowrules.errors import OptionError, OptionName
 from shallowrules.trees.growing import GrownTree, GrowthData, Progress
 from shallowrules.trees.searching import (
     ROUND_FACTORS,
-    Aim,
+    Candidate,
     CodedTable,
-    Found,
+    SearchObjective,
     group_centers,
     grown_ahead,
     leaf_means,
@@ -104,7 +104,7 @@ class Thorough:
     log: Callable[[str], None]
     tell_best: Callable[[float], None] | None = None
 
-    def tell(self, found: list[Found], aim: Aim) -> float:
+    def tell(self, found: list[Candidate], aim: SearchObjective) -> float:
         """Tell J of the best of some trees, and return it."""
         best = min(map(aim.objective, found)) / aim.unit
         if self.tell_best is not None:
@@ -123,11 +123,11 @@ def search_on(
     broad: CodedTable,
     tree: GrownTree,
     data: GrowthData,
-    found: list[Found],
-    aim: Aim,
+    found: list[Candidate],
+    aim: SearchObjective,
     seed: int,
     progress: Progress | None,
-) -> tuple[list[Found], str]:
+) -> tuple[list[Candidate], str]:
     """Search for better trees than those found until the budget is spent or the user interrupts.
 
     Parameters
@@ -139,7 +139,7 @@ def search_on(
 
     Returns
     -------
-    list of Found
+    list of Candidate
     str
         The note.
     """
@@ -147,7 +147,7 @@ def search_on(
         STREAMS_PER_ROUND * ROUND_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * int(tree.rows[0])),
         MIN_GROWTHS_PER_ROUND,
     )
-    more: list[Found] = []
+    more: list[Candidate] = []
     n_done, interrupted = 0, False
     try:
         for number, part in _rounds(thorough.budget, growths_per_round, progress):
@@ -188,12 +188,12 @@ def _round(
     broad: CodedTable,
     tree: GrownTree,
     data: GrowthData,
-    best: Found,
-    aim: Aim,
+    best: Candidate,
+    aim: SearchObjective,
     seed: int,
     number: int,
     progress: Progress | None,
-) -> list[Found]:
+) -> list[Candidate]:
     """Grow a tree ahead and perturb it, and perturb the best one so far."""
     centers = leaf_means(broad, best.tree, data.k)
     if number % 2 == 0:
@@ -203,14 +203,14 @@ def _round(
             centers = group_centers(sample, labels, data.k)
     factor, shape = ROUND_FACTORS[number % len(ROUND_FACTORS)], SHAPES[number % len(SHAPES)]
 
-    def from_ahead(progress: Progress | None) -> list[Found]:
+    def from_ahead(progress: Progress | None) -> list[Candidate]:
         ahead = grown_ahead(sample.alone, sample.alone, tree, data, centers, aim, factor, shape, MAX_TREES, None)
         measured = [broad.alone.measure(one.tree, aim) for one in ahead]
         if not ahead:
             return measured
         return measured + broad.perturb(ahead[0].tree, aim, seed, ROUND_PASSES, progress)
 
-    def from_best(progress: Progress | None) -> list[Found]:
+    def from_best(progress: Progress | None) -> list[Candidate]:
         return broad.perturb(best.tree, aim, seed + 1, ROUND_PASSES, progress)
 
     return side_by_side([from_ahead, from_best], broad.n_threads, progress)

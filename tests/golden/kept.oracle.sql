@@ -1,10 +1,10 @@
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
+-- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds these columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
--- Parsed, not executed: try it where nothing is lost.
+-- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
 -- cluster 0: 75 rows, 22.7%
@@ -27,12 +27,12 @@ SELECT
 FROM "shop"."customers" t
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
+-- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds these columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
--- Parsed, not executed: try it where nothing is lost.
+-- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
 -- cluster 0: 75 rows, 22.7%
@@ -57,12 +57,12 @@ SELECT
 FROM "shop"."customers" t
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
+-- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds these columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
--- Parsed, not executed: try it where nothing is lost.
+-- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
 -- cluster 0: 75 rows, 22.7%
@@ -94,13 +94,13 @@ WHERE
     WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= BINARY_DOUBLE_INFINITY THEN 1
   END, 0, 1) = 1
 
--- dialect 'oracle' has no style 'column': it is not known here that the database takes the rules for a computed column: make a view
+-- dialect 'oracle' has no style 'column': the database is not known to accept the rules as a computed column; make a view
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
--- A row that no rule matches is counted as one without a cluster.
--- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds such columns:
+-- A row that no rule matches is counted as a row without a cluster.
+-- May differ from the tree on NUMBER values of more than 15 digits or a column or session whose collation is not BINARY; this finds these columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15 OR collation <> 'USING_NLS_COMP')
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%

@@ -1,8 +1,8 @@
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on a column of text with a collation; this finds such columns:
+-- May differ from the tree on a column of text with a collation; this finds these columns:
 -- SELECT sql FROM sqlite_master WHERE name = 'customers' AND sql LIKE '%COLLATE%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -30,10 +30,10 @@ SELECT
 FROM `shop`.`customers`
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on a column of text with a collation; this finds such columns:
+-- May differ from the tree on a column of text with a collation; this finds these columns:
 -- SELECT sql FROM sqlite_master WHERE name = 'customers' AND sql LIKE '%COLLATE%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -61,10 +61,10 @@ SELECT
 FROM `shop`.`customers`
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on a column of text with a collation; this finds such columns:
+-- May differ from the tree on a column of text with a collation; this finds these columns:
 -- SELECT sql FROM sqlite_master WHERE name = 'customers' AND sql LIKE '%COLLATE%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -106,10 +106,10 @@ WHERE
   END
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on a column of text with a collation; this finds such columns:
+-- May differ from the tree on a column of text with a collation; this finds these columns:
 -- SELECT sql FROM sqlite_master WHERE name = 'customers' AND sql LIKE '%COLLATE%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -136,10 +136,10 @@ ADD COLUMN `cluster` INTEGER GENERATED ALWAYS AS (
 ) VIRTUAL
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
--- A row that no rule matches is counted as one without a cluster.
--- May differ from the tree on a column of text with a collation; this finds such columns:
+-- A row that no rule matches is counted as a row without a cluster.
+-- May differ from the tree on a column of text with a collation; this finds these columns:
 -- SELECT sql FROM sqlite_master WHERE name = 'customers' AND sql LIKE '%COLLATE%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%

@@ -36,7 +36,7 @@ from shallowrules.rules import Between, Cut, Leaf, Membership, NoneOf, OneOf, Ru
 from shallowrules.rules.conditions import is_empty, printable
 from shallowrules.rules.nodes import derive_rules
 from shallowrules.rules.words.editing import edit
-from shallowrules.rules.words.from_rules import Asked, nodes_of_rules
+from shallowrules.rules.words.from_rules import WrittenRule, nodes_of_rules
 from shallowrules.rules.words.written import read_condition, read_rules
 from shallowrules.sources import read_table
 
@@ -157,7 +157,7 @@ def labels_of(nodes, rules, rows) -> list:
     return found
 
 
-def points(asked: list[Asked], rules: RuleSet) -> list[tuple]:
+def points(asked: list[WrittenRule], rules: RuleSet) -> list[tuple]:
     """Return a row for each combination of values that the rules tell apart."""
     columns = []
     for index, column in enumerate(rules.columns):
@@ -184,7 +184,7 @@ def meets(row, condition) -> bool:
             return value not in values
 
 
-def changed(asked: list[Asked], chooser: random.Random) -> list[Asked]:
+def changed(asked: list[WrittenRule], chooser: random.Random) -> list[WrittenRule]:
     """Return rules one of which is left out, repeated, without a condition, or with another bound or category."""
     rules = list(asked)
     place = chooser.randrange(len(rules))

@@ -17,7 +17,7 @@ import click
 from shallowrules.cli.escaping import printable, spell_plainly
 from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
 from shallowrules.cli.options.shared import TYPED
-from shallowrules.cli.output import Found
+from shallowrules.cli.output import FindingsReported
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 
 __all__ = ["shallowrules"]
@@ -82,7 +82,7 @@ class Commands(click.Group):
             status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
         except click.ClickException as error:
             _show(error, typed)
-            status = error.exit_code if isinstance(error, click.UsageError | Found) else STOPPED
+            status = error.exit_code if isinstance(error, click.UsageError | FindingsReported) else STOPPED
         except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
             status = STOPPED if end.code else DONE
         except Exception as error:

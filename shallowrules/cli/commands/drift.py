@@ -18,7 +18,7 @@ from shallowrules.cli.options.reading import (
 )
 from shallowrules.cli.options.settings import options_of, refuse_without_settings
 from shallowrules.cli.options.shared import columns_option, gather, seed_option
-from shallowrules.cli.output import Found, progress, show_message, warnings_shown
+from shallowrules.cli.output import FindingsReported, progress, show_message, warnings_shown
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def command(
     if moved:
         worst = max(moved, key=lambda shift: abs(shift.size))
         title = "rows without a cluster" if worst.cluster is None else f"cluster {worst.title}"
-        raise Found(
+        raise FindingsReported(
             f"{title}: {worst.share:.1%} of rows ({worst.trained:.1%} in training): a shift of more than "
             f"{100 * max_shift:.4g} percentage points"
         )

@@ -17,7 +17,7 @@ from shallowrules.cli.options.reading import (
     table_or_database,
 )
 from shallowrules.cli.options.shared import answer_options, columns_option, gather, output_option, seed_option
-from shallowrules.cli.output import Found, check_target, progress, warnings_shown, write_result
+from shallowrules.cli.output import FindingsReported, check_target, progress, warnings_shown, write_result
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
@@ -115,7 +115,7 @@ def command(
     else:
         wrong = _verify_files(rules, rows, dialects, exporters, gather(Reading, options), answers)
     if wrong:
-        raise Found(f"not all forms agree with the tree: {'; '.join(wrong)}")
+        raise FindingsReported(f"not all forms agree with the tree: {'; '.join(wrong)}")
 
 
 def _verify_database(

@@ -25,7 +25,7 @@ MAX_LINE = 100
 """Most characters of a line that has more than one condition."""
 
 MAX_CHAIN = 100
-"""Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
+"""Engines bound the depth of an expression (SQLite at 1,000), and a chain of ANDs or ORs is as deep as it is long."""
 
 
 Parts = tuple[list[str], list[str]]

@@ -20,7 +20,7 @@ from shallowrules.sources.database import DatabaseSource
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Database", "Found", "Thing", "dialect_for"]
+__all__ = ["Database", "DatabaseObject", "ExistingObject", "dialect_for"]
 
 
 def dialect_for(rows: DatabaseRows) -> str:
@@ -36,7 +36,7 @@ def dialect_for(rows: DatabaseRows) -> str:
 
 
 @dataclass(frozen=True)
-class Thing:
+class DatabaseObject:
     """A view, a table or a column, by its name.
 
     Parameters
@@ -54,7 +54,7 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Found:
+class ExistingObject:
     """An object with a name.
 
     Parameters
@@ -97,7 +97,7 @@ class Database:
             self.connection.exec_driver_sql(statement.format(**times))
         self.connection.commit()
 
-    def claim(self, thing: Thing, seconds: float) -> bool:
+    def claim(self, thing: DatabaseObject, seconds: float) -> bool:
         """Keep other runs from creating an object of this name while this connection lasts, if none is doing so."""
         if self.facts.claim is None:
             return True
@@ -128,7 +128,7 @@ class Database:
         """Return the name of a table or view as SQL; ExportError if the database cannot hold it."""
         return ".".join(map(self.dialect.identifier, name))
 
-    def fill(self, template: str, thing: Thing, **values: str) -> str:
+    def fill(self, template: str, thing: DatabaseObject, **values: str) -> str:
         """Return one of the facts' templates as a statement about something."""
         *schema, name = thing.name
         string, identifier = self.dialect.string, self.dialect.identifier
@@ -158,7 +158,7 @@ class Database:
             f"OR (lower(database_name) = {lower[0]} AND schema_name = 'main'))"
         )
 
-    def ask(self, template: str, thing: Thing) -> Sequence[Sequence[Any]]:
+    def ask(self, template: str, thing: DatabaseObject) -> Sequence[Sequence[Any]]:
         """Return the rows of one of the facts' queries about something."""
         return self.connection.exec_driver_sql(self.fill(template, thing)).all()
 
@@ -167,7 +167,7 @@ class Database:
         query = self.facts.schema_of_table
         if query is None:
             return tuple(table), tuple(into)
-        [[schema, usual]] = self.ask(query, Thing("table", tuple(table)))
+        [[schema, usual]] = self.ask(query, DatabaseObject("table", tuple(table)))
         if len(into) == 1 and usual is None:
             raise DataError(
                 f"there is no schema to make {into[0]!r} in; put the schema before the name: --into SCHEMA.NAME"
@@ -180,11 +180,11 @@ class Database:
         """Whether objects of a kind are known by the registry, because nothing can be said on them."""
         return kind not in self.facts.comments
 
-    def registry_of(self, thing: Thing) -> Thing:
+    def registry_of(self, thing: DatabaseObject) -> DatabaseObject:
         """Return the registry that knows of something."""
-        return Thing("table", (*thing.name[:-1], REGISTRY))
+        return DatabaseObject("table", (*thing.name[:-1], REGISTRY))
 
-    def find(self, thing: Thing) -> Found | None:
+    def find(self, thing: DatabaseObject) -> ExistingObject | None:
         """Return the object that has the name, None if the name is free."""
         if thing.kind == "column":
             names = {self.dialect.names.fold(name) for name in self.source.names}
@@ -198,20 +198,20 @@ class Database:
                 return None
             kind, comment = str(found[0][0]), found[0][1]
         if kind != thing.kind or not self.is_registered(kind):
-            return Found(kind, Mark.read(comment))
+            return ExistingObject(kind, Mark.read(comment))
         return self._find_registered(thing)
 
-    def _find_registered(self, thing: Thing) -> Found:
+    def _find_registered(self, thing: DatabaseObject) -> ExistingObject:
         if not self.has_registry(thing):
-            return Found(thing.kind, None)
+            return ExistingObject(thing.kind, None)
         [[definition]] = self.ask(self.facts.definitions[thing.kind], thing)
         known = self.connection.exec_driver_sql(
             f"SELECT mark, definition FROM {self.quoted(self.registry_of(thing).name)} WHERE {self.is_row_of(thing)}"
         ).all()
         marks = [Mark.read(mark) for mark, then in known if then == definition]
-        return Found(thing.kind, marks[0] if marks else None, changed=bool(known) and not marks)
+        return ExistingObject(thing.kind, marks[0] if marks else None, changed=bool(known) and not marks)
 
-    def has_registry(self, thing: Thing) -> bool:
+    def has_registry(self, thing: DatabaseObject) -> bool:
         """Return whether there is a registry; DataError if something else has its name."""
         registry = self.registry_of(thing)
         found = self.ask(self.facts.objects, registry)
@@ -225,17 +225,17 @@ class Database:
             )
         return True
 
-    def is_row_of(self, thing: Thing) -> str:
+    def is_row_of(self, thing: DatabaseObject) -> str:
         """Return the predicate for the rows of the registry that are about an object."""
         wanted = {"kind": thing.kind, "name": thing.name[-1], "part": thing.column}
         alike = " COLLATE NOCASE" if self.dialect.name == "sqlite" else ""
         return " AND ".join(f"{part} = {self.dialect.string(value)}{alike}" for part, value in wanted.items())
 
-    def others_registered(self, thing: Thing) -> bool:
+    def others_registered(self, thing: DatabaseObject) -> bool:
         """Return whether the registry knows of anything else."""
         query = f"SELECT count(*) FROM {self.quoted(self.registry_of(thing).name)} WHERE NOT ({self.is_row_of(thing)})"
         return bool(self.connection.exec_driver_sql(query).scalar())
 
     def key_of(self, table: Sequence[str]) -> list[str]:
         """Return the columns of a table's primary key, empty if it has none."""
-        return [str(name) for [name] in self.ask(self.facts.key, Thing("table", tuple(table)))]
+        return [str(name) for [name] in self.ask(self.facts.key, DatabaseObject("table", tuple(table)))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shallowrules.errors import DataError, OptionName, counted
 from shallowrules.exporters.sql.writing import WRITING
-from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
 from shallowrules.tables.names import find_name, show_absent
 
 __all__ = ["RULES", "STAMP", "Labels", "find_key"]
@@ -26,7 +26,7 @@ class Labels:
     database : Database
     table : tuple of str
         The table whose rows have labels.
-    into : Thing
+    into : DatabaseObject
         The table of labels.
     key : tuple of str
         Columns that identify a row.
@@ -38,7 +38,7 @@ class Labels:
 
     database: Database
     table: tuple[str, ...]
-    into: Thing
+    into: DatabaseObject
     key: tuple[str, ...]
     new_columns: Sequence[str]
     index: str

@@ -15,7 +15,7 @@ from shallowrules.exporters.sql.writing import WRITING, dropping
 from shallowrules.labelling.databases.batches import Batches
 from shallowrules.labelling.databases.counting import changed_rows, count_changes, count_made
 from shallowrules.labelling.databases.databases import REGISTRY
-from shallowrules.labelling.databases.inspecting import Database, Found, Thing, dialect_for
+from shallowrules.labelling.databases.inspecting import Database, DatabaseObject, ExistingObject, dialect_for
 from shallowrules.labelling.databases.labels import Labels, find_key
 from shallowrules.labelling.databases.marks import Mark
 from shallowrules.labelling.databases.refusals import NOTHING_CHANGED, State, explain
@@ -126,7 +126,7 @@ class Plan:
     application : Application
     undo : bool
         Whether to undo an earlier application.
-    thing : Thing
+    thing : DatabaseObject
         The object to create or drop.
     target : str
         The same for a person.
@@ -140,9 +140,9 @@ class Plan:
         A query for how many rows have another label than the update was to write, where something may interfere.
     is_whole : bool
         Whether the database undoes all of it if one statement fails.
-    beside : tuple of Thing
+    beside : tuple of DatabaseObject
         Objects that are created under a temporary name.
-    made : tuple of Thing and Mark
+    made : tuple of DatabaseObject and Mark
         The objects to drop if a statement fails and the database does not roll back.
     notes : tuple of str
         Notes to show first.
@@ -163,7 +163,7 @@ class Plan:
     rows: DatabaseRows
     application: Application
     undo: bool
-    thing: Thing
+    thing: DatabaseObject
     target: str
     steps: tuple[str, ...]
     update: str | None = None
@@ -171,8 +171,8 @@ class Plan:
     unwritten: str | None = None
     ending: tuple[str, ...] = ()
     is_whole: bool = True
-    beside: tuple[Thing, ...] = ()
-    made: tuple[tuple[Thing, Mark], ...] = ()
+    beside: tuple[DatabaseObject, ...] = ()
+    made: tuple[tuple[DatabaseObject, Mark], ...] = ()
     notes: tuple[str, ...] = ()
     is_repeated: bool = False
     counts: Counts | None = None
@@ -246,7 +246,7 @@ def plan_labels(
         except SQLAlchemyError as error:
             database.roll_back()
             raise_interrupt(error)
-            table = Thing("table", tuple(rows.name_parts))
+            table = DatabaseObject("table", tuple(rows.name_parts))
             raise explain(error, database, application.style, [table], str(rows), NOTHING_CHANGED) from None
 
 
@@ -298,10 +298,10 @@ class _Planner:
         self.cluster_as, self.new_columns = options.cluster_as, options.new_columns
         self.writing = WRITING[self.database.dialect.name]
         self.type = cluster_type(rules, options, self.writing)
-        self.thing = Thing("table" if application.style == "labels" else application.style, self.into)
+        self.thing = DatabaseObject("table" if application.style == "labels" else application.style, self.into)
         if application.writes_on_table:
             self.mark = replace(self.mark, table=self.table[-1:])
-            self.thing = Thing("column", self.table, self._column())
+            self.thing = DatabaseObject("column", self.table, self._column())
 
     def _check_name(self, into: Sequence[str]) -> None:
         """Refuse a name of our own making that the database cannot hold."""
@@ -326,7 +326,7 @@ class _Planner:
                 )
         return wanted
 
-    def _shown(self, thing: Thing) -> str:
+    def _shown(self, thing: DatabaseObject) -> str:
         quoted = self.database.quoted(thing.name)
         if thing.kind == "column":
             return f"column {self.database.dialect.identifier(thing.column)} of table {quoted}"
@@ -393,13 +393,13 @@ class _Planner:
         return comment, query
 
     def _refuse_no_table(self) -> None:
-        found = self.database.find(Thing("table", self.table))
+        found = self.database.find(DatabaseObject("table", self.table))
         if found is not None and found.kind != "table":
             raise DataError(
                 f"{self.database.quoted(self.table)} is not a table that a column can be added to: apply a view"
             )
 
-    def _existing(self, *, again: bool = False) -> Found | None:
+    def _existing(self, *, again: bool = False) -> ExistingObject | None:
         """Return the object that was made here before under the name; DataError unless it may be replaced.
 
         `again` tells that a second run of the same rules replaces nothing.
@@ -439,7 +439,7 @@ class _Planner:
                     CLUSTER_COLUMN,
                 )
 
-    def _refuse_others(self, found: Found) -> Mark:
+    def _refuse_others(self, found: ExistingObject) -> Mark:
         """Return the mark of the object made here in this style; DataError for anything else."""
         thing, shown = self.thing, self._shown(self.thing)
         option = CLUSTER_COLUMN if thing.kind == "column" else INTO
@@ -481,8 +481,8 @@ class _Planner:
             self._export("column")  # says why there is none
         found = self._existing()
         kind = self.thing.kind
-        new = Thing(kind, (*self.into[:-1], _name_beside("new", self.into)))
-        old = Thing(kind, (*self.into[:-1], _name_beside("old", self.into)))
+        new = DatabaseObject(kind, (*self.into[:-1], _name_beside("new", self.into)))
+        old = DatabaseObject(kind, (*self.into[:-1], _name_beside("old", self.into)))
         self._note_no_transaction()
         steps = self._registering(kind)
         steps += [self._drop(thing) for thing in (new, old) if self.database.find(thing) is not None]
@@ -635,7 +635,7 @@ class _Planner:
         """Return an update by which columns that the database would write on by itself stay as they are."""
         if self.facts.kept_columns is None:
             return update
-        found = self.database.ask(self.facts.kept_columns, Thing("table", self.table))
+        found = self.database.ask(self.facts.kept_columns, DatabaseObject("table", self.table))
         names = [self.database.dialect.identifier(str(name)) for [name] in found]
         before, start, rest = update.partition(f"UPDATE {self.database.quoted(self.table)}\nSET\n  ")
         return f"{before}{start}{''.join(f'{name} = {name}, ' for name in names)}{rest}"
@@ -643,7 +643,7 @@ class _Planner:
     def _unwritten(self) -> str | None:
         """Return a query for the rows that an update was kept from; None where nothing does that."""
         interferes = self.facts.interferes
-        if interferes is None or not self.database.ask(interferes, Thing("table", self.table))[0][0]:
+        if interferes is None or not self.database.ask(interferes, DatabaseObject("table", self.table))[0][0]:
             return None
         return changed_rows(self.database, self.thing, self._export("case"))
 
@@ -659,7 +659,10 @@ class _Planner:
         found = self.database.find(self.thing)
         steps: list[str] = []
         if not self.facts.transactional and self.thing.kind != "column":
-            beside = (Thing(self.thing.kind, (*self.into[:-1], _name_beside(way, self.into))) for way in ("new", "old"))
+            beside = (
+                DatabaseObject(self.thing.kind, (*self.into[:-1], _name_beside(way, self.into)))
+                for way in ("new", "old")
+            )
             steps += [self._drop(thing) for thing in beside if self.database.find(thing) is not None]
             self._note_no_transaction()
         if found is not None:
@@ -671,18 +674,18 @@ class _Planner:
 
     # Statements --------------------------------------------------------------------------------------
 
-    def _fill(self, template: str, thing: Thing, mark: Mark, **values: str) -> str:
+    def _fill(self, template: str, thing: DatabaseObject, mark: Mark, **values: str) -> str:
         return self.database.fill(template, thing, mark=mark.literal, type=self.type, **values)
 
-    def _added(self, thing: Thing) -> str:
+    def _added(self, thing: DatabaseObject) -> str:
         """Return the statement that adds an empty column."""
         table, column = self.database.quoted(thing.name), self.database.dialect.identifier(thing.column)
         return self.writing.added.format(table=table, column=column, type=self.type)
 
-    def _drop(self, thing: Thing) -> str:
+    def _drop(self, thing: DatabaseObject) -> str:
         return _drop(self.database, thing)
 
-    def _forget(self, thing: Thing) -> str:
+    def _forget(self, thing: DatabaseObject) -> str:
         return _forget(self.database, thing)
 
     def _registering(self, kind: str) -> list[str]:
@@ -695,14 +698,14 @@ class _Planner:
         )
         return [self.database.fill(self.facts.registry, self.database.registry_of(self.thing))]
 
-    def _marking(self, thing: Thing, mark: Mark, *, again: bool = False) -> list[str]:
+    def _marking(self, thing: DatabaseObject, mark: Mark, *, again: bool = False) -> list[str]:
         """Return the statements that mark an object as made here; `again` if it carries an older mark."""
         if not self.database.is_registered(thing.kind):
             return [self._fill(self.facts.comments[thing.kind], thing, mark)]
         before = [self._forget(thing)] if again or self.database.has_registry(thing) else []
         return [*before, self._register(thing, mark, like=thing)]
 
-    def _register(self, thing: Thing, mark: Mark, like: Thing) -> str:
+    def _register(self, thing: DatabaseObject, mark: Mark, like: DatabaseObject) -> str:
         """Return the statement that adds an object to the registry, as `like` is now."""
         registry, string = self.database.quoted(self.database.registry_of(thing).name), self.database.dialect.string
         definition = self.database.fill(self.facts.definitions[thing.kind], like)
@@ -742,18 +745,18 @@ def _name_beside(way: str, target: Sequence[str]) -> str:
     return f"shallowrules_{way}_{hashlib.sha256(repr(tuple(target)).encode()).hexdigest()[:16]}"
 
 
-def _drop(database: Database, thing: Thing) -> str:
+def _drop(database: Database, thing: DatabaseObject) -> str:
     quoted = database.quoted(thing.name)
     return dropping(thing.kind, quoted, database.dialect.identifier(thing.column) if thing.column else "")
 
 
-def _forget(database: Database, thing: Thing) -> str:
+def _forget(database: Database, thing: DatabaseObject) -> str:
     """Return the statement that deletes an object from the registry."""
     registry = database.quoted(database.registry_of(thing).name)
     return f"DELETE FROM {registry} WHERE {database.is_row_of(thing)}"
 
 
-def _unregister(database: Database, thing: Thing) -> list[str]:
+def _unregister(database: Database, thing: DatabaseObject) -> list[str]:
     """Return the statements that delete an object from the registry, or drop the registry if it knows no other."""
     if not database.is_registered(thing.kind) or not database.has_registry(thing):
         return []

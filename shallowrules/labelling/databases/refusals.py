@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from shallowrules.errors import DataError, OptionName
-from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 
 __all__ = ["NOTHING_CHANGED", "State", "explain"]
@@ -73,7 +73,7 @@ State = Sequence[str | OptionName]
 
 
 def explain(
-    error: Any, database: Database, style: str, things: Sequence[Thing], target: str, state: State
+    error: Any, database: Database, style: str, things: Sequence[DatabaseObject], target: str, state: State
 ) -> DataError:
     """Return the error of a database with a remedy.
 
@@ -84,7 +84,7 @@ def explain(
         Its transaction is over.
     style : str
         How labels are applied.
-    things : sequence of Thing
+    things : sequence of DatabaseObject
         The objects that may be locked.
     target : str
         The object of the work, for messages.
@@ -129,7 +129,7 @@ def _codes(error: Any) -> list[str]:
     return [str(code) for code in (*found, first) if code is not None]
 
 
-def _holders(database: Database, things: Sequence[Thing]) -> str:
+def _holders(database: Database, things: Sequence[DatabaseObject]) -> str:
     """Return the holders of locks, where the database names them."""
     from sqlalchemy.exc import SQLAlchemyError
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from shallowrules.errors import DataError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.labelling.databases.counting import count_made
-from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
 from shallowrules.labelling.databases.planning import Plan, leftovers, plan_in
 from shallowrules.labelling.databases.refusals import explain
 from shallowrules.labelling.drift import Counts
@@ -57,7 +57,7 @@ def run_plan(
             except SQLAlchemyError as error:
                 database.roll_back()
                 raise_interrupt(error)
-                things = [Thing("table", tuple(plan.rows.name_parts)), plan.thing]
+                things = [DatabaseObject("table", tuple(plan.rows.name_parts)), plan.thing]
                 style, state = plan.application.style, plan.state_of_failure
                 if getattr(error, "connection_invalidated", False) and not database.has_made:
                     rest = "all of it is done, or nothing" if plan.is_whole else "the same command does the rest"

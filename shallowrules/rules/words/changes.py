@@ -275,15 +275,15 @@ def _rule_changes(old: RuleSet, new: RuleSet, pairs: Mapping[int, int]) -> tuple
 
 def _exactly(rule: Rule) -> Hashable:
     """Return a key that is equal for rules that hold for the same rows."""
-    return frozenset(map(_Asked(), rule.conditions))
+    return frozenset(map(_ConditionKey(), rule.conditions))
 
 
 def _shape(rule: Rule) -> Hashable:
     """Return a key that is equal for rules that differ only in their values."""
-    return frozenset(map(_AskedSide(), rule.conditions))
+    return frozenset(map(_ConditionSide(), rule.conditions))
 
 
-class _Asked(ConditionVisitor[Hashable]):
+class _ConditionKey(ConditionVisitor[Hashable]):
     """A condition on a column, by its name."""
 
     def between(self, condition: Between) -> Hashable:
@@ -299,7 +299,7 @@ class _Asked(ConditionVisitor[Hashable]):
         return condition.column.name, False, frozenset(condition.values)
 
 
-class _AskedSide(ConditionVisitor[Hashable]):
+class _ConditionSide(ConditionVisitor[Hashable]):
     """Of which column a condition asks, and on which side."""
 
     def between(self, condition: Between) -> Hashable:

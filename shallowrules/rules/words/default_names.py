@@ -89,8 +89,10 @@ def _tell_apart(nodes: Sequence[Node], rules: Sequence[Rule]) -> dict[int, list[
     of_cluster: dict[int, list[Rule]] = defaultdict(list)
     for rule in rules:
         of_cluster[rule.cluster].append(rule)
-    asked = {rule.leaf: _Asked.of(rule.conditions, [rule], telling) for rule in rules}
-    common = {index: _Asked.of(_common(own), own, telling) for index, own in of_cluster.items() if len(own) > 1}
+    asked = {rule.leaf: _NameCandidates.of(rule.conditions, [rule], telling) for rule in rules}
+    common = {
+        index: _NameCandidates.of(_common(own), own, telling) for index, own in of_cluster.items() if len(own) > 1
+    }
     having: dict[str, int] = defaultdict(int)  # by condition the rules that have it, a bit for each
     own_bits: dict[int, int] = defaultdict(int)
     for i, rule in enumerate(rules):
@@ -129,7 +131,7 @@ def _common(rules: Sequence[Rule]) -> list[Condition]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _NameCandidates:
     """Candidate conditions for a name, the most telling ones first.
 
     Parameters
@@ -149,7 +151,7 @@ class _Asked:
     @classmethod
     def of(
         cls, conditions: Sequence[Condition], rules: Sequence[Rule], telling: Mapping[tuple[int, int], float]
-    ) -> _Asked:
+    ) -> _NameCandidates:
         """Return those of rules: the ones that fewest rows meet, of columns that have a name to say."""
         order = [i for i, condition in enumerate(conditions) if condition.column.name.strip()]
         order.sort(key=lambda i: max(telling[rule.leaf, conditions[i].feature] for rule in rules))

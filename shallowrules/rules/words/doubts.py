@@ -43,7 +43,7 @@ class Doubt:
     kind : {"poor", "restated", "few columns", "numbers"}
     text : str
         A sentence.
-    way_out : str
+    remedy : str
         A remedy, in a sentence that does not name options.
     columns : tuple of RuleColumn
         Those that it is about.
@@ -51,7 +51,7 @@ class Doubt:
 
     kind: Literal["poor", "restated", "few columns", "numbers"]
     text: str
-    way_out: str
+    remedy: str
     columns: tuple[RuleColumn, ...] = ()
 
 

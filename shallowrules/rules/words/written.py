@@ -11,7 +11,7 @@ from shallowrules.errors import DataError
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both, format_value, printable
 from shallowrules.rules.figures import Cluster
-from shallowrules.rules.words.from_rules import Asked
+from shallowrules.rules.words.from_rules import WrittenRule
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Value
 from shallowrules.tables.times import bound_text, threshold_of, time_pattern
@@ -32,7 +32,7 @@ MAX_READINGS = 1000
 
 def read_rules(
     text: str, columns: Sequence[RuleColumn], clusters: Sequence[Cluster]
-) -> tuple[list[Asked], dict[int, str]]:
+) -> tuple[list[WrittenRule], dict[int, str]]:
     """Read rules, one per line: ``cluster 3 (Name): income <= 40 and city in ('Bonn', 'Ulm')``.
 
     Parameters
@@ -47,7 +47,7 @@ def read_rules(
 
     Returns
     -------
-    list of Asked
+    list of WrittenRule
     dict from int to str
         The names that the text has for clusters and that are new.
 
@@ -58,7 +58,7 @@ def read_rules(
     """
     _refuse_alike(columns)
     titles = {f"cluster {printable(each.title)}:": each.index for each in clusters}
-    rules: list[Asked] = []
+    rules: list[WrittenRule] = []
     names: dict[int, str] = {}
     for number, given in enumerate(text.lstrip("\ufeff").splitlines(), start=1):
         line = given.strip()
@@ -68,7 +68,7 @@ def read_rules(
             cluster, name, conditions = _read_line(TAIL.sub("", line), titles, columns)
         except DataError as error:
             raise DataError(f"line {number}: {error}") from error
-        rules.append(Asked(cluster, conditions, f"the rule of line {number} ({_short(line)})"))
+        rules.append(WrittenRule(cluster, conditions, f"the rule of line {number} ({_short(line)})"))
         if name is not None and names.setdefault(cluster, name) != name:
             raise DataError(f"line {number} calls cluster {cluster} {name!r}, and a line before it {names[cluster]!r}")
     if not rules:

@@ -126,7 +126,7 @@ def grow_parts(
             f'method "{method}" needs the whole table in memory; over parts there are "exshallow" and "exgreedy"'
         )
     if len(cluster_centers) > MAX_CENTERS:
-        raise OptionError(f"{len(cluster_centers)} clusters are more than the {MAX_CENTERS} that a tree can have")
+        raise OptionError(f"{len(cluster_centers):,} clusters are more than the {MAX_CENTERS:,} that a tree can have")
     if n_rows <= collected_rows:
         found: Collected = parts.map_reduce(collect_part, encode)
         rows = found.rows()

@@ -134,7 +134,7 @@ def labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers)
                 f"{_read_otherwise(rules, database, relation)}"
             ) from error
     if len(found) != n_rows:
-        raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows} were read")
+        raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows:,} were read")
     return np.array([answers.cluster(answer) for (answer,) in found], dtype=np.int64)
 
 
