@@ -57,7 +57,7 @@ def test_a_text_with_a_digit_is_a_value(tmp_path, value, share):
     few, many = [i % 3 for i in range(100)], [i * 1.5 for i in range(100)]
     said, proposed = refusal(tmp_path, plain() | {"few": sprinkled(few, [value], share)})
     assert proposed[-2:] == ["--categories", "few"]
-    assert "takes column 'few' as categories" in said
+    assert "treats column 'few' as categories" in said
     assert call(*proposed[1:]).exit_code == 0
     rules = RuleSet.from_json(tmp_path / "r.json")
     assert {column.name: column.values for column in rules.columns}.get("few", (value,)).count(value) == 1

@@ -183,7 +183,7 @@ def test_a_file_that_is_none_is_refused(table, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ('"options": {"speed": 1}', "has options that are not known here: 'speed'"),
+        ('"options": {"speed": 1}', "has unknown options: 'speed'"),
         ('"options": {"exclude": "a"}', "option 'exclude' must be a list of names"),
         ('"options": {"seed": [1]}', "option 'seed' cannot be [1]"),
         ('"options": {"seed": "x"}', "option 'seed': 'x' is not a valid integer"),

@@ -127,7 +127,7 @@ def test_a_materialized_view_is_a_view_where_there_is_one():
     for dialect in DIALECTS:
         options = {"dialect": dialect, "style": "view", "materialized": True}
         if WRITING[dialect].materialized is None:
-            with pytest.raises(ExportError, match="has no materialized views: make a table"):
+            with pytest.raises(ExportError, match="has no materialized views; make a table"):
                 export(rules_of(), "sql", **options)
         else:
             assert "CREATE MATERIALIZED VIEW" in export(rules_of(), "sql", **options)

@@ -170,7 +170,7 @@ def test_options_are_those_of_run(four, tmp_path, monkeypatch):
     run = call("run", "t.csv", "-k", "4", *options, "--max-leaves", "4", "-o", "r", "--method", "exkmc")
     assert run.exit_code == 0, run.stderr
     settings = call("clusters", "--settings", "r/settings.json", "--from", "4", "--to", "4")
-    assert "note: max_leaves of r/settings.json is not for this command and is left out" in settings.stderr
+    assert "note: max_leaves of r/settings.json is not for this command and is ignored" in settings.stderr
     typed = call("clusters", "t.csv", "--from", "4", "--to", "4", *options, "--method", "exkmc")
     assert typed.exit_code == 0, typed.stderr
     assert settings.stdout == typed.stdout
