@@ -154,7 +154,7 @@ def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[R
     if remedy.null:
         ways.insert(0, f"treat infinity as missing ({' '.join(f'--null {word}' for word in words)})")
     if names:
-        ways.append(f"leave columns out ({exclude(names)})")
+        ways.append(f"exclude columns ({exclude(names)})")
     way = " or ".join(filter(None, (", ".join(ways[:-1]), ways[-1])))
     return [Refusal(tuple(findings), f"values are infinite in {listed}: {way}", remedy)]
 
@@ -188,8 +188,8 @@ def label_warnings(opened: Opened, facts: Survey, fit: FitOptions) -> list[str]:
     explain = "" if fit.labels is not None else f", --labels {column_list(names[:1])} explains it as it is"
     return [
         f"{', '.join(map(repr, names))} {looks} labels of an earlier clustering; clustered again, "
-        f"{'it' if len(names) == 1 else 'they'} nearly {decide} the result: {exclude(names)} leaves "
-        f"{'it' if len(names) == 1 else 'them'} out{explain}"
+        f"{'it' if len(names) == 1 else 'they'} nearly {decide} the result: {exclude(names)} excludes "
+        f"{'it' if len(names) == 1 else 'them'}{explain}"
     ]
 
 
@@ -242,7 +242,8 @@ def _repeated_ids(findings: Sequence[Finding]) -> list[str]:
     names, one = column_list(_names(findings)), len(findings) == 1
     return [
         f"{listed} {'looks like an ID' if one else 'look like IDs'}, and IDs are not quantities: --exclude {names} "
-        f"leaves {'it' if one else 'them'} out, --numbers {names} says that {'it is a quantity' if one else 'they are'}"
+        f"excludes {'it' if one else 'them'}, --numbers {names} treats "
+        f"{'it as a quantity' if one else 'them as quantities'}"
     ]
 
 
@@ -276,7 +277,7 @@ def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[s
         others = [column for column in facts.columns if column.name not in alike and _may_have(column, finding.values)]
         way = "make it NULL in the table" if rows.format != "csv" else f"use {nulls}"
         if rows.format == "csv" and others:
-            way = f"leave these fields empty in the file ({nulls} would also remove it from {others[0].name!r} too)"
+            way = f"leave these fields empty in the file ({nulls} would also remove it from {others[0].name!r})"
         notes.append(
             f"{finding.column!r} is {values} in {finding.count:,} of {counted(finding.rows or 0, 'row')}, far from its "
             f"other values ({finding.example}): if that is a null marker, {way}"

@@ -94,7 +94,7 @@ def complete_rows(
     if n_rows == facts.rows:
         mostly = [finding for finding in findings if _is_mostly_missing(finding, roles)]
         names = tuple(name for name in _names(mostly or findings) if name != roles.weight)
-        leave_out = f": leave columns out ({exclude(names)})" if names else ": correct the file"
+        leave_out = f"; exclude columns ({exclude(names)})" if names else ": correct the file"
         message = f"every row lacks a value, in {_counts(findings)}{leave_out}"
         return rows, [], [Refusal(tuple(findings), message, Remedy(exclude=names))]
     note = f"{n_rows:,} of {counted(facts.rows, 'row')} excluded for missing values: {_counts(findings)}"

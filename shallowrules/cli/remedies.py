@@ -96,7 +96,7 @@ def _losses(loaded: LoadedTable, remedy: Remedy) -> str:
         out.append(f"{loaded.left_out:,} of {counted(loaded.n_rows + loaded.left_out, 'row')}")
     lost = [f"excludes {' and '.join(out)}"] if out else []
     if loaded.filled:
-        lost.append(f"replaces missing values: {filled_text(loaded.filled)}")
+        lost.append(f"imputes {filled_text(loaded.filled)}")
     if remedy.categories:
         lost.append(f"treats {_columns(remedy.categories)} as categories, which have no order")
     return f"The command below {', and '.join(lost)}." if lost else ""

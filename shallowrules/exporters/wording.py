@@ -266,7 +266,7 @@ def describe_made(rules: RuleSet, table: str | None = None) -> str:
     parts = [
         table or "",
         f"seed {settings['seed']}" if "seed" in settings else "",
-        f"columns left out: {', '.join(said)}" if said else "",
+        f"unused columns: {', '.join(said)}" if said else "",
     ]
     return "; ".join(filter(None, parts))
 

@@ -139,7 +139,7 @@ def _refuse_meaningless(reading: Reading, source: DuckDBSource) -> None:
         if name in TOLD["csv"] and name not in TOLD[kind] and value and tuple(value) != tuple(default[name] or ()):
             shown = {"json": "JSON", "parquet": "Parquet", "workbook": "workbook"}[kind]
             raise OptionError(
-                f"--{name.replace('_', '-')} means nothing to a {shown} file, whose values have types: leave it out"
+                f"--{name.replace('_', '-')} means nothing to a {shown} file, whose values have types; omit it"
             )
 
 

@@ -260,7 +260,7 @@ def compare_cluster_counts(
         raise OptionError(f"counts has more than {MAX_COUNTS:,} numbers of clusters: each is a fit, so compare fewer")
     wanted = sorted({int(k) for k in given})
     if model.clusterer is not None:
-        raise OptionError("clusterer has a number of clusters of its own: leave it out to compare several")
+        raise OptionError("clusterer has its own number of clusters; omit it to compare several")
     total: float | None = None  # of all k: the clustered space is the same
     found: list[ClusterCount] = []
     models: list[ExplainableKMeans] = []

@@ -30,7 +30,7 @@ CATEGORICAL = ("text", "boolean")
 """The types of columns that hold categories, which are compared by equality."""
 
 OPTIONAL = {"optional": True}
-"""Marks a field that a document may leave out; it is written only where it differs from its default."""
+"""Marks a field that a document may omit; it is written only if it differs from its default."""
 
 
 @dataclass(frozen=True)

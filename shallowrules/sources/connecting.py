@@ -264,7 +264,7 @@ def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) 
     if timeout is not None and backend not in TIMEOUTS:
         raise OptionError(
             OptionName("timeout"),
-            f": a statement of {backend} cannot be limited in time; leave it out, and stop the work by Ctrl-C",
+            f": a statement of {backend} cannot be limited in time; omit it, and stop the work with Ctrl-C",
         )
     if backend == "sqlite" and url.database and look(url.database) is None:
         raise DataError(f"{shown}: there is no file {url.database}")  # SQLite would make it

@@ -254,9 +254,7 @@ class CsvSource(DuckDBSource):
                     plain.append(j)
         for j in positions:
             if self.names[j] in self.dates and kinds.get(j, fields[j].type if j in fields else "text") in NUMBERS:
-                raise DataError(
-                    f"column {self.names[j]!r} holds numbers, and not dates: leave out ", OptionName("dates")
-                )
+                raise DataError(f"column {self.names[j]!r} holds numbers, not dates; omit ", OptionName("dates"))
         floats = {j: counted[j][0] for j in kinds if kinds[j] == "float" and conversions[j] == self.told}
         for finding in self._doubtful_points(floats, conversions):
             findings.append(finding)

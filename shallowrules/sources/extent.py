@@ -242,7 +242,7 @@ def _titles(titles: Sequence[Record], place: int, reading: Reading, unit: str) -
         return ()
     what = counted(len(titles), f"title {unit}")
     shown = _shown(titles[0].fields)
-    return (Remark((f"left out {what} above the header, {shown} (", OptionName("skip", place - 1), ")")),)
+    return (Remark((f"skipped {what} above the header, {shown} (", OptionName("skip", place - 1), ")")),)
 
 
 def _nature(fields: Sequence[str], body: Body) -> str:
@@ -329,7 +329,7 @@ def _below_header(
         else:
             break
         left_out.append(record.place)
-        remarks.append(Remark((f"left out {unit} {record.place}, {_shown(record.fields)}, {what}",)))
+        remarks.append(Remark((f"skipped {unit} {record.place}, {_shown(record.fields)}, {what}",)))
     return tuple(left_out), tuple(remarks)
 
 
@@ -362,7 +362,7 @@ def _find_end(rows: Sequence[Record], body: Body, reading: Reading, *, whole: bo
         kept -= 1
     remarks = []
     if n_empty:
-        remarks.append(Remark((f"left out {counted(n_empty, 'empty row')} at the end",)))
+        remarks.append(Remark((f"skipped {counted(n_empty, 'empty row')} at the end",)))
     if reading.footer is None:
         _check_totals(rows[:kept], left)
         if left:
@@ -407,7 +407,7 @@ def _is_wordy(fields: Sequence[str], body: Body) -> bool:
 def _left_footer(left: Sequence[Record]) -> Remark:
     shown = ", ".join(_shown(record.fields, 1) for record in left[:3]) + (", …" if len(left) > 3 else "")
     what = "the last row" if len(left) == 1 else f"the last {len(left)} rows"
-    return Remark((f"left out {what}, {shown} (", OptionName("footer", len(left)), ")"))
+    return Remark((f"skipped {what}, {shown} (", OptionName("footer", len(left)), ")"))
 
 
 def _check_totals(rows: Sequence[Record], left: Sequence[Record]) -> None:
@@ -421,7 +421,7 @@ def _check_totals(rows: Sequence[Record], left: Sequence[Record]) -> None:
                 f"the row {label!r} at the end may be a total, and {counted(same, 'row')} above it "
                 f"{'has' if same == 1 else 'have'} that label too: use ",
                 OptionName("footer", number + 1),
-                " to leave it out, or ",
+                " to skip it, or ",
                 OptionName("footer", number),
                 " if it is a row like others",
             )
@@ -438,7 +438,7 @@ def _totals_within(rows: Sequence[Record]) -> list[Remark]:
         OptionName("comment", found[0]),
         " to skip lines with this prefix, or ",
         OptionName("footer", 0),
-        " if nothing is to be left out",
+        " to skip nothing",
     )
     return [Remark(parts, is_warning=True)]
 

@@ -172,7 +172,7 @@ def _opened(
     file = regular_file(name, scratch)
     kind = kind_of(name, file)
     if reading.sheet is not None and kind != "workbook":
-        raise OptionError(OptionName("sheet"), f" is for a workbook, and {name} is not one; leave it out")
+        raise OptionError(OptionName("sheet"), f" is for a workbook, and {name} is not one; omit it")
     if kind in ("json", "parquet"):
         _refuse_options_of_rows(name, reading)
     if kind == "parquet":
@@ -213,7 +213,7 @@ def _refuse_options_of_rows(name: str, reading: Reading) -> None:
     for option in ("thousands", "header", "skip", "comment", "footer"):
         if getattr(reading, option) is not None:
             raise OptionError(
-                OptionName(option), f" is for CSV files and workbooks, and {name} is not one of these; leave it out"
+                OptionName(option), f" is for CSV files and workbooks, and {name} is not one of these; omit it"
             )
 
 

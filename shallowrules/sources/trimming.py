@@ -140,7 +140,7 @@ def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, l
         os.truncate(copy, os.path.getsize(copy) - (os.path.getsize(text) - end))
     remarks = extent.remarks
     if dropped and comment is not None and reading.comment is None:
-        remarks = (Remark(("left out comment lines (", OptionName("comment", comment), ")")), *remarks)
+        remarks = (Remark(("skipped comment lines (", OptionName("comment", comment), ")")), *remarks)
     return Trimmed(copy, begin - (extent.header is None), delimiter, remarks)
 
 
@@ -175,9 +175,7 @@ def _first_records(text: str, delimiter: str, line: int, skipped: int) -> tuple[
         except csv.Error:  # the reader of all rows says which line it is
             return [], True
         if skipped > line and not records:
-            raise DataError(
-                f"the file has {counted(n_lines, 'line')}, and ", OptionName("skip"), " leaves out all of them"
-            )
+            raise DataError(f"the file has {counted(n_lines, 'line')}, and ", OptionName("skip"), " skips all of them")
         return records, not stream.readline()
 
 

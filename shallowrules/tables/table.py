@@ -661,7 +661,9 @@ def _from_times(name: str, values: NDArray[Any], kind: TimeType) -> Column:
 
 
 def _beyond(name: str, kind: str) -> DataError:
-    return DataError(f"column {name!r} has a {NATURE[kind]} beyond the years 1 to 9999: correct it or leave it out")
+    return DataError(
+        f"column {name!r} has a {NATURE[kind]} beyond the years 1 to 9999; correct it, or exclude the column"
+    )
 
 
 def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:

@@ -167,7 +167,7 @@ def test_missing_values_are_counted_or_dropped(write):
     loaded = prepare(write(a=[1, "", 3, 3], b=[0.5, 1.5, 2, 3]), options(drop_missing=True), READING)
     assert loaded.table["a"].values.tolist() == [1, 3, 3]
     [note] = loaded.notes
-    assert note.startswith("1 of 4 rows left out ")
+    assert note.startswith("1 of 4 rows excluded ")
     assert "'a' (1 row)" in note
 
 

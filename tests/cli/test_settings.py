@@ -127,7 +127,7 @@ def test_names_of_other_clusters_are_not_repeated(table) -> None:
     call("run", "t.csv", "-k", 3, "--names", "names.csv", "-o", "first")
     other = call("run", "--settings", "first/settings.json", "-k", 2, "-o", "second")
     assert other.exit_code == 0
-    assert "note: the names of clusters in --settings are left out, for other options are typed" in other.stderr
+    assert "note: the names of clusters in --settings are not used, because other options are given" in other.stderr
     assert "Low" not in (table / "second" / "rules.json").read_text()
 
 

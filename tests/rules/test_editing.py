@@ -521,7 +521,7 @@ def test_what_cannot_be_edited_is_refused(tmp_path, monkeypatch):
     assert "holds for no row of the table" in refused("edit", "rules.json", "--set", far, "--table", "people.csv")
     replace(rules, settings={}).to_json("old.json")
     message = refused("edit", "old.json", "--merge", "0,1", "--table", "people.csv")
-    assert "does not say with which options it was made" in message
+    assert "does not record the options that it was made with" in message
     replace(rules, settings={**rules.settings, "method": "magic"}).to_json("odd.json")
     assert "odd.json: option 'method': 'magic' is not one of" in refused(
         "edit", "odd.json", "--merge", "0,1", "--table", "people.csv"

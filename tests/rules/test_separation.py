@@ -195,7 +195,7 @@ def test_a_sheet_that_run_writes_says_what_it_was_made_from(tmp_path) -> None:
     done = call("run", tmp_path / "shop.csv", "-k", 3, "--seed", 4, "--exclude", "b", "-o", tmp_path / "out")
     assert done.exit_code == 0, done.stderr
     sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
-    made = "shop.csv; seed 4; columns left out: b (excluded)"
+    made = "shop.csv; seed 4; unused columns: b (excluded)"
     assert f"| Made from | {made} |" in sheet
     rules = RuleSet.from_json(tmp_path / "out" / "rules.json")
     assert re.search(rf"<p>Made from {re.escape(made)}\.</p>\n<p>.* {rules.sha256}, ", export(rules, "html"))
@@ -217,19 +217,19 @@ def test_rules_say_what_they_were_made_from_wherever_they_are_exported(tmp_path,
         [line] = re.findall(r"^\| Made from \| (.*?) \| file", call("export", path, "markdown").stdout, re.MULTILINE)
         return line.replace("\\", "")
 
-    left_out = "columns left out: flag_a, flag_b, z (excluded), seg (holds the labels), w (holds the weights)"
+    left_out = "unused columns: flag_a, flag_b, z (excluded), seg (holds the labels), w (holds the weights)"
     call("fit", "shop.csv", "--labels", "seg", "--weight", "w", "--exclude", "flag_*,z", "-o", "a.json")
     assert made("a.json") == f"shop.csv; seed 0; {left_out}"
     call("fit", "shop.csv", "-k", 2, "--columns", "a,b,z", "--exclude", "z", "-o", "b.json")
     others = "kind, yes, flag_a, flag_b, seg, w (not chosen), z (excluded)"
-    assert made("b.json") == f"shop.csv; seed 0; columns left out: {others}"
+    assert made("b.json") == f"shop.csv; seed 0; unused columns: {others}"
     call("fit", "shop.csv", "-k", 2, "--exclude", "seg", "-o", "c.json")
     table.to_csv("later.csv", index=False)
     merged = call("edit", "a.json", "--merge", "0,1", "--table", "later.csv", "-o", "d.json")
     assert merged.exit_code == 0, merged.stderr
     assert made("d.json") == f"later.csv; seed 0; {left_out}"
     call("refit", "c.json", "later.csv", "-o", "e.json")
-    assert made("e.json") == "later.csv; seed 0; columns left out: seg (excluded)"
+    assert made("e.json") == "later.csv; seed 0; unused columns: seg (excluded)"
     wide = pd.DataFrame({f"x{j}": [*range(9), j] for j in range(30)})
     wide.to_csv("wide.csv", index=False)
     call("fit", "wide.csv", "-k", 2, "--columns", "x0,x1", "-o", "f.json")

@@ -171,7 +171,10 @@ def test_select_gives_no_second_column_of_a_name(tmp_path, monkeypatch, options)
     X.assign(CLUSTER=GROUPS).to_csv("t.csv", index=False)
     refused = call("run", "t.csv", *options, "--style", "select", "-o", "out")
     assert refused.exit_code == 3
-    assert "the table already has a column 'CLUSTER'; give the new one a different name with --cluster-column" in refused.stderr
+    assert (
+        "the table already has a column 'CLUSTER'; give the new one a different name with --cluster-column"
+        in refused.stderr
+    )
     assert not Path("out").exists()
     assert call("fit", "t.csv", *options, "-o", "rules.json").exit_code == 0
     assert call("export", "rules.json", "sql", "--style", "select").exit_code == 3

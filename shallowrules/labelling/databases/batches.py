@@ -39,7 +39,7 @@ class Batches:
         quoted, key = database.quoted(table), database.key_of(table)
         if not key:
             raise DataError(
-                f"table {quoted} has no primary key, by which batches are told apart: leave out ",
+                f"table {quoted} has no primary key, which batches need; omit ",
                 OptionName("batch"),
                 ", or apply a view",
             )

@@ -425,7 +425,7 @@ class _Planner:
             REPLACE,
             " recreates it, ",
             UNDO,
-            " takes it away",
+            " drops it",
         )
 
     def _refuse_heirs(self) -> None:
@@ -457,7 +457,7 @@ class _Planner:
             raise DataError(f"{shown} was made by shallowrules for table {of}", *another)
         if found.mark.style != self.application.style:
             raise DataError(
-                f"{shown} was made by ", OptionName("apply", found.mark.style), ": say so to replace it or take it away"
+                f"{shown} was made by ", OptionName("apply", found.mark.style), "; use that to replace or drop it"
             )
         return found.mark
 

@@ -70,7 +70,9 @@ def run_plan(
         made = database is not None and database.has_made and (plan.beside or plan.made)
         if made and not _take_back(plan, session) and isinstance(failure, DataError):
             undo = OptionName("undo")
-            raise DataError(*failure.parts, ", but for what could not be reached: ", undo, " takes it away") from None
+            raise DataError(
+                *failure.parts, ", except for objects that could not be reached: ", undo, " drops them"
+            ) from None
         raise
 
 

@@ -88,7 +88,7 @@ def load(document: Any) -> Parts:
         more = f" and {len(ignored) - 5} more" if len(ignored) > 5 else ""
         warnings.warn(
             f"this version of shallowrules does not know the entries {', '.join(ignored[:5])}{more} of the rules "
-            "document and leaves them out; they do not bear on which cluster a row gets",
+            "document and ignores them; they do not affect the cluster of a row",
             ShallowRulesWarning,
             stacklevel=3,
         )

@@ -216,7 +216,7 @@ def _merged(groups: Iterable[Sequence[int]], known: Sequence[int]) -> dict[int, 
             listed = ", ".join(map(str, known))
             raise DataError(f"there is no cluster {lacking[0]} to merge; the rules have {listed}")
         if len(set(group)) < 2:
-            raise DataError("two clusters or more are merged: say their numbers, as 3,4")
+            raise DataError("a merge needs two or more clusters; give their numbers, such as 3,4")
         lowest = min(merged.get(number, number) for number in group)
         joined = {merged.get(number, number) for number in group}
         merged |= dict.fromkeys({*group, *joined, *(n for n, to in merged.items() if to in joined)}, lowest)

@@ -115,7 +115,7 @@ def read_number(text: str, column: RuleColumn) -> Number:
         raise DataError(f"{text} is too large a number for column {column.name!r}")
     if column.is_whole:
         if not re.fullmatch("[+-]?[0-9]+", text):
-            raise DataError(f"column {column.name!r} holds whole numbers: say {math.floor(value)}, not {text}")
+            raise DataError(f"column {column.name!r} holds whole numbers; use {math.floor(value)}, not {text}")
         return int(text)
     return value
 
