@@ -81,7 +81,7 @@ class Reading:
 
 
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, for `json.loads`; ValueError for a repeated key, which readers resolve differently."""
+    """Return a JSON object, for `json.loads`; ValueError for a repeated key, which readers resolve differently."""
     found = dict(pairs)
     if len(found) != len(pairs):
         repeated = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))

@@ -35,7 +35,7 @@
     return; // a browser without DecompressionStream shows the page as it is without JavaScript
   }
   let shown = data.shown, at = 0;
-  // A piece is lines, each by how much further than the line before it stands.
+  // A piece is a list of lines, each given by its distance from the line before.
   data.pieces = data.pieces.map((steps) => steps.map((step) => data.lines[at += step]).join(""));
   const tree = () => data.trees[shown];
   const text = (numbers) => numbers.map((number) => data.pieces[number]).join("");

@@ -317,7 +317,7 @@ def _constant_columns(facts: Survey) -> list[str]:
 
 
 def _shown(column: ColumnFacts) -> str:
-    """Return the only value of a column, a time as one."""
+    """Return the only value of a column, a time as a time."""
     value = column.only_value
     return format_time(column.type, value) if column.type in TIME_TYPES and isinstance(value, int) else str(value)
 

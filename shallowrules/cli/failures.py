@@ -61,4 +61,4 @@ def _line(error: Exception) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
     kind = type(error).__name__
-    return f"unexpected {kind}: {said or 'no message'}; {TRACEBACK}=1 shows the traceback, to be sent with a report"
+    return f"unexpected {kind}: {said or 'no message'}; {TRACEBACK}=1 shows the traceback to include in a report"

@@ -1,4 +1,4 @@
-"""The centers that a tree over parts is to follow: given ones, those of a fitted clusterer, of labels, or our own."""
+"""The centers that a tree over parts follows: given ones, those of a clusterer or of labels, or its own."""
 
 from __future__ import annotations
 

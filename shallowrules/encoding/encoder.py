@@ -137,7 +137,7 @@ class Encoder:
         )
 
     def _positions(self, sources: Sequence[int] | None, among: Sequence[int]) -> tuple[int, ...]:
-        """Return those model columns `among` some that are of raw columns, in the order of these; none for all."""
+        """Return the model columns `among` some that come from raw columns, in their order; empty for all."""
         by_source: dict[int, list[int]] = {}
         for j in among:
             by_source.setdefault(self.columns[j].source, []).append(j)

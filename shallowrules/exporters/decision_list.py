@@ -88,7 +88,7 @@ def ordered_branches(rules: RuleSet, *, early: bool = False) -> Iterator[Branch]
 
 
 def _on_each_path(rules: RuleSet) -> dict[int, frozenset[int]]:
-    """Return the columns that are asked on every path from a node to a leaf, by the node."""
+    """Return the columns that are tested on every path from a node to a leaf, by node."""
     found: dict[int, frozenset[int]] = {}
     for index in reversed(range(len(rules.nodes))):  # children come after their parent
         node = rules.nodes[index]

@@ -95,7 +95,7 @@ def find_columns(
     where: str | None,
     *folds: Callable[[str], str],
 ) -> tuple[int, ...]:
-    """Return where a table has the columns that rules test.
+    """Return the positions in a table of the columns that rules test.
 
     Parameters
     ----------

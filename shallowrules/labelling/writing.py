@@ -204,7 +204,7 @@ def _watched(database: DuckDBPyConnection, progress: Progress | None, first: flo
     def watch() -> None:
         while progress is not None and not ended.wait(WATCH_EVERY):
             share = database.query_progress() / 100
-            if 0.0 <= share <= 1.0:  # it is less where DuckDB does not know
+            if 0.0 <= share <= 1.0:  # it is lower if DuckDB does not know
                 progress(first + (last - first) * share)
 
     database.execute("SET enable_progress_bar = true")

@@ -57,7 +57,7 @@ def partition_cost(
     -------
     float
         In squared units of `X`, infinity beyond the largest float. Accurate for clusters that are tight compared to
-        their distance from the origin. Without weights and with such as `exact_weights` gives it does not depend on the
+        their distance from the origin. Without weights, and with those from `exact_weights`, it does not depend on the
         order of the rows; with whole ones a row of weight 3 is three rows.
     """
     X, labels = np.asarray(X), _labels(labels)

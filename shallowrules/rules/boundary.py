@@ -128,7 +128,7 @@ def texts_without_number(rules: RuleSet) -> Table:
 
 
 class _Written(str):
-    """A text as it stands in a file, in which no decimal separator is put."""
+    """A text as in a file, without a decimal separator added."""
 
 
 def _text_table(rules: RuleSet, rows: Sequence[dict[int, Cell]]) -> Table:

@@ -45,7 +45,7 @@ class RuleColumn:
     as numbers: 3, 3.0, a decimal 3.00 and the text '3.0' are one.
 
     `dates`, `decimal`, `nulls` and `format` say how the text of a file became the values, where it was needed
-    (`shallowrules.tables.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
+    (`shallowrules.tables.conversion.Conversion`). `imputed` is the substitute for missing values, None if they stay
     missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
     lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of what separates the
     clusters that the rules explain: of the sum of squares between them, in the space that was clustered, that of all

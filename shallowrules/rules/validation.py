@@ -3,8 +3,8 @@
 `check_structure` asks whether the nodes are a tree over the columns whose leaves carry the clusters; if so, the rules
 can be derived from them. `check_figures` then compares every figure that follows from others with these. What
 remains is what only the training rows could tell: the costs, recall within the bounds that precision sets, and the
-means and shares of clusters within those that their columns set. Figures that are not finite are let pass: no document
-holds any.
+means and shares of clusters within those that their columns set. Figures that are not finite are accepted: no document
+has any.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _node_fault(node: Cut | Membership, column: RuleColumn) -> str | None:
 
 
 def _among(value: Value, values: Sequence[Value]) -> bool:
-    """Return whether a category is one of several; ``True == 1`` does not make a number one."""
+    """Return whether a category is one of several; True is not the number 1."""
     return any(type(value) is type(other) and value == other for other in values)
 
 

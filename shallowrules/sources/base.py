@@ -80,7 +80,7 @@ class Source(ABC):
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position, those named in `as_text` as text where the source holds text.
 
-        What is wrong with a column is added to `findings`, and the column then comes as text.
+        Faults of a column are added to `findings`, and the column then comes as text.
         """
 
     def zero_padded(self) -> set[str]:

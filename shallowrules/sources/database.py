@@ -246,7 +246,7 @@ class DatabaseSource(Source):
         return drawn
 
     def _draw(self, statement: str, n_rows: int) -> tuple[str, list[str]]:
-        """Return a query for some rows at random, and what has to be run before it, in the same session."""
+        """Return a query for some random rows, and the statement to run before it, in the same session."""
         name, seed = self.connection.dialect.name, self.rows.seed
         before: list[str] = []
         if name == "postgresql":

@@ -188,7 +188,7 @@ class DuckDBSource(Source):
         return f"c{j}"
 
     def text(self, j: int) -> str | None:
-        """Return SQL for a column as the text that it is in the file, None where the file says its type."""
+        """Return SQL for a column as the text that it is in the file, None if the file declares its type."""
         return None
 
     def fields(

@@ -73,7 +73,7 @@ def is_figure(text: str) -> bool:
 
 
 def width_of(records: Sequence[Record]) -> int:
-    """Return how many columns a table among records has: most rows have as many, and many columns count for more."""
+    """Return the likely number of columns of a table among records: most rows have as many, with a preference for many."""
     widths = Counter(len(record.fields) for record in records if not is_blank(record.fields))
     return max(widths, key=lambda width: (widths[width] * width, widths[width]), default=0)
 

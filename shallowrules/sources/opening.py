@@ -1,4 +1,4 @@
-"""Which source a name means: a new kind of file has its line in `_opened`, any other source in `open_source`."""
+"""Opening the source that a name means: `_opened` has a line per kind of file, `open_source` the other sources."""
 
 from __future__ import annotations
 

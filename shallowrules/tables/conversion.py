@@ -90,9 +90,9 @@ class Conversion:
     Parameters
     ----------
     decimal : {".", ","}
-        What separates the fraction of a number.
+        The separator of the fraction of a number.
     nulls : tuple of str
-        Texts that mean "no value", compared without the spaces around them: ``""`` is a text of nothing but
+        Null markers, compared without the spaces around them: ``""`` is a text of nothing but
         spaces, which is missing in a column of numbers in any case. A token that is a number stands for every number of
         its value, however that is written.
     format : str

@@ -1,4 +1,4 @@
-"""What the label of a cluster may be: a whole number of 64 bits, but not the one that marks "no cluster"."""
+"""Valid labels of a cluster: a whole number of 64 bits, but not the one that marks "no cluster"."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def time_pattern(kind: str) -> re.Pattern[str]:
 
 
 def time_range(kind: str) -> range:
-    """Return the numbers that stand for something of a kind."""
+    """Return the numbers that stand for values of a kind."""
     return _RANGES[kind]
 
 

@@ -150,7 +150,7 @@ class UniqueRows:
 
 @dataclass(frozen=True, eq=False)
 class CutTree:
-    """The nodes of a grown tree, its thresholds still gaps between rows.
+    """The nodes of a grown tree, whose thresholds are still gaps between rows.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class GrownTree(CutTree):
     labels : ndarray of int32, shape (n_rows,)
         Center of each row's leaf; -1 for rows of weight 0.
     notes : tuple of str
-        What a reader of the rules should know about how they came about.
+        Notes for readers of the rules on how they came about.
     objectives : Objectives or None
         J as refinement found it; None for a tree that was not refined.
     threshold : ndarray of float64, shape (n_nodes,), or None

@@ -111,7 +111,7 @@ STREAM_PASSES, SHORT_STREAM_PASSES, MIN_STREAM_VISITS = 75.0, 42.0, 28e3
 looked at in one round the second number of times, since a visit is a larger part of a growth there, but a very small
 table's until it has visited so many rows in all."""
 PART_STREAM_PASSES = 31.0
-"""The same for a table that is searched by a part. With 62, 22 tables of 100,000 rows gain 0.01% more, and a fit takes
+"""The same for a table of which a part is searched. With 62, 22 tables of 100,000 rows gain 0.01% more, and a fit takes
 up to 14% longer."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
 """Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;

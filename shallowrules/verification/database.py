@@ -136,7 +136,7 @@ class _Verification:
         self.tested, self.positions = found.columns, found.positions
         self.given_names = columns
         self.options = found.options
-        # What cannot be written is refused before any work.
+        # Values that cannot be written are refused before any work.
         for style in LABELLING_STYLES:
             self._export(style)
         self.predicates = cluster_predicates(rules, **self.options)

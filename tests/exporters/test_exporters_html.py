@@ -285,7 +285,7 @@ def test_rules_that_are_not_on_the_path_have_a_place_among_its_trees(path, tmp_p
     other = ExplainableKMeans(4, random_state=0, scale="minmax", method="imm").fit(data).rules_
     found = unpacked(export(other, "html", path=written(path, tmp_path)))
     assert len(found["trees"]) == len(path) + 1
-    assert "the rules that this page was made of" in found["points"][found["shown"]]
+    assert "the rules that this page was made from" in found["points"][found["shown"]]
     costs = [tree.rules.statistics.cost for tree in path]
     assert found["shown"] == sum(cost <= other.statistics.cost for cost in costs)
 

@@ -1,4 +1,4 @@
-"""``shallowrules run``: the main job, a table's rules in every form."""
+"""``shallowrules run``: the main task, a table's rules in every format."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def command(
     files = _check_distinct({choice.name: [_file_of(choice)] for choice in chosen if choice.exporter.file_extension})
     for choice in chosen:
         with choice.as_typed():
-            choice.exporter.options(**choice.settings(facts))  # a wrong value is to be known before the work
+            choice.exporter.options(**choice.settings(facts))  # report a wrong value before the work
     read = [*input_files(rows), *files_of_names(names), *(path for choice in chosen for path in choice.paths)]
     check_folder(folder, files, *read, force=force)
 

@@ -298,7 +298,7 @@ class ExporterCommand(click.Command):
         return ""
 
     def list_options(self, ctx: click.Context) -> str:
-        """Return which options there are of each exporter, as a sentence."""
+        """Return the options of each exporter, as a sentence."""
         said = []
         for choice in ctx.obj or ():
             names = ", ".join(option.opts[0] for option in choice.options)

@@ -48,7 +48,7 @@ class FitOptions:
     def __post_init__(self) -> None:
         if self.clusters is None and self.labels is None:
             raise OptionError(
-                "Missing option '-k', how many clusters to make, or '--labels', the column with a clustering to explain"
+                "Missing option '-k' (the number of clusters) or '--labels' (the column with a clustering to explain)"
             )
         if self.clusters is not None and self.labels is not None:
             raise OptionError("-k and --labels exclude each other: the labels determine the clusters")

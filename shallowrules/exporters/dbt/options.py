@@ -90,7 +90,7 @@ class DbtOptions:
             option = KEY if self.key else UPDATED_AT
             raise OptionError(option, f" goes with 'incremental', not {self.materialized!r}: change ", MATERIALIZED)
         if self.materialized == "incremental" and not self.key:
-            raise OptionError("an incremental model needs the columns that identify a row: name them by ", KEY)
+            raise OptionError("an incremental model needs the columns that identify a row: name them with ", KEY)
         if isinstance(self.key, str):
             raise OptionError(KEY, f" must be names of columns, not the text {self.key!r}")
         for option, names in ((KEY, self.key), (UPDATED_AT, () if self.updated_at is None else (self.updated_at,))):
@@ -98,7 +98,7 @@ class DbtOptions:
                 _check_name(name, option)
                 if types and name not in types:
                     raise OptionError(
-                        option, f" {name!r} has no type: the model gives the columns that have one by ", TYPES
+                        option, f" {name!r} has no type: the model gives the columns that have one with ", TYPES
                     )
         if isinstance(self.max_shift, bool) or not 0 <= float(self.max_shift) <= 1:
             raise OptionError(MAX_SHIFT, f" must be a share from 0 to 1, not {self.max_shift!r}")

@@ -102,7 +102,7 @@ class HtmlOptions:
         find_dialect(self.dialect)
         split_table(self.table)
         if self.path is not None:
-            read_path(self.path)  # a wrong file is to be known before the work
+            read_path(self.path)  # report a wrong file before the work
 
 
 class HtmlExporter:

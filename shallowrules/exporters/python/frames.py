@@ -119,7 +119,7 @@ class _Masks(ConditionVisitor[str]):
         return " & ".join(map(self, rule.conditions)) or "np.ones(len(frame), dtype=bool)"
 
     def between(self, condition: Between) -> str:
-        """Return a comparison or two, which NaN does not meet."""
+        """Return one or two comparisons, which NaN does not satisfy."""
         return _comparisons(self.variables[condition.feature], condition)
 
     def one_of(self, condition: OneOf) -> str:

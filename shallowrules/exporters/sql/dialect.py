@@ -267,9 +267,9 @@ class Numbers:
         What is true of a ``{value}`` of a number type whose text may be another than 1, 1.0, 0 and 0.0 where it is 1 or
         0, and the number in it; None where there is no such type.
     beside_doubles : tuple of str and int, or None
-        What makes the nearest double of a ``{value}`` that is a number, where the engine would compare that number
-        otherwise with a double, and the number from which on, without its sign, this can matter; None where the engine
-        takes the nearest double by itself.
+        The template for the nearest double of a ``{value}`` that is a number, if the engine would compare that
+        number differently with a double, and the number from which on, without its sign, this can matter; None where
+        the engine takes the nearest double by itself.
     beside_integers : {"exactly", "exactly or not at all", "as doubles", "as singles"}
         How a column of a floating type is compared with a whole number: by its value; by its value, but a column of
         decimals fails beside a whole number of more digits than it has; both as doubles; or both as singles where the

@@ -361,7 +361,7 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
         dialect.column(new)
         if settings.style in QUERIES and not dialect.keeps_alias(new):
             raise ExportError(
-                f"{dialect.name} takes the blanks before the name {new!r} away: use another by ", CLUSTER_COLUMN
+                f"{dialect.name} drops the blanks before the name {new!r}; use a different one with ", CLUSTER_COLUMN
             )
     if settings.style == "update" and (name := _called_alike(names[: len(rules.columns)], settings)) is not None:
         raise ExportError(

@@ -158,7 +158,7 @@ class SqlOptions:
         if self.materialized and self.style != "view":
             raise OptionError(OptionName("materialized"), f" goes with a view, not with {self.style!r}")
         if self.ddl is not None:
-            _ = self.table_types  # a wrong file is to be known before the work
+            _ = self.table_types  # report a wrong file before the work
         if self.otherwise is not None and self.style in WITHOUT_ELSE:
             raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
         if self.otherwise is not None and self.cluster_as != "name":

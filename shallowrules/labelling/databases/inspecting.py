@@ -106,7 +106,7 @@ class Database:
         return self.connection.exec_driver_sql(asked).scalar() == 1
 
     def begin(self) -> None:
-        """Begin a transaction that writes, where the driver does not by itself."""
+        """Begin a transaction that writes, if the driver does not."""
         if self.facts.begin is not None:
             driver: Any = self.connection.connection.driver_connection
             driver.isolation_level = None  # or the driver commits before a statement that makes an object
@@ -177,7 +177,7 @@ class Database:
     # Objects made here ------------------------------------------------------------------------------
 
     def is_registered(self, kind: str) -> bool:
-        """Whether objects of a kind are known by the registry, because nothing can be said on them."""
+        """Whether objects of a kind are known by the registry, because they cannot have comments."""
         return kind not in self.facts.comments
 
     def registry_of(self, thing: DatabaseObject) -> DatabaseObject:

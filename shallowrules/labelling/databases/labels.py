@@ -59,7 +59,7 @@ class Labels:
                 OptionName("cluster_column"),
             )
         if into.casefold() in (SOURCE, "excluded"):
-            raise DataError(f"a table of labels cannot have the name {into!r}: name another by ", OptionName("into"))
+            raise DataError(f"a table of labels cannot have the name {into!r}: name another with ", OptionName("into"))
 
     def _quoted(self, names: Sequence[str]) -> list[str]:
         return [self.database.dialect.identifier(name) for name in names]
@@ -132,7 +132,7 @@ def find_key(database: Database, table: Sequence[str], names: Sequence[str]) -> 
     found = [find_name(name, source.names, database.dialect.names.fold) for name in names]
     for name, there in zip(names, found, strict=True):
         if there is None:
-            raise DataError(f"{source.rows} has no column {show_absent(name, source.names)}: name others by ", KEY)
+            raise DataError(f"{source.rows} has no column {show_absent(name, source.names)}: name others with ", KEY)
     key = tuple(name for name in found if name is not None)
     columns = [database.dialect.identifier(name) for name in key]
     quoted, listed = database.quoted(table), ", ".join(columns)
@@ -144,5 +144,7 @@ def find_key(database: Database, table: Sequence[str], names: Sequence[str]) -> 
     ):
         if count := int(database.connection.exec_driver_sql(query).scalar_one()):
             said = counted(count, "row" if "without" in what else "key")
-            raise DataError(f"{said} {what} {', '.join(map(repr, key))} of {source.rows}: name other columns by ", KEY)
+            raise DataError(
+                f"{said} {what} {', '.join(map(repr, key))} of {source.rows}: name other columns with ", KEY
+            )
     return key

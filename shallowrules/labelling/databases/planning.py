@@ -84,7 +84,7 @@ class Application:
         check_choice("style", self.style, APPLIED_STYLES, option="apply")
         if self.into is not None and self.writes_on_table:
             raise OptionError(
-                INTO, f" names a view or a table, and {self.style!r} adds a column: name it by ", CLUSTER_COLUMN
+                INTO, f" names a view or a table, and {self.style!r} adds a column: name it with ", CLUSTER_COLUMN
             )
         if self.batch is not None and (self.style != "update" or self.batch < 1):
             raise OptionError(OptionName("batch"), " is a number of rows, at least 1, and goes with 'update'")
@@ -94,7 +94,7 @@ class Application:
             raise OptionError(OptionName("cluster_as"), " 'name' does not go with labels, which have both")
 
     def sql_options(self, table: Sequence[str]) -> SqlOptions:
-        """Return the options of the exporter of SQL, so far as they do not depend on the database."""
+        """Return the options of the SQL exporter that do not depend on the database."""
         is_labels, into = self.style == "labels", self.into
         if is_labels and into is None:
             into = [*table[:-1], f"{table[-1]}_labels"]
@@ -233,7 +233,7 @@ def plan_labels(
 
     dialect_for(rows)
     if not rows.is_whole_table:
-        raise OptionError("labels are applied to all rows of a table: name it by ", OptionName("table"))
+        raise OptionError("labels are applied to all rows of a table: name it with ", OptionName("table"))
     with connect(find_url(rows.database), read_only=True, timeout=rows.timeout) as connection:
         database = Database(connection, rows)
         try:
@@ -291,7 +291,8 @@ class _Planner:
         self.table, self.into = self.database.place(database.rows.name_parts, into)
         if self.facts.temporary and ".".join([*self.into[:-1], ""]).lower() == self.facts.temporary:
             raise DataError(
-                f"{self.database.quoted(self.into)} would be gone with the connection: name another by ", INTO
+                f"{self.database.quoted(self.into)} would vanish with the connection; choose a different place with ",
+                INTO,
             )
         self.mark = Mark(application.style, self.table, options.cluster_as, rules.sha256)
         self.notes: list[str] = []
@@ -309,7 +310,8 @@ class _Planner:
             self.database.quoted(into)
         except ExportError:
             raise DataError(
-                f"{self.facts.title} cannot hold the name {into[-1]!r}: name what is made by ", INTO
+                f"{self.facts.title} cannot hold the name {into[-1]!r}; give the new object a different name with ",
+                INTO,
             ) from None
 
     def _column(self) -> str:
@@ -381,7 +383,7 @@ class _Planner:
         for name in self.source.names:
             if name.casefold() in new:
                 raise DataError(
-                    f"{self.source.rows} already has a column {name!r}: name the new one by ", CLUSTER_COLUMN
+                    f"{self.source.rows} already has a column {name!r}: name the new one with ", CLUSTER_COLUMN
                 )
 
     def _query(self) -> tuple[str, str]:
@@ -435,7 +437,7 @@ class _Planner:
             if heirs:
                 raise DataError(
                     f"{', '.join(heirs)} inherits from the table and has a column {self.thing.column!r} of its own, "
-                    "which would be written on: name the new one by ",
+                    "which would be written on: name the new one with ",
                     CLUSTER_COLUMN,
                 )
 
@@ -508,7 +510,7 @@ class _Planner:
     def _labels(self) -> Plan:
         """Plan a table of keys and clusters, and the merge of the labels into it."""
         if not self.application.key:
-            raise OptionError("labels need columns that tell the rows of the table apart: name them by ", KEY)
+            raise OptionError("labels need columns that tell the rows of the table apart: name them with ", KEY)
         key = find_key(self.database, self.table, self.application.key)
         labels = Labels(self.database, self.table, self.thing, key, self.new_columns, _name_beside("key", self.into))
         labels.check_names()
@@ -621,7 +623,7 @@ class _Planner:
         return f"has numbers of type {mark.type}, and these labels need {self.type}"
 
     def _batches(self) -> Batches | None:
-        """Return how an update is run in several transactions: as asked for, or where the table is long."""
+        """Return how an update is run in several transactions: on request, or if the table is long."""
         if self.application.batch is not None:
             return Batches.of(self.database, self.table, self.application.batch)
         if self.facts.many_rows is None or not self.database.key_of(self.table):

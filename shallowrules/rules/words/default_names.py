@@ -40,10 +40,10 @@ ALL = -1
 """A bit for each rule, however many there are."""
 
 MAX_EITHER = 60
-"""Characters of a name that says two rules."""
+"""Most characters of a name made from two rules."""
 
 MAX_LENGTH = 28
-"""Characters of a category or a column in a name."""
+"""Most characters of a category or a column in a name."""
 
 
 def default_names(nodes: Sequence[Node], rules: Sequence[Rule], clusters: Sequence[Cluster]) -> dict[int, str]:

@@ -191,7 +191,7 @@ def _replaced(nodes: Sequence[Node], change: Replacement, columns: Sequence[Rule
         for condition in rule.conditions:
             if is_empty(condition):
                 raise DataError(
-                    f"{column.name!r}: with {_shown(column, change.new)} in place of {_shown(column, change.old)} no "
+                    f"{column.name!r}: with {_shown(column, change.new)} instead of {_shown(column, change.old)} no "
                     f"value meets {printable(str(condition))}, a rule of cluster {rule.cluster}"
                 )
     return tuple(found)

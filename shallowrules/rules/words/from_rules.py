@@ -128,7 +128,7 @@ def _key(condition: Condition) -> object:
 def _choose(
     rules: Sequence[WrittenRule], region: Region, columns: Sequence[RuleColumn], model: Test | None
 ) -> tuple[Test, tuple[list[WrittenRule], list[WrittenRule]]]:
-    """Return a test that cuts no rule in two, and the rules on both sides: the model's if it is one, or one like it."""
+    """Return a test that splits no rule, the model's if possible, and the rules on both sides."""
     tests = _tests(rules, region, model)
     if model is not None:
         if _divides_as(model, region, columns):  # several categories together need not be in any rule

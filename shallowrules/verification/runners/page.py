@@ -143,7 +143,7 @@ def _values(column: Column) -> Iterator[Any]:
 
 
 def _asks(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
-    """Return which rows are typed in: at most `MAX_ROWS`, spread over the table, and no empty one."""
+    """Return the rows to type in: at most `MAX_ROWS`, spread over the table, none of them empty."""
     fields = _fields(rules, _rows_of(rules, table))
     return np.fromiter((any(row.values()) for row in fields), bool, table.n_rows) & spread(table.n_rows, MAX_ROWS)
 
