@@ -73,7 +73,7 @@ def is_figure(text: str) -> bool:
 
 
 def width_of(records: Sequence[Record]) -> int:
-    """Return the likely number of columns of a table among records: most rows have as many, with a preference for many."""
+    """Return the likely number of columns of a table among records: most rows have as many, and many are preferred."""
     widths = Counter(len(record.fields) for record in records if not is_blank(record.fields))
     return max(widths, key=lambda width: (widths[width] * width, widths[width]), default=0)
 

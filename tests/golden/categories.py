@@ -1,9 +1,9 @@
-"""Give rows their cluster by the rules of a shallow decision tree.
+"""Label rows with their cluster by the rules of a shallow decision tree.
 
 The rules describe a clustering of 350 rows into 5 clusters. Their k-means cost is
 1.029 times that of the clustering without rules.
 
-Written by shallowrules; it needs nothing but Python. In use:
+Written by shallowrules; it needs only Python. In use:
 
     cluster = assign_cluster(row)
 
@@ -17,7 +17,7 @@ import operator
 from decimal import Decimal
 from typing import Any, Protocol
 
-# Cluster number: what is known of it. Shares are of the whole table.
+# Cluster number: facts about it. Shares are of the whole table.
 CLUSTERS = {
     2: {'name': '2', 'rows': 142, 'share': 0.4057142857142857},
     4: {'name': '4', 'rows': 135, 'share': 0.38571428571428573},
@@ -28,7 +28,7 @@ CLUSTERS = {
 
 
 class NamedValues(Protocol):
-    """What gives a value by the name of its column."""
+    """An object that gives a value by the name of its column."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
@@ -91,7 +91,7 @@ def _number(value: Any, column: str) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    """Tell None, and the marks of pandas and numpy for no value, without importing either."""
+    """Recognize None, and the null markers of pandas and numpy, without importing either."""
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
@@ -108,7 +108,7 @@ def _integer(value: Any, column: str) -> int | float | Decimal:
 
 
 def _to_float(value: Any, column: str) -> float:
-    """Convert to a double; a missing value becomes NaN, which meets no condition."""
+    """Convert to a double; a missing value becomes NaN, which satisfies no condition."""
     if _is_missing(value):
         return float("nan")
     try:
@@ -120,7 +120,7 @@ def _to_float(value: Any, column: str) -> float:
 
 
 def _text(value: Any, column: str) -> str | None:
-    """Return the text as it stands, None where it is missing."""
+    """Return the text unchanged, None where it is missing."""
     if isinstance(value, str):
         return value
     if _is_missing(value) or value != value:

@@ -8,8 +8,8 @@
 -- cluster 4: 105 rows, 30.1%
 -- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6%
 -- cluster 0 (small orders): 12 rows, 3.4%
--- To run once the table is loaded: rows by cluster, as in training or not; rows without a cluster; and texts in tested
--- columns that no training row had, without the spaces around them.
+-- Run this once the table is loaded: rows by cluster, compared with training; rows without a cluster; and texts in tested
+-- columns that did not occur in training, without the spaces around them.
 WITH "labels" AS (
   SELECT
     CASE

@@ -134,7 +134,7 @@ WHERE
 -- cluster 0: 75 rows, 22.7%
 -- cluster 3: 60 rows, 18.2%
 -- cluster 1: 12 rows, 3.6%
--- Rows by cluster against training; -1 stands for rows without a cluster, of which training had none.
+-- Rows by cluster compared with training; -1 stands for rows without a cluster, of which training had none.
 WITH [labelled] AS (
   SELECT
     COALESCE(CASE
