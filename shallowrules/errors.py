@@ -163,7 +163,7 @@ class EngineError(ShallowRulesError):
 
 
 class ExportError(ShallowRulesError, ValueError):
-    """The rules cannot be written in the wanted form."""
+    """The rules cannot be written in the requested format."""
 
 
 class PluginError(ExportError):

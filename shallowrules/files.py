@@ -58,7 +58,7 @@ class Reading:
     skip : int, optional
         Lines above the table. By default title lines are found.
     comment : str, optional
-        What lines begin with that are not part of the table. By default ``#`` where these lines are not rows.
+        Prefix of lines that are not part of the table. By default ``#`` where these lines are not rows.
     footer : int, optional
         Rows at the end that are not part of the table, blank ones not counted. By default notes and totals are found.
     sheet : str, optional

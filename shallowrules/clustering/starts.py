@@ -222,7 +222,7 @@ def _choose_rows(
 def _is_as_known() -> bool:
     """Return whether the installed scikit-learn takes the same rows of a small table, by the same random numbers."""
     if KMeans.__module__ != kmeans_plusplus.__module__:
-        return False  # another library has put its own in their place
+        return False  # another library has replaced them
     random = np.random.RandomState(0)
     X, weight = random.standard_normal((40, 3)), random.uniform(0.5, 2.0, 40)
     ((centers, after),) = find_starts(X, 7, weight, random, 1, 1)

@@ -65,7 +65,7 @@ class MarkdownLanguage:
         return escape_markdown(text)
 
     def number(self, value: int | float) -> str:
-        """Return a number to read: four significant digits, thousands apart."""
+        """Return a number for people: four significant digits, thousands with commas."""
         return format_number(value)
 
     def comment(self, text: str) -> str:

@@ -142,7 +142,7 @@ def _check_types(tested: tuple[RuleColumn, ...], positions: tuple[int, ...], sou
         if (kind := source.declared[j].kind) is not None and kind not in _allowed_kinds(column)
     ]
     if wrong:
-        raise DataError(f"{'; '.join(wrong)}: cast it in a view, or by --query")
+        raise DataError(f"{'; '.join(wrong)}; cast it in a view, or with --query")
 
 
 def _allowed_kinds(column: RuleColumn) -> set[str]:

@@ -34,7 +34,7 @@ GAIN = 4
 """By how much narrower the other bins must become for that."""
 
 MIN_EXPONENT = -280
-"""Columns that are narrower than this power of ten have no bins: what they would be scaled by is beyond a double."""
+"""Columns that are narrower than this power of ten have no bins: their scale factor would exceed every double."""
 
 MAX_MULTIPLE = 2**50
 """Of larger multiples a double does not tell neighbors with room to spare."""

@@ -159,8 +159,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         for each, and where it has integers of 2**53 and more, over a column of codes, as ``encoder_.columns`` lists
         them. Its cluster i is ``classes_[i]``.
     encoder_ : Encoder
-        What turns rows of X into these columns (``encoder_.transform``) and them into the space that was clustered
-        (``encoder_.to_clustered_space``), in which a Pipeline in `clusterer` goes on.
+        Turns rows of X into these columns (``encoder_.transform``) and them into the space that was clustered
+        (``encoder_.to_clustered_space``), in which a Pipeline in `clusterer` continues.
     rules_ : RuleSet
         One rule per leaf, with everything an exporter needs.
     n_leaves_ : int

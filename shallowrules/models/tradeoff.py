@@ -45,7 +45,8 @@ TRADEOFFS: tuple[float, ...] = (
     *(0.0373, 0.0464, 0.0576, 0.0716, 0.089, 0.111),
     *(0.138, 0.171, 0.213, 0.264, 0.328, 0.408, 0.507),
 )
-"""The trade-offs that are tried: 0 (ExGreedy), and 19 evenly in ratio from 0.01 to 0.5, the default 0.03 among them.
+"""The trade-offs that are tried: 0 (ExGreedy), and 19 in a constant ratio from 0.01 to 0.5, the default 0.03 among
+them.
 
 Below 0.01, trees differ little from that of 0; above 0.5, saving a condition may cost half the k-means cost or more.
 """

@@ -188,7 +188,7 @@ def open_files(
 
 
 class StoredParts(ThreadedPartitions):
-    """Parts that wait in files of this process, which wrote them."""
+    """Parts stored in temporary files of this process."""
 
     def __init__(self, kinds: Mapping[str, ColumnKind], where: str, files: Sequence[str], n_threads: int) -> None:
         super().__init__(kinds, where, n_threads)

@@ -254,8 +254,8 @@ class RuleSet:
         Parameters
         ----------
         numbers : mapping from int to int
-            The new number of each, by the old one; also of clusters without a rule, which other figures may name. Those
-            that are not among them keep theirs.
+            The new number of each, by the old one; also of clusters without a rule, which other figures may name. Other
+            clusters keep theirs.
 
         Raises
         ------

@@ -166,7 +166,7 @@ def _reader(conversion: Conversion) -> Callable[[str, str], int | None]:
 
 
 def _truth(value: Any) -> bool | None:
-    """Return the truth value that a value is, None for any other."""
+    """Return the truth value that a value stands for, None for any other value."""
     if isinstance(value, str):
         text = value.strip(" ").lower()
         return True if text in TRUE_TEXTS else False if text in FALSE_TEXTS else None

@@ -1,6 +1,6 @@
 """Searching: trees of lower J, found on a table's rows or on a sample of them.
 
-A table is here as the kernel takes it: its distinct rows and their codes. `refining` says in which order trees are
+A table has the form that the kernel takes: its distinct rows and their codes. `refining` says in which order trees are
 searched for, and which one is taken.
 """
 
@@ -100,8 +100,9 @@ DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
 """A tree of the data alone visits all rows of the sample this many times at most; of a wide table those columns are cut
 that tell the clusters best, so that a visit takes no more sums than this. Not tuned."""
 WHOLE_DATA_CLUSTERS, FEW_DATA_ROWS, FEW_DATA_VALUES = 30, 512, 1e6
-"""For fewer clusters that tree is grown on `WIDE_ROWS` rows, or on so many of a longer table, and a visit takes no more
-sums than this: on no table tried is it the best start then, and on all rows a fit of digits takes a third longer."""
+"""For fewer clusters that tree is grown on `WIDE_ROWS` rows, or on that many of a longer table, and a visit takes no
+more sums than this: on the tables tried it is then never the best start, and on all rows a fit of digits takes a third
+longer."""
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 """The lookahead tries cuts between this many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On
 few rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6% with 64, instead of
@@ -131,7 +132,7 @@ MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
 of sorting; not tuned."""
 MAX_ROWS_BESIDE = 32767
-"""Tables of at most this many rows are searched on by tasks side by side, each with one thread."""
+"""Tables of at most this many rows are searched by parallel tasks, each with one thread."""
 TINY = 1e-300
 TIE = 1e-9
 """Relative difference below which two sums are equal: equal partitions are summed in different orders."""
@@ -293,7 +294,7 @@ class CodedTable:
 
     @property
     def alone(self) -> CodedTable:
-        """The same rows for one thread: what searches side by side are given."""
+        """The same rows for one thread, for searches that run side by side."""
         return replace(self, n_threads=1)
 
     def measure(self, tree: CutTree, aim: SearchObjective) -> Candidate:
@@ -391,7 +392,7 @@ def code_rows(unique: UniqueRows, n_threads: int, *, with_codes: bool) -> Coded:
 
 
 def coded_table(coded: Coded, tree: GrownTree, n_threads: int) -> CodedTable:
-    """Return the rows of a table as trees are searched on them; `tree` is the greedy one."""
+    """Return the rows of a table for the search; `tree` is the greedy one."""
     rows, keys = coded
     return CodedTable(rows, keys, tree.labels[rows.rows], n_threads)
 
@@ -464,7 +465,7 @@ def few_of(table: CodedTable) -> CodedTable:
 
 
 def broad_sizes(weights: NDArray[Any]) -> NDArray[np.int64]:
-    """Return how many rows of each cluster of a large table are searched on, if it has them, by its weight."""
+    """Return how many rows of each cluster of a large table the search uses, if it has them, by its weight."""
     return _sizes(weights, BROAD_ROWS)
 
 

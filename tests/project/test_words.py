@@ -29,7 +29,7 @@ PATTERNS = {
     "12.5%, without a blank": r"[\d}…] %(?![\w{(}]| [\d{(])",
     "exclude, omit or skip what should not be used": r"\b(?:leave|leaves|leaving) out what\b",
     "drop, remove or delete": r"\b(?:take|takes|taken|taking|took) away\b",
-    "keep searching, or the rows for the search": r"\bsearch(?:es)? on\b",
+    "keep searching, or the rows for the search": r"\bsearch(?:es|ed)? on\b",
     "so far, or at that point": r"\bby then\b",
     "by itself": r"\bown accord\b",
     "split or separated": r"\bparted\b",

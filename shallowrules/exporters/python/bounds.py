@@ -13,7 +13,7 @@ __all__ = ["bound_texts", "threshold_text", "time_constants"]
 
 
 def bound_texts(condition: Between) -> list[tuple[str, str]]:
-    """Return the sign and Python text of each bound that there is, the lower one first."""
+    """Return the sign and Python text of each existing bound, the lower one first."""
     column = condition.column
     pairs = zip((True, False), bounds(condition), strict=True)
     found = []

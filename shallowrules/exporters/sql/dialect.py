@@ -41,7 +41,7 @@ JINJA_MARK = re.compile(r"\{[{%#]")
 """Prefixes of an expression, a statement or a comment in Jinja."""
 
 JINJA_END = re.compile(r"(?<=\{)(?=%[-+]?\s*endraw)")
-"""Where the mark ``{% endraw %}`` of a Jinja file is cut in two."""
+"""The place where the mark ``{% endraw %}`` of a Jinja file is split."""
 
 RENAME = ("use another name (for a column, the option ", OptionName("columns"), " maps the old one to it)")
 

@@ -69,7 +69,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _read(annotation: Any, value: Any, where: str) -> Any:
-    """Return a value as its annotation has it; RulesFormatError if it is something else."""
+    """Return a value of its annotated type; RulesFormatError if it is something else."""
     origin, members = get_origin(annotation), get_args(annotation)
     if origin is tuple:
         if not isinstance(value, list):

@@ -254,7 +254,9 @@ class _Growth:
                 node.cost_bound = bound
                 again.append(node)
                 continue
-            if not cost:  # of rows nearer to their centers than the units tell, where other centers are very far away
+            if (
+                not cost
+            ):  # of rows nearer to their centers than the units can resolve, because other centers are very far away
                 self._collect_distinct(node)
                 continue
             fixed = scale, cap, reach * node.cost_bound / cost
@@ -394,7 +396,7 @@ class _Growth:
             self._graft(node, found.pop(node.place).rows())
 
     def _graft(self, node: Node, rows: Rows) -> None:
-        """Grow a collected node, and put its subtree in its place."""
+        """Grow a collected node, and replace it by its subtree."""
         data = GrowthData(
             rows.X_explain,
             rows.X_cluster,

@@ -59,7 +59,7 @@ def with_leaf_sums(
         Its `cut` says where rows go; `lower` and `upper` may be anything.
     explain_centers : ndarray of float64, shape (k, d), optional
         The reference centers in the columns that are cut. Each cut must have some of its node's centers on either side.
-        Where they are given, `cut` becomes as low as it separates the same rows and centers.
+        If given, `cut` becomes the lowest value that separates the same rows and centers.
 
     Returns
     -------

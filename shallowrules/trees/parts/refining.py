@@ -1,6 +1,6 @@
 """Refining over parts: trees are searched for on some rows of the table, and judged on all of them.
 
-As `shallowrules.trees.refining` does with a large table: the rows searched on are those of the lowest keys in each
+As `shallowrules.trees.refining` does with a large table: the rows of the search are those of the lowest keys in each
 cluster of the greedy tree, which do not depend on the cut into parts, and sums over all rows are exact.
 """
 

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Cell = bool | int | float | Decimal | str | date | timedelta | None
-"""A value as a column is filled with it: NaN and infinities are floats, NULL is None."""
+"""A value for filling a column: NaN and infinities are floats, NULL is None."""
 
 INT64 = range(-(2**63), 2**63)
 """The whole numbers that the drivers accept as whole numbers."""

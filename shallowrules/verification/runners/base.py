@@ -1,4 +1,4 @@
-"""What a runner is: it runs what an exporter writes, and gives the clusters of rows."""
+"""Runners: each runs an exporter's output, and returns the clusters of rows."""
 
 from __future__ import annotations
 

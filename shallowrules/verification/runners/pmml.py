@@ -125,7 +125,7 @@ def _cluster(prediction: Mapping[str, Any]) -> int:
 
 
 def _as_given(column: RuleColumn, given: Column) -> Column:
-    """Return a column as an engine gets it: text is converted already, all else is the model's to do."""
+    """Return a column as an engine gets it: text is already converted; the model handles the rest."""
     if column.codes:
         return code_numbers(given, column.conversion)
     if given.type == column.type or (given.is_numeric and column.is_numeric):
