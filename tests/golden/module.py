@@ -35,8 +35,8 @@ class NamedValues(Protocol):
 def assign_cluster(row: NamedValues) -> int | None:
     """Return the cluster number of a row, or None if no rule matches it.
 
-    No rule that tests a column matches where the column's value is missing (None or NaN). A
-    column that is not there at all is a KeyError, a value that is not a number a TypeError.
+    No rule that tests a column matches where the column's value is missing (None or NaN). An
+    absent column is a KeyError, a value that is not a number a TypeError.
     """
     try:
         alcohol = row['alcohol']
