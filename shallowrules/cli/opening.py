@@ -95,7 +95,7 @@ def open_rows(
     others = tuple(name for name in rows.names if name not in named)
     if not others:
         listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
-        raise DataError(f"{rows.where} has only the column {listed}")
+        raise DataError(f"{rows.where} has no column besides {listed}")
     return Opened(rows, others, padded, tuple(reading.null))
 
 

@@ -324,7 +324,7 @@ def test_weights(write):
     assert prepare(path, options(weight="w", columns=("a",)), READING).weight is not None
     with pytest.raises(DataError, match="no column 'v'"):
         prepare(path, options(weight="v"), READING)
-    with pytest.raises(DataError, match="no column but .*'w'"):
+    with pytest.raises(DataError, match="no column besides .*'w'"):
         prepare(path, options(weight="w", exclude=("a",)), READING)
     with pytest.raises(DataError, match="weights 'w' .*not numbers"):
         prepare(write(a=[1, 5], w=["x", "y"]), options(weight="w"), READING)

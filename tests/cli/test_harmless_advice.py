@@ -100,7 +100,7 @@ def test_ways_out_are_ordered_by_what_they_lose(tmp_path, words):
     said, proposed = refusal(tmp_path, columns)
     assert said.index("--drop-missing") < said.index("--impute median: 'rooms' as 3") < said.index("1 of 4 col")
     assert (
-        said.index("(--missing category)") < said.index("leave 1,453 of 1,460 rows out") < said.index("out (--exclude")
+        said.index("(--missing category)") < said.index("exclude 1,453 of 1,460 rows") < said.index("(--exclude PoolQC")
     )
     assert "excludes 15 of 1,460 rows, and imputes 'PoolQC' as '(missing)' in 1,445 of 1,445 rows." in said
     assert proposed[-3:] == ["--missing", "category", "--drop-missing"]

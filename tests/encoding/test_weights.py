@@ -209,7 +209,7 @@ def test_threads_and_known_ranges_change_nothing_in_a_scaled_table(scale, dtype,
 
 def test_quartiles_by_weights_that_are_not_whole_are_refused():
     X = np.arange(4.0)[:, None]
-    with pytest.raises(OptionError, match="need weights that are whole numbers"):
+    with pytest.raises(OptionError, match="need whole-number weights"):
         ExplainableKMeans(2, scale="robust").fit(X, sample_weight=[1, 1, 0.5, 1])
 
 

@@ -217,7 +217,7 @@ def test_arguments_are_what_a_parameter_can_be():
     assert 'CREATE FUNCTION "t_cluster" AS' in export(
         rules_of(), "sql", dialect="clickhouse", style="function", table="d.t"
     )
-    with pytest.raises(ExportError, match="a function of ClickHouse is in no database"):
+    with pytest.raises(ExportError, match="a function of ClickHouse is not in a database"):
         export(rules_of(), "sql", dialect="clickhouse", style="function", into="d.f")
 
 

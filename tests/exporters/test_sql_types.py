@@ -75,7 +75,7 @@ def test_every_dialect_has_types_and_says_what_is_not_usual(dialect):
     for said, these in types.others.values():
         assert said in text
         assert these in text
-    assert "this finds such columns" not in export(TELCO, "sql", dialect=dialect, types=types_in(dialect))
+    assert "this finds these columns" not in export(TELCO, "sql", dialect=dialect, types=types_in(dialect))
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_what_cannot_be_compared_is_refused(four):
     for counts in ([], [1, 2]):
         with pytest.raises(OptionError, match="each 2 or more"):
             compare_cluster_counts(model, four, counts)
-    with pytest.raises(OptionError, match="clusterer has a number of clusters of its own"):
+    with pytest.raises(OptionError, match="clusterer has its own number of clusters"):
         compare_cluster_counts(ExplainableKMeans(clusterer=KMeans(3)), four)
     with pytest.raises(DataError, match="n_samples=3 should be >= n_clusters=4"):
         compare_cluster_counts(model, four[:3], [2, 4])

@@ -169,7 +169,7 @@ def test_a_flag_is_said_to_be_0_or_1_in_the_sheet_and_exact_elsewhere() -> None:
     sheet = export(rules, "markdown")
     assert "**Weekend** is 0" in sheet
     assert "**Weekend** is 1" in sheet
-    assert "as 0 up to 0" in sheet
+    assert "values up to 0 count as 0" in sheet
     assert "Weekend <= 0" in str(rules)
     [line] = {line for line in sheet.splitlines() if line.startswith("| Weekend (tested) | 0.0% | ")}
     assert f"| {100 * table['Weekend'].mean():.1f}% |" in line

@@ -104,7 +104,7 @@ def test_numbers_that_are_none_are_refused(sales, memory) -> None:
     ):
         assert message in refused("fit", "kinds.csv", "-k", 2, *options, *memory, status=2)
     both = ["--categories", "zip", "--numbers", "part,zip"]
-    assert "column 'zip' is in --numbers and in --categories" in refused("fit", "kinds.csv", "-k", 2, *both, status=2)
+    assert "column 'zip' is in both --numbers and --categories" in refused("fit", "kinds.csv", "-k", 2, *both, status=2)
 
 
 @pytest.mark.parametrize("place", few([0, 150, 399]))
