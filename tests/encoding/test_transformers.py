@@ -180,7 +180,7 @@ def test_rows_of_no_weight_do_not_fit_the_transformer():
             FunctionTransformer(np.cos),
             ["months"],
             OptionError,
-            "column 'months' in a way that is not monotone.*clusterer=",
+            "column 'months' in a way that is not.*clusterer=",
         ),
         (
             FunctionTransformer(lambda X: X.sub(X.mean(axis=1), axis=0)),
