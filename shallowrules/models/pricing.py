@@ -140,8 +140,8 @@ def _warn_of_another_clustering(rules: RuleSet, before: RuleSet) -> None:
     said, found = rules.statistics, before.statistics
     cost, here = (show_figure(statistics.normalized_cost, ".4g") for statistics in (said, found))
     warnings.warn(
-        f"according to their own figures, the rules cost {cost} times what the clustering without "
-        f"rules does, on {counted(said.rows, 'row')}; measured here they cost {here} times that, "
+        f"according to their own figures, the rules cost {cost} times as much as the clustering without "
+        f"rules, on {counted(said.rows, 'row')}; measured here they cost {here} times that, "
         f"on {counted(found.rows, 'row')}: the table, or the parameters that cluster it, are not those that the rules "
         "were made with. Before and after the edit are measured here, and clusters matched by the rows that they share",
         ShallowRulesWarning,

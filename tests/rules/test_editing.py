@@ -485,7 +485,7 @@ def test_a_model_with_other_parameters_is_said():
     with pytest.warns(ShallowRulesWarning, match="measured here they cost") as caught:
         found = edit_rules(rules, other, X, merge=[(0, 1)])
     [said] = [str(warning.message) for warning in caught]
-    assert f"they cost {rules.statistics.normalized_cost:.4g} times" in said
+    assert f"the rules cost {rules.statistics.normalized_cost:.4g} times" in said
     assert f"measured here they cost {found.before.statistics.normalized_cost:.4g} times" in said
     assert not found.same_table
 
