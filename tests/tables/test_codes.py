@@ -118,7 +118,7 @@ def test_leading_zeros_are_noted_and_kept(sales, place) -> None:
             csv.writer(stream).writerows([["plant", "amount"], *zip(plant[some], amount[some], strict=True)])
     noted = call("fit", "one.csv", "two.csv", "-k", 3, "-o", "rules.json", "--force")
     assert noted.exit_code == 0, noted.stderr
-    assert "'plant' has leading zeros, which a number loses: --categories plant takes" in noted.stderr
+    assert "'plant' has leading zeros, which a number loses: --categories plant treats" in noted.stderr
     assert "leading zeros" not in call("fit", "one.csv", "two.csv", "-k", 3, "--numbers", "plant").stderr
     done = call("fit", "one.csv", "two.csv", "-k", 3, "--categories", "plant", "-o", "rules.json", "--force")
     assert done.exit_code == 0, done.stderr
