@@ -116,7 +116,7 @@ def test_what_is_of_another_table_stays(keyed):
     execute(keyed, "INSERT INTO other VALUES (1, 0.25, 1)")
     for more in ([], ["--replace"], ["--undo"]):
         said = refused(keyed, "labels", "--key", "id", "--into", "lab", *more, table="other")
-        assert re.search(r"made by shallowrules for table \S*keyed, so that it is left alone", said)
+        assert re.search(r"made by shallowrules for table \S*keyed, so it is not touched", said)
     assert found(keyed, table="lab") == wanted(small_rules())
 
 
