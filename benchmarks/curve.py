@@ -50,7 +50,7 @@ def draw_curve(curves: dict[str, list[float]], path: Path) -> None:
     ]
     for gain in range(int(highest) + 1):
         lines.append(f'<path d="M{LEFT} {y(gain):.1f}H{WIDTH - RIGHT}" stroke="#ddd"/>')
-        lines.append(f'<text x="{LEFT - 6}" y="{y(gain) + 4:.1f}" text-anchor="end">{gain} %</text>')
+        lines.append(f'<text x="{LEFT - 6}" y="{y(gain) + 4:.1f}" text-anchor="end">{gain}%</text>')
     lines += [
         f'<text x="{x(growths):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{growths}</text>'
         for growths in (0, 20, 40, 60, 80, 100)

@@ -164,7 +164,7 @@ def measure_optimum(
     partition = make(X, X_cluster, kmeans)
     refined = objective(partition, partition.refine(*partition.grow_greedy()).tree, tradeoff)
     best = lowest_objective(X, X_cluster, k, partition.cost, tradeoff, refined)
-    return [name, str(k), f"{refined:.4f}", f"{best:.4f}", f"{max(0.0, 100 * (refined / best - 1)):.2f} %"]
+    return [name, str(k), f"{refined:.4f}", f"{best:.4f}", f"{max(0.0, 100 * (refined / best - 1)):.2f}%"]
 
 
 def sheets(more: Sequence[More], many: dict[int, dict[str, float]], optimum: Sequence[list[str]]) -> list[Sheet]:
@@ -173,7 +173,7 @@ def sheets(more: Sequence[More], many: dict[int, dict[str, float]], optimum: Seq
     if more:
         names = list(more[0].found)
         rows = [[one.table, *(f"{one.mean(name):.4f}" for name in names)] for one in more]
-        rows.append(["J lower by", "", *(f"{gain_of(more, name):.2f} %" for name in MORE), *[""] * len(BASES)])
+        rows.append(["J lower by", "", *(f"{gain_of(more, name):.2f}%" for name in MORE), *[""] * len(BASES)])
         found.append(Sheet("J with more leaves, mean over the seeds", ["table", *names], rows))
     if many:
         names = list(next(iter(many.values())))

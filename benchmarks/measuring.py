@@ -216,7 +216,7 @@ def figures_of(rules: RuleSet, labels: NDArray[Any], clusterer: KMeans) -> Figur
 
 
 def half_width(values: Sequence[float]) -> float:
-    """Return half the width of the 95 % interval of a mean, by Student's t; 0 for a single value."""
+    """Return half the width of the 95% interval of a mean, by Student's t; 0 for a single value."""
     if len(values) < 2:
         return 0.0
     return float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
@@ -244,7 +244,7 @@ class Runs:
         return float(np.mean(self.runs[method][name]))
 
     def interval(self, method: str, name: str) -> float:
-        """Return half the width of the mean's 95 % interval; 0 for a single run."""
+        """Return half the width of the mean's 95% interval; 0 for a single run."""
         return half_width(self.runs[method][name])
 
 

@@ -1,7 +1,7 @@
 """The paper's tables and figures, measured again: cost, WAES, WAD, NMI and seconds beside the published numbers.
 
 For each table and seed one k-means (ten starts) is explained by every method. Printed are the mean over the
-seeds with its 95 % interval (Student's t), and the difference from the published mean (``published.csv``;
+seeds with its 95% interval (Student's t), and the difference from the published mean (``published.csv``;
 where that cannot be reproduced, what the definitions give, with the reason: ``reproduced.csv``):
 
 Table 2   ExShallow, ExGreedy, IMM, ExKMC; and CART, a scikit-learn tree fitted to the labels of k-means
@@ -10,7 +10,7 @@ Table 4   seconds, k-means included, and by how much that is more than k-means a
           of one process can be compared with another machine's
 Figures   cost and WAES over the trade-off, as PNG
 
-Exit status 1 says that a figure of Table 2 is off (cost by more than 0.03, or WAES more than 8 % longer), or that the
+Exit status 1 says that a figure of Table 2 is off (cost by more than 0.03, or WAES more than 8% longer), or that the
 machine was busy, so that no page was written.
 
 ``measuring.py`` names the folder of the tables. Absent tables are left out.
@@ -190,7 +190,7 @@ def quality(results: Sequence[Measured]) -> tuple[Sheet, list[str], list[str]]:
             verdict = "" if not wanted else "off" if wrong else "within"
             rows.append([found.table, TITLES[method] + mark, *cells, verdict])
     headings = ["table", "method", "cost", "WAES", "WAD", "NMI", ""]
-    return Sheet("Table 2: quality, mean ± 95 % interval (published, difference)", headings, rows), off, notes
+    return Sheet("Table 2: quality, mean ± 95% interval (published, difference)", headings, rows), off, notes
 
 
 def searched(results: Sequence[Measured]) -> Sheet:
@@ -260,7 +260,7 @@ def draw(results: Sequence[Measured], folder: Path) -> list[Path]:
         stacked = np.concatenate(every)
         bars = [half_width(column) for column in stacked.T]
         axes.errorbar(
-            FIGURE_TRADEOFFS, stacked.mean(axis=0), bars, marker="o", capsize=3, label="mean of all runs, 95 %"
+            FIGURE_TRADEOFFS, stacked.mean(axis=0), bars, marker="o", capsize=3, label="mean of all runs, 95%"
         )
         default = FIGURE_TRADEOFFS.index(0.03)
         axes.plot(0.03, stacked.mean(axis=0)[default], "o", color="red", zorder=3, label="default, 0.03")

@@ -10,7 +10,7 @@ Run it with the environment that has the package::
 For each table and seed one k-means (ten starts) is explained by every method, as paper.py does. J is cost +
 0.03 WAES, what refinement brings down; cost, as everywhere, is a multiple of that of k-means. Printed are:
 
-Quality            cost, WAES, WAD, NMI with the labels of k-means, and J: means with their 95 % interval
+Quality            cost, WAES, WAD, NMI with the labels of k-means, and J: means with their 95% interval
                    (Student's t); and the time, as a multiple of that of the greedy tree
 Refined, greedy    the change of the means, and in how many runs the refined tree is better
 Time               refinement beside growth, k-means (one start) and scikit-learn's tree
@@ -387,7 +387,7 @@ def quality(results: Sequence[Measured]) -> Sheet:
             ]
             rows.append([found.table, title, *cells, found.median_text(method)])
     headings = ["table", "method", "cost", "WAES", "WAD", "NMI", "J", "time"]
-    return Sheet("Quality, mean ± 95 % interval; time in greedy growths, k-means not included", headings, rows)
+    return Sheet("Quality, mean ± 95% interval; time in greedy growths, k-means not included", headings, rows)
 
 
 @dataclass(frozen=True)
@@ -452,10 +452,10 @@ def comparison(results: Sequence[Measured]) -> Sheet:
         for name in ("cost", "waes", "J"):
             before, after = (f"{found.mean(method, name):.{MEASURES[name]}f}" for method in ("greedy", "refined"))
             cells.append(f"{before} → {after}")
-        rows.append([found.table, *cells, f"{change.gain:.2f} %", *map(str, change.runs.values())])
+        rows.append([found.table, *cells, f"{change.gain:.2f}%", *map(str, change.runs.values())])
     total = {kind: sum(change.runs[kind] for change in changes) for kind in KINDS}
     mean = float(np.mean([change.gain for change in changes]))
-    rows.append(["all", "", "", "", f"{mean:.2f} %", *map(str, total.values())])
+    rows.append(["all", "", "", "", f"{mean:.2f}%", *map(str, total.values())])
     headings = ["table", "cost", "WAES", "J", "J lower by", *KINDS]
     return Sheet("Greedy → refined: means, and the runs by what became of their cost and WAES", headings, rows)
 

@@ -43,7 +43,7 @@ TABLES = {
 QUICK = ("wine", "breast_cancer")
 BOUNDS = (0.0, 0.0005, 0.001, 0.002, 0.005)
 ASKED = Target("≥", 5)
-"""Tables with at most 2 digits on average, within 0.2 % of J."""
+"""Tables with at most 2 digits on average, within 0.2% of J."""
 
 
 def read(name: str, folder: Path) -> tuple[Any, int]:
@@ -106,7 +106,7 @@ def main() -> int:
     headings = ["table", "clusters", "bound on J", "digits", "J rose by", "rows that change cluster"]
     sheet = Sheet("Rounder thresholds", headings, lines)
     verdict = (
-        f"Tables with at most 2 digits within 0.2 % of J: {few} of {len(names)}; asked {ASKED}: {ASKED.verdict(few)}."
+        f"Tables with at most 2 digits within 0.2% of J: {few} of {len(names)}; asked {ASKED}: {ASKED.verdict(few)}."
     )
     print(f"{sheet.text()}\n\n{verdict}")
     if not kept:

@@ -81,12 +81,12 @@ def _worded(parts: Iterable[str | OptionName], spell: Callable[[OptionName], str
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a table, as data; the ways out are worded by who knows the options.
+    """One fault of a table, as data; remedies are worded by the code that knows the options.
 
     Parameters
     ----------
     kind : str
-        What it is, for example "nearly numeric", "missing values" or "encoding".
+        Its kind, for example "nearly numeric", "missing values" or "encoding".
     message : str
         The same for a reader, with its place.
     column : str, optional
@@ -145,7 +145,7 @@ class OptionError(ShallowRulesError, ValueError):
 
 
 class RulesFormatError(ShallowRulesError, ValueError):
-    """A rules document is damaged, of another version, or not a tree."""
+    """A rules document is damaged, of a different version, or not a tree."""
 
 
 class EngineError(ShallowRulesError):
@@ -154,7 +154,7 @@ class EngineError(ShallowRulesError):
     Parameters
     ----------
     engine, statement, answer : str
-        What said what to what; kept as attributes.
+        The engine, the statement and its answer; kept as attributes.
     """
 
     def __init__(self, engine: str, statement: str, answer: str) -> None:
@@ -163,7 +163,7 @@ class EngineError(ShallowRulesError):
 
 
 class ExportError(ShallowRulesError, ValueError):
-    """The rules cannot be written in the wanted form."""
+    """The rules cannot be written in the requested format."""
 
 
 class PluginError(ExportError):
@@ -176,11 +176,11 @@ class MissingExtraError(ShallowRulesError, ImportError):
     Parameters
     ----------
     feature, package : str
-        What needs what.
+        The feature, and the package that it needs.
     extra : str, optional
         The extra of this package that installs it; by default none does.
     command : str, optional
-        What installs it, where pip does not.
+        The command that installs it, if pip does not.
     """
 
     def __init__(self, feature: str, package: str, extra: str | None = None, *, command: str | None = None) -> None:
@@ -193,11 +193,11 @@ class ShallowRulesWarning(_InPieces, UserWarning):
 
 
 class ShallowRulesNote(ShallowRulesWarning):
-    """What was found in a file, such as lines above its table, and what was done about it."""
+    """A finding in a file, such as lines above its table, and how it was handled."""
 
 
 def check_choice(what: str, value: object, known: Iterable[str], option: str | None = None) -> str:
-    """Return `value` if it is one of `known`, else raise OptionError listing them; `what` says what it is."""
+    """Return `value` if it is one of `known`, else raise OptionError listing them; `what` names its kind."""
     choices = tuple(known)
     if not isinstance(value, str) or value not in choices:
         raise OptionError(f"unknown {what} {value!r}; known are: {', '.join(choices)}", option=option)
@@ -205,7 +205,7 @@ def check_choice(what: str, value: object, known: Iterable[str], option: str | N
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the one of known names that a word is most like, in whatever case; None where none is like it."""
+    """Return the known name most similar to a word, ignoring case; None if none is similar."""
     from difflib import get_close_matches
 
     names = {name.lower(): name for name in reversed(list(known))}
@@ -214,14 +214,14 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def suggestion(word: str, known: Iterable[str], mark: str = "") -> str:
-    """Return "; did you mean 'x'?" with the known name that a word is most like, "" where none is like it.
+    """Return "; did you mean 'x'?" with the known name most similar to a word, "" if none is similar.
 
     Parameters
     ----------
     word : str
     known : iterable of str
     mark : str
-        What stands before a name where it is used, in place of quotes.
+        The mark before a name where it is used, instead of quotes.
     """
     alike = nearest(word, known)
     if alike is None:

@@ -1,4 +1,4 @@
-"""How files are read, written whole or not at all, and kept for a while; what every JSON file must hold to."""
+"""Files: reading, writing them whole or not at all, keeping them for a while; rules for every JSON file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from shallowrules.errors import DataError
 __all__ = ["FULL", "Reading", "atomic_path", "atomic_write", "distinct_keys", "read_whole", "scratch_folder"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-"""Errors of a file that finds no room."""
+"""Errors of a file on a full disk."""
 
 MAX_WHOLE = 2**28
-"""Bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
+"""Most bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Reading:
         One character between the fields of a CSV file. By default a tab for ``.tsv``, else the one
         of ``, ; tab |`` by which the header and the rows have the same number of fields.
     decimal : {".", ","}
-        What separates the fraction of a number in a CSV file.
+        The separator of the fraction of a number in a CSV file.
     thousands : str, optional
         What groups the digits of numbers in a CSV file: a comma, a point, an apostrophe or a blank. Where it is a
         point, the decimal separator is a comma. By default it is found, column by column.
@@ -58,7 +58,7 @@ class Reading:
     skip : int, optional
         Lines above the table. By default title lines are found.
     comment : str, optional
-        What lines begin with that are not part of the table. By default ``#`` where these lines are not rows.
+        Prefix of lines that are not part of the table. By default ``#`` where these lines are not rows.
     footer : int, optional
         Rows at the end that are not part of the table, blank ones not counted. By default notes and totals are found.
     sheet : str, optional
@@ -81,7 +81,7 @@ class Reading:
 
 
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, for `json.loads`; ValueError for a repeated key, of which each reader takes another."""
+    """Return a JSON object, for `json.loads`; ValueError for a repeated key, which readers resolve differently."""
     found = dict(pairs)
     if len(found) != len(pairs):
         repeated = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
@@ -130,7 +130,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     special = target.exists() and not target.is_file()  # a pipe, a terminal, /dev/stdout
     if not special:
-        # A link goes on to lead to the file; to a pipe it leads without there being a path.
+        # A link keeps pointing to the file; a link to a pipe has no path behind it.
         target = Path(os.path.realpath(target))
     try:
         part = _private_file() if special else _new_file(target)
@@ -161,7 +161,7 @@ def scratch_folder() -> Iterator[str]:
     Raises
     ------
     DataError
-        If a file in it finds no room: which folder is full, and what to do.
+        If the disk is full: names the folder and a remedy.
     """
     with _room_in_scratch(), tempfile.TemporaryDirectory(prefix="shallowrules-") as folder:
         yield folder
@@ -175,8 +175,8 @@ def _room_in_scratch() -> Iterator[None]:
         if error.errno not in FULL:
             raise
         raise DataError(
-            f"the folder for temporary files, {tempfile.gettempdir()}, is full ({error.strerror}): make room there, or "
-            "name another folder in the environment variable TMPDIR"
+            f"the folder for temporary files, {tempfile.gettempdir()}, is full ({error.strerror}); free some space "
+            "there, or name another folder in the environment variable TMPDIR"
         ) from error
 
 
@@ -195,7 +195,7 @@ def _new_file(path: Path) -> Path:
 
 
 def _private_file() -> Path:
-    """Make an empty file for what goes to a pipe or a device, and return its path."""
+    """Create an empty file for the content of a pipe or a device, and return its path."""
     handle, name = tempfile.mkstemp(prefix="shallowrules-", suffix=".part")
     os.close(handle)
     return Path(name)

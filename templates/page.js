@@ -35,7 +35,7 @@
     return; // a browser without DecompressionStream shows the page as it is without JavaScript
   }
   let shown = data.shown, at = 0;
-  // A piece is lines, each by how much further than the line before it stands.
+  // A piece is a list of lines, each given by its distance from the line before.
   data.pieces = data.pieces.map((steps) => steps.map((step) => data.lines[at += step]).join(""));
   const tree = () => data.trees[shown];
   const text = (numbers) => numbers.map((number) => data.pieces[number]).join("");
@@ -136,7 +136,7 @@
       area.remove();
       if (!done) return say("The browser did not allow copying.");
     }
-    return say(`${form} copied: ${content.split("\n").length - 1} lines.`);
+    return say(`${form} copied: ${(content.split("\n").length - 1).toLocaleString("en")} lines.`);
   }
 
   // --- a row typed in. Whole numbers are compared as such, others as doubles, as the rules do.
@@ -362,7 +362,7 @@
       const value = read(column, field);
       field.setAttribute("aria-invalid", String(value === null));
       if (value === null) {
-        const wanted = isTime(column) ? `written as ${column.hint.split(" to ")[0]}` : "a number, written without blanks or separators of thousands";
+        const wanted = isTime(column) ? `written as ${column.hint.split(" to ")[0]}` : "a number, without blanks or thousands separators";
         place.append(make("p", `${column.name} must be ${wanted}.`));
         return;
       }
@@ -372,7 +372,7 @@
     const label = make("p", undefined, "label");
     place.dataset.cluster = found.cluster === null ? "" : found.cluster;
     if (found.cluster === null) {
-      label.append(`In no cluster: ${columns.get(found.missing).name} is missing, and the tree asks for it.`);
+      label.append(`In no cluster: ${columns.get(found.missing).name} is missing, and the tree tests it.`);
     } else {
       label.append("This row is in", pill(found.cluster));
     }

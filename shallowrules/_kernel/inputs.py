@@ -1,4 +1,4 @@
-"""What the entries of the kernel take and return: tables with their rows, ranges of columns, as tuples of arrays."""
+"""Arguments and results of the kernel's entries: tables with their rows, ranges of columns, as tuples of arrays."""
 
 from __future__ import annotations
 

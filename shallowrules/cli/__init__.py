@@ -20,7 +20,7 @@ from shallowrules.cli.failures import INTERRUPTED, STOPPED, failure_text
 __all__ = ["main", "script"]
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals that end a command; Python does so without a word to anybody, which would leave scratch files."""
+"""Signals that end a command; by default Python ends without clean-up, which would leave scratch files."""
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
         raise KeyboardInterrupt
 
     for number in ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:  # who was started with nohup goes on
+        if signal.getsignal(number) is signal.SIG_DFL:  # a process started with nohup continues
             signal.signal(number, stop)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not end the command; results are written as bytes.
@@ -57,7 +57,7 @@ def main() -> None:
 def script() -> NoReturn:
     """Run the command line and end the process, whose only work this is.
 
-    Its modules are not taken apart: that takes as long as reading a million rows, for nothing.
+    Its modules are not torn down, which would take as long as reading a million rows, for nothing.
     """
     status: str | int | None = None
     try:

@@ -1,4 +1,4 @@
-"""What to do about findings in a table and doubts about a clustering, in the words of the command line."""
+"""Remedies for findings in a table and doubts about a clustering, in the words of the command line."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ __all__ = [
     "refusals_of",
     "refused_table",
     "remedy_of",
+    "remedy_words",
     "show_doubts",
-    "way_out",
     "worded",
 ]
 
 MAX_NAMED = 5
-"""Columns that a message names at most."""
+"""Most columns that a message names."""
 
 MAX_SPELLINGS = 3
-"""Distinct texts that are worth a --null each; more are hardly ways to write "no value"."""
+"""Most distinct texts that get a --null each; more are hardly all null markers."""
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """Options that do away with findings."""
+    """Options that resolve findings."""
 
     exclude: tuple[str, ...] = ()
     null: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Remedy:
         )
 
     def without_rows(self) -> Remedy:
-        """Return what it does about columns and texts, and not about missing values, which that may bring."""
+        """Return the same remedy for columns and texts, without the missing values that it may cause."""
         return replace(self, drop_missing=False, impute=None, missing=None)
 
     def arguments(self) -> list[str]:
@@ -90,7 +90,7 @@ class Remedy:
 def amended(
     typed: Sequence[str], remedy: Remedy, columns: Sequence[str] | None = None, excluded: Sequence[str] = ()
 ) -> list[str]:
-    """Return the words of a command with a remedy, whose options stand in place of earlier ones.
+    """Return the words of a command with a remedy, whose options replace earlier ones.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def amended(
         The words as they were typed.
     remedy : Remedy
     columns, excluded : sequence of str
-        What they say by ``--columns`` and ``--exclude``.
+        The names given by ``--columns`` and ``--exclude``.
     """
     end = typed.index("--") if "--" in typed else len(typed)
     added: list[str] = []
@@ -124,9 +124,9 @@ def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
 
 
 class RefusedTable(DataError):
-    """A table that cannot be clustered as it is: all that is wrong with it, worded, and options that may help.
+    """A table that cannot be clustered as it is: all its faults, worded, and options that may help.
 
-    `said` are the notes and warnings of its reading, which tell what was read at all.
+    `said` are the notes and warnings of its reading, which show what was read.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class RefusedTable(DataError):
 
 @dataclass(frozen=True)
 class Refusal:
-    """Findings of one kind, worded together, and options that may do away with them."""
+    """Findings of one kind, worded together, and options that may resolve them."""
 
     findings: tuple[Finding, ...]
     message: str
@@ -147,7 +147,7 @@ class Refusal:
 
 
 def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, str]] = ()) -> RefusedTable:
-    """Return why a table is refused; what a column holds does not matter where another refusal leaves it out."""
+    """Return why a table is refused; a column's content does not matter if another refusal excludes the column."""
     left_out = {name for refusal in refusals for name in refusal.remedy.exclude}
     remedy = Remedy()
     for refusal in refusals:
@@ -182,7 +182,7 @@ def exclude(names: Iterable[str]) -> str:
 
 @contextmanager
 def worded() -> Iterator[None]:
-    """Add to an error about a source what to do about it."""
+    """Add a remedy to an error about a source."""
     try:
         yield
     except DataError as error:
@@ -194,7 +194,7 @@ def worded() -> Iterator[None]:
         before = str(error).removesuffix(told)
         # Commands that apply rules have no categories to choose, and need the columns that they read.
         told_of = [replace(finding, distinct=None) for finding in error.findings]
-        advised = "; ".join(f"{finding.message}{way_out(finding, needed=True)}" for finding in told_of)
+        advised = "; ".join(f"{finding.message}{remedy_words(finding, needed=True)}" for finding in told_of)
         raise DataError(before + advised, findings=error.findings) from error
 
 
@@ -210,8 +210,8 @@ def _commands(error: DataError) -> list[str]:
     return lines
 
 
-def way_out(finding: Finding, *, needed: bool = False) -> str:
-    """Return what to do about a finding, to be put behind its message; "" where the message says all.
+def remedy_words(finding: Finding, *, needed: bool = False) -> str:
+    """Return the remedy for a finding, to follow its message; "" where the message says all.
 
     A column that is `needed`, as that of the weights is, cannot be left out.
     """
@@ -220,7 +220,7 @@ def way_out(finding: Finding, *, needed: bool = False) -> str:
 
 
 def remedy_of(finding: Finding, *, needed: bool = False) -> Remedy:
-    """Return options that do away with what a source finds, without leaving out a column that is `needed`."""
+    """Return options that resolve a source's findings without excluding a column that is `needed`."""
     if finding.kind == "encoding":
         return Remedy(encoding=finding.values[0])
     if finding.kind == "two readings":
@@ -250,7 +250,7 @@ def refusals_of(findings: Sequence[Finding], where: str, needed: Collection[str]
     refusals = []
     for group in groups.values():
         first, *more = group
-        place = "" if first.file is not None else f"{where}: "  # of several files it is said already
+        place = "" if first.file is not None else f"{where}: "  # for several files, the error already names the file
         if more:
             names = tuple(str(finding.column) for finding in group)
             remedy = Remedy(null=first.values)
@@ -259,7 +259,7 @@ def refusals_of(findings: Sequence[Finding], where: str, needed: Collection[str]
             )
             continue
         is_needed = first.column in needed
-        message = f"{place}{first.message}{way_out(first, needed=is_needed)}"
+        message = f"{place}{first.message}{remedy_words(first, needed=is_needed)}"
         refusals.append(Refusal((first,), message, remedy_of(first, needed=is_needed)))
     return refusals
 
@@ -273,18 +273,18 @@ def _together(group: Sequence[Finding]) -> str:
 
 
 def _numbers_together(first: Finding, names: Sequence[str]) -> str:
-    return f"; treat {_it(first)} as missing ({_each('--null', first)}) or leave the columns out ({exclude(names)})"
+    return f"; treat {_it(first)} as missing ({_each('--null', first)}) or exclude the columns ({exclude(names)})"
 
 
 def _texts_together(first: Finding, names: Sequence[str]) -> str:
-    return f"; most programs that load them read a missing value there{_missing_words(first, needed=False)}"
+    return f"; most programs read these as missing values{_missing_words(first, needed=False)}"
 
 
 TOGETHER: Mapping[str, Callable[[Finding, Sequence[str]], str]] = {
     "nearly numeric": _numbers_together,
     "missing words": _texts_together,
 }
-"""Ways out for several columns with the same words, by the kind of their findings."""
+"""Remedies for several columns with the same words, by the kind of their findings."""
 
 
 def _encoding(finding: Finding, needed: bool) -> str:
@@ -292,7 +292,7 @@ def _encoding(finding: Finding, needed: bool) -> str:
 
 
 def _ragged(finding: Finding, needed: bool) -> str:
-    return ": correct the line, or use --delimiter if the delimiter is a different one"
+    return "; correct the line, or use --delimiter if the delimiter is different"
 
 
 def _two_readings(finding: Finding, needed: bool) -> str:
@@ -303,19 +303,19 @@ def _two_readings(finding: Finding, needed: bool) -> str:
 
 
 def _format(finding: Finding, needed: bool) -> str:
-    leave_out = "" if needed else f", or leave the column out ({exclude([str(finding.column)])})"
+    leave_out = "" if needed else f", or exclude the column ({exclude([str(finding.column)])})"
     return f": correct the file, give another example (--format){leave_out}"
 
 
 def _nearly_numeric(finding: Finding, needed: bool) -> str:
     name = str(finding.column)
-    leave_out = "" if needed else f" or leave the column out ({exclude([name])})"
+    leave_out = "" if needed else f" or exclude the column ({exclude([name])})"
     if _means_missing(finding):
         return f": treat {_it(finding)} as missing ({_each('--null', finding)}){leave_out}"
     is_value = "; a text with a digit is a value, not a missing one" if any(map(has_digit, finding.values)) else ""
     if needed or not _may_be_categories(finding):
         return f"{is_value}: correct the file{leave_out}"
-    as_categories = f"take its {finding.distinct} values as categories (--categories {column_list([name])})"
+    as_categories = f"treat its {finding.distinct} values as categories (--categories {column_list([name])})"
     return f"{is_value}: {as_categories}, correct the file,{leave_out}"
 
 
@@ -363,11 +363,11 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
 """By the kind of a finding that sources make."""
 
 CHOICES = ("delimiter", "extent", "sheet")
-"""Kinds of findings whose message names an option for each way out."""
+"""Kinds of findings whose message names an option for each remedy."""
 
 
 def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
-    """Return what to say of the numbers of columns, by name, that are written in a format or with a unit."""
+    """Return a note per column, by name, for numbers that are written in a format or with a unit."""
     found = [note for each in notes.values() for note in each]
     written = [note for note in found if note.kind == "written"]
     said = []
@@ -384,22 +384,22 @@ def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
 def _three_digits(note: Finding) -> str:
     grouped = shell_word(f"{note.column}=1.234,5")
     return (
-        f"every value of column {note.column!r} has three digits behind the point, as in {note.example!r}: it is read "
+        f"every value of column {note.column!r} has three digits after the point, as in {note.example!r}: it is read "
         f"as a decimal point; if it groups digits, use --thousands . or, for this column alone, --format {grouped}"
     )
 
 
 def _unit_words(note: Finding) -> str:
-    """Return what is to be said of a column whose numbers have a unit, or letters for thousands and millions."""
+    """Return the note for a column whose numbers have a unit, or letters for thousands and millions."""
     remedy = number_remedy(note)
     if not remedy.format:
         letters = ", ".join(map(repr, note.values))
         return (
             f"the values of column {note.column!r} are numbers scaled by letters ({letters}), as in {note.example!r}, "
-            "and are taken as text: write them out in the file to use them as numbers"
+            "and are read as text: write them out in the file to use them as numbers"
         )
     return (
-        f"the values of column {note.column!r} have the unit {note.values[0]!r}, as in {note.example!r}, and are taken "
+        f"the values of column {note.column!r} have the unit {note.values[0]!r}, as in {note.example!r}, and are read "
         f"as text: use --format {shell_word(remedy.format[0])} to read them as numbers"
     )
 
@@ -416,7 +416,7 @@ def number_remedy(note: Finding) -> Remedy:
 def _digits_words(note: Finding) -> str:
     return (
         f"the values of column {note.column!r} have digits but are not numbers in a known format, as in "
-        f"{note.example!r}, and are taken as text"
+        f"{note.example!r}, and are read as text"
     )
 
 
@@ -426,7 +426,7 @@ def _mixed_words(note: Finding) -> str:
     ways = f"; use {_each('--null', note)} if that means a missing value" if _means_missing(note) else ""
     return (
         f"column {note.column!r} holds {note.message} in {known:,} of {counted(rows, 'value')} and other text, such as "
-        f"{note.example!r}, and is taken as text{ways}"
+        f"{note.example!r}, and is read as text{ways}"
     )
 
 
@@ -439,14 +439,14 @@ TAKEN_AS_TEXT: Mapping[str, Callable[[Finding], str]] = {
 
 
 def show_doubts(rules: RuleSet, category_weight: float) -> None:
-    """Warn of what speaks against a clustering, and say what to try."""
+    """Warn of doubts about a clustering, with remedies."""
     from shallowrules.rules.words.doubts import doubts_about
 
     for doubt in doubts_about(rules):
-        show_message("warning", f"{doubt.text} {_way_out_of(doubt, category_weight)}")
+        show_message("warning", f"{doubt.text} {_remedy_of(doubt, category_weight)}")
 
 
-def _way_out_of(doubt: Doubt, category_weight: float) -> str:
+def _remedy_of(doubt: Doubt, category_weight: float) -> str:
     if doubt.kind == "poor":
         return "Try other numbers of clusters (`shallowrules clusters`), another --scale, or more rules (--max-leaves)."
     lighter = f"--category-weight {category_weight / 2:.2g}"
@@ -455,4 +455,4 @@ def _way_out_of(doubt: Doubt, category_weight: float) -> str:
     categories = any(not column.is_numeric for column in doubt.columns)
     other = lighter if categories else "another --scale"
     this = "it" if len(doubt.columns) == 1 else "them"
-    return f"To let others count, try {other}, or leave {this} out: {exclude(column.name for column in doubt.columns)}."
+    return f"To let others count, try {other}, or exclude {this}: {exclude(column.name for column in doubt.columns)}."

@@ -1,4 +1,4 @@
-"""Labels in a user's database on the command line: what is shown before, who is asked, what is said behind."""
+"""Labels in a user's database on the command line: showing the plan, asking for consent, reporting the result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["ApplyOptions", "apply_labels", "apply_options"]
 
 @dataclass(frozen=True)
 class ApplyOptions:
-    """What is said of labels in a database."""
+    """The options of labels in a database."""
 
     apply: str | None
     into: str | None
@@ -49,9 +49,9 @@ apply_options = together(
         is_flag=False,
         flag_value="view",
         type=click.Choice(["view", "table", "update", "column", "labels"]),
-        help="Make in the --database a view (the default; nothing is written on the table), a new table, a column of "
-        "the table that is written now (update), one that the database computes (column), or a table of each row's "
-        "--key and cluster, into which every run merges what has changed (labels).",
+        help="Create in the --database a view (the default; the table itself is not changed), a new table, a column "
+        "of the table that is filled now (update), a column that the database computes (column), or a table of each "
+        "row's --key and cluster, into which every run merges the changes (labels).",
     ),
     click.option(
         "--into",
@@ -63,18 +63,18 @@ apply_options = together(
         metavar="A,B,…",
         multiple=True,
         callback=listed_names,
-        help="The columns that tell rows apart, for labels. May be repeated.",
+        help="The columns that identify a row, for labels. May be repeated.",
     ),
     click.option("--dry-run", is_flag=True, help="Show what --apply would run, and change nothing."),
-    click.option("--yes", is_flag=True, help="Do not ask before --table is written on."),
-    click.option("--replace", is_flag=True, help="Replace what was applied here before, and nothing else."),
-    click.option("--undo", is_flag=True, help="Take away what --apply made."),
+    click.option("--yes", is_flag=True, help="Do not ask before changing --table."),
+    click.option("--replace", is_flag=True, help="Replace an earlier application, and nothing else."),
+    click.option("--undo", is_flag=True, help="Drop the objects that --apply created."),
     click.option(
         "--batch",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Update N rows in a transaction, by the primary key; an interrupted run goes on where it is repeated.  "
-        "[default: 100000 where a table has more than a million rows and an index by which to find them]",
+        help="Update N rows in a transaction, by the primary key; an interrupted run continues when it is repeated.  "
+        "[default: 100,000 for a table of more than a million rows with an index on its key]",
     ),
     click.option(
         "--lock-timeout",
@@ -89,7 +89,7 @@ apply_options = together(
 
 
 def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **values: Any) -> None:
-    """Show what would be run, ask where the table is written on, and run it.
+    """Show the plan, ask for consent if the table is changed, and run the plan.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     rows : DatabaseRows
     options : ApplyOptions
     **values
-        What else `Application` has.
+        Further fields of `Application`.
     """
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels, run_plan
@@ -128,16 +128,16 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     if application.writes_on_table and not options.yes and not plan.is_done:
         _ask(plan)
     n_rows = max(1, sum((plan.counts or {}).values()))
-    with progress(f"{'taking away' if options.undo else 'making'} {plan.target}") as report:
+    with progress(f"{'dropping' if options.undo else 'making'} {plan.target}") as report:
         written = run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)), show)
-    done = "took away" if options.undo else "made"
+    done = "dropped" if options.undo else "created"
     if plan.update is not None:
         done = "merged labels into" if application.style == "labels" else f"wrote {counted(written, 'row')} of"
     click.echo(printable(f"{done} {plan.target} in {show_database(rows.database)}"), err=True)
 
 
 def _show(plan: Plan, err: bool) -> None:
-    """Show what is made, the statements and what is to be known of them."""
+    """Show the objects that will be created, the statements, and notes on them."""
     doing = "drop" if plan.undo else "create"
     click.echo(printable(f"will {doing} {plan.target}:\n"), err=True)
     for statement in plan.statements:
@@ -147,11 +147,13 @@ def _show(plan: Plan, err: bool) -> None:
 
 
 def _ask(plan: Plan) -> None:
-    """Make sure that a table may be written on; ShallowRulesError where nobody can answer, click.Abort for no."""
-    doing = "takes away" if plan.undo else "writes"
+    """Make sure that a table may be changed; ShallowRulesError where no one can answer, click.Abort for no."""
+    doing = "drops" if plan.undo else "updates"
     if not _somebody_answers():
-        raise ShallowRulesError(f"this {doing} {plan.target}, and nobody can be asked here: use --yes to allow it")
-    click.confirm(printable(f"This {doing} {plan.target}. Go on?"), abort=True, err=True)
+        raise ShallowRulesError(
+            f"this {doing} {plan.target}, and there is no terminal to ask on; use --yes to allow it"
+        )
+    click.confirm(printable(f"This {doing} {plan.target}. Continue?"), abort=True, err=True)
 
 
 def _somebody_answers() -> bool:

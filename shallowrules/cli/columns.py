@@ -1,4 +1,4 @@
-"""What is said of columns that a table to cluster has: why they are refused, or what to know of them."""
+"""Messages on the columns of a table to cluster: refusals and notes."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ INFINITIES = ("inf", "-inf")
 """How most programs write infinite numbers."""
 
 TEXT_FORMATS = ("csv", "workbook")
-"""Formats of files in which a number is a text, so that ``--null`` may name one."""
+"""Formats of files in which numbers are text, so that ``--null`` may name one."""
 
 MAX_SHOWN = 5
-"""Columns with one value only that a note names."""
+"""Most columns with only one value that a note names."""
 
 
 UUID = "UUID"
 IS_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""A universally unique identifier: what is in a column of these is named."""
+"""A universally unique identifier: a column of these is named as such."""
 
 CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msisdn)(?![a-z])")
 """Words in the names of columns whose whole numbers are codes more often than quantities."""
 
 
 def columns_of(refusals: Sequence[Refusal]) -> set[str]:
-    """Return the columns that are refused already; what else is wrong with them does not matter."""
+    """Return the columns that are already refused; their other faults do not matter."""
     return {finding.column for refusal in refusals for finding in refusal.findings if finding.column is not None}
 
 
 def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: Sequence[Refusal]) -> list[Refusal]:
-    """Return what is wrong with columns, whatever the rows: each column is refused for one reason."""
+    """Return the refusals of columns that hold whatever the rows are: one reason for each column."""
     rows, found = opened.rows, _nearly_numbers(opened.rows, facts, columns_of(refusals))
     for find, word in (
         (find_other_types, _other_types),
@@ -78,7 +78,7 @@ def _nearly_numbers(rows: Rows, facts: Survey, refused: Collection[str]) -> list
     for finding in _find_too_many_values(rows, asked):
         note = noted[str(finding.column)]
         remedy = number_remedy(note)
-        leave_out = f": leave the column out ({exclude(remedy.exclude)})" if remedy.exclude else ""
+        leave_out = f"; exclude the column ({exclude(remedy.exclude)})" if remedy.exclude else ""
         found.append(Refusal((finding,), f"{TAKEN_AS_TEXT[note.kind](note)}{leave_out}", remedy))
     return found
 
@@ -120,7 +120,7 @@ def _ids(findings: Sequence[Finding], times: Sequence[Finding]) -> str:
 
 
 def _find_too_many_values(rows: Rows, columns: Sequence[ColumnFacts]) -> list[Finding]:
-    """Return the columns of text with too many values, and how many each has, as far as that can be told."""
+    """Return the columns of text with too many values, and how many each has, where that is known."""
     uuids = {column.name for column in columns if all(IS_UUID.fullmatch(str(value)) for value in column.values)}
     return [
         replace(
@@ -135,8 +135,9 @@ def _find_too_many_values(rows: Rows, columns: Sequence[ColumnFacts]) -> list[Fi
 def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[Refusal]:
     """Return why columns with infinite values are refused.
 
-    In a text file, infinity can be treated as missing, which leaves out some rows in place of a column. A column with
-    more infinite values than rows may be left out is excluded: to impute them would make the largest values average.
+    In a text file, infinity can be treated as missing, which excludes some rows instead of a column. A column with
+    more infinite values than rows that may be excluded is itself excluded: imputing them would make the largest values
+    average.
     """
     columns = [*facts.columns, *([] if facts.weight is None else [facts.weight])]
     columns = [column for column in columns if column.name not in refused]
@@ -157,15 +158,15 @@ def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[R
     if remedy.null:
         ways.insert(0, f"treat infinity as missing ({' '.join(f'--null {word}' for word in words)})")
     if names:
-        ways.append(f"leave columns out ({exclude(names)})")
+        ways.append(f"exclude columns ({exclude(names)})")
     way = " or ".join(filter(None, (", ".join(ways[:-1]), ways[-1])))
     return [Refusal(tuple(findings), f"values are infinite in {listed}: {way}", remedy)]
 
 
 def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Finding], fit: FitOptions) -> list[str]:
-    """Return what to know of the columns: what values may mean that are taken for quantities, and what is not used.
+    """Return the notes on the columns: codes that may have been taken for quantities, and columns that are not used.
 
-    `ids` are the columns that look like IDs; what options name is meant as it is.
+    `ids` are the columns that look like IDs; columns named by options need no note.
     """
     doubtful = _doubtful(opened, fit)
     dates = find_date_numbers(opened.first, facts, doubtful - columns_of_findings(ids))
@@ -192,8 +193,8 @@ def label_warnings(opened: Opened, facts: Survey, fit: FitOptions) -> list[str]:
     explain = "" if fit.labels is not None else f", --labels {column_list(names[:1])} explains it as it is"
     return [
         f"{', '.join(map(repr, names))} {looks} labels of an earlier clustering; clustered again, "
-        f"{'it' if len(names) == 1 else 'they'} nearly {decide} the result: {exclude(names)} leaves "
-        f"{'it' if len(names) == 1 else 'them'} out{explain}"
+        f"{'it' if len(names) == 1 else 'they'} nearly {decide} the result: {exclude(names)} excludes "
+        f"{'it' if len(names) == 1 else 'them'}{explain}"
     ]
 
 
@@ -229,7 +230,7 @@ def _codes(columns: Sequence[str], few: Collection[str], padded: Collection[str]
         if found:
             notes.append(
                 f"{', '.join(map(repr, found))} {one if len(found) == 1 else more}: --categories {column_list(found)} "
-                f"takes them as categories, --numbers {column_list(found)} says that they are quantities"
+                f"treats them as categories, --numbers {column_list(found)} as quantities"
             )
     return notes
 
@@ -245,7 +246,8 @@ def _repeated_ids(findings: Sequence[Finding]) -> list[str]:
     names, one = column_list(_names(findings)), len(findings) == 1
     return [
         f"{listed} {'looks like an ID' if one else 'look like IDs'}, and IDs are not quantities: --exclude {names} "
-        f"leaves {'it' if one else 'them'} out, --numbers {names} says that {'it is a quantity' if one else 'they are'}"
+        f"excludes {'it' if one else 'them'}, --numbers {names} treats "
+        f"{'it as a quantity' if one else 'them as quantities'}"
     ]
 
 
@@ -255,14 +257,14 @@ def _date_numbers(findings: Sequence[Finding]) -> list[str]:
     for finding in findings:
         name = column_list(_names([finding]))
         notes.append(
-            f"{finding.column!r} looks like {_written_time(finding)}; --exclude {name} leaves the column out, "
-            f"--numbers {name} says that it is a quantity"
+            f"{finding.column!r} looks like {_written_time(finding)}; --exclude {name} excludes the column, "
+            f"--numbers {name} treats it as a quantity"
         )
     return notes
 
 
 def _written_time(finding: Finding) -> str:
-    """Return what dates or times whole numbers look like, and how to write them."""
+    """Return the dates or times that whole numbers look like, and how to write them."""
     example, shown = finding.example, finding.values[0]
     if finding.kind == "dates":
         what = f"dates written as whole numbers ({example} for {shown}), which are not evenly spaced"
@@ -274,7 +276,7 @@ def _written_time(finding: Finding) -> str:
 def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[str]:
     """Return a note on each column with values that are far from all others and repeat.
 
-    ``--null`` goes for every column, and is not advised where another one may have such a value as well.
+    ``--null`` applies to every column, and is not advised if another column may have the value as well.
     """
     notes = []
     for finding in findings:
@@ -285,10 +287,10 @@ def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[s
         others = [column for column in facts.columns if column.name not in alike and _may_have(column, finding.values)]
         way = "make it NULL in the table" if rows.format != "csv" else f"use {nulls}"
         if rows.format == "csv" and others:
-            way = f"leave these fields empty in the file ({nulls} would take it from {others[0].name!r} too)"
+            way = f"leave these fields empty in the file ({nulls} would also remove it from {others[0].name!r})"
         notes.append(
             f"{finding.column!r} is {values} in {finding.count:,} of {counted(finding.rows or 0, 'row')}, far from its "
-            f"other values ({finding.example}): if that stands for a missing value, {way}"
+            f"other values ({finding.example}): if that is a null marker, {way}"
         )
     return notes
 
@@ -309,7 +311,7 @@ def _truth_values(rows: Rows, columns: Sequence[str]) -> list[str]:
     names = [repr(name) for name in columns if rows.types[name] == "boolean"]
     if rows.format != "csv" or not names:
         return []
-    return [f"nothing but true and false is in {', '.join(names)}: read as truth values, not as text"]
+    return [f"the only values are true and false in {', '.join(names)}: read as truth values, not as text"]
 
 
 def _constant_columns(facts: Survey) -> list[str]:
@@ -325,7 +327,7 @@ def _constant_columns(facts: Survey) -> list[str]:
 
 
 def _shown(column: ColumnFacts) -> str:
-    """Return the only value of a column, a time as one."""
+    """Return the only value of a column, a time as a time."""
     value = column.only_value
     return format_time(column.type, value) if column.type in TIME_TYPES and isinstance(value, int) else str(value)
 

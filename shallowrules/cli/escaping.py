@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["as_utf8", "join_words", "printable", "shell_word", "spell_plainly"]
 
 DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that turn the order of what is around them."""
+"""Characters that change the direction of the text around them."""
 
 
 def printable(text: str) -> str:
-    r"""Return text with ``\x1b`` and the like in place of all that a terminal obeys; line breaks stay."""
+    r"""Return text with terminal control characters escaped as ``\x1b`` and the like; line breaks stay."""
     return "".join(c if c == "\n" or not _commands(c) else _escaped(c) for c in text)
 
 
@@ -41,7 +41,7 @@ def join_words(words: Iterable[str]) -> str:
 
 
 def spell_plainly(option: OptionName, command: click.Command | None = None) -> str:
-    """Return a parameter of the package as a command spells it: where it has an option for it, by that."""
+    """Return a parameter of the package as a command spells it: by its option, if there is one."""
     spelt = f"--{option.name.replace('_', '-')}"
     if command is not None:
         spelt = next((each.opts[0] for each in command.params if each.name == option.name), spelt)

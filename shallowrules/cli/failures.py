@@ -1,4 +1,4 @@
-"""Exit statuses, and what is said of a failure that is none of the package's own errors."""
+"""Exit statuses, and messages for failures other than the package's own errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["DONE", "FOUND", "INTERRUPTED", "MISUSED", "STOPPED", "failure_text"]
 
 DONE = 0
 FOUND = 1
-"""`verify`, `drift` or `diff` looked at everything, and there was something to find."""
+"""`verify`, `drift` or `diff` completed its check and found something."""
 
 MISUSED = 2
 """The command line itself is wrong: an option, a value or a combination of options."""
@@ -21,11 +21,11 @@ STOPPED = 3
 INTERRUPTED = 130
 
 TRACEBACK = "SHALLOWRULES_TRACEBACK"
-"""The environment variable that shows the traceback of a failure too."""
+"""The environment variable that also shows the traceback of a failure."""
 
 
 def failure_text(error: Exception) -> str:
-    """Return a failure as one line that says what to do about it, below its traceback where `TRACEBACK` asks for it."""
+    """Return a failure as one line with a remedy, below its traceback where `TRACEBACK` asks for one."""
     shown = ""
     if os.environ.get(TRACEBACK, "0") not in ("", "0"):
         import traceback
@@ -39,18 +39,18 @@ def _line(error: Exception) -> str:
     package = (getattr(error, "name", None) or "").partition(".")[0]
     if isinstance(error, ModuleNotFoundError) and package in ("click", "rich"):
         return str(MissingExtraError("the command line", package, "cli"))
-    if isinstance(error, UnicodeEncodeError) or "cannot encode str as UTF-8" in said:  # so DuckDB says it
-        return "a name or text is not valid UTF-8 and cannot be written as such; rename the file, or correct the text"
+    if isinstance(error, UnicodeEncodeError) or "cannot encode str as UTF-8" in said:  # DuckDB's words
+        return "a name or text is not valid UTF-8 and cannot be written; rename the file, or correct the text"
     # DuckDB is not imported to say so.
     unmapped = isinstance(error, ImportError) and ("map segment" in said or "allocate memory" in said)
     if isinstance(error, MemoryError) or unmapped or type(error).__name__ == "OutOfMemoryException":
         return (
-            "there is not enough memory: free some or raise the limit (ulimit -v); "
+            "there is not enough memory; free some or raise the limit (ulimit -v); "
             "run, fit and refit read a table in parts with --memory SIZE"
         )
     if isinstance(error, RuntimeError) and "start new thread" in said:
         return (
-            "no more threads can be started: raise the limit of memory or of processes (ulimit -v, ulimit -u), "
+            "no more threads can be started; raise the limit of memory or of processes (ulimit -v, ulimit -u), "
             "or set OMP_NUM_THREADS=1"
         )
     if isinstance(error, RecursionError):
@@ -61,4 +61,4 @@ def _line(error: Exception) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
     kind = type(error).__name__
-    return f"unexpected {kind}: {said or 'no message'}; {TRACEBACK}=1 shows the traceback, to be sent with a report"
+    return f"unexpected {kind}: {said or 'no message'}; {TRACEBACK}=1 shows the traceback to include in a report"

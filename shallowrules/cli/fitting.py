@@ -1,4 +1,4 @@
-"""From a table and the options of a command to a fitted model: what `run`, `fit` and `path` share."""
+"""From a table and the options of a command to a fitted model: shared by `run`, `fit` and `path`."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class PairCounts:
 
 
 def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleSet:
-    """Return rules with what is known of their table: notes on it, and its other columns."""
+    """Return rules with facts about their table: notes on it, and its other columns."""
     rules = rules if chosen.histograms else rules.without_histograms()
     statistics = rules.statistics
     notes = (*statistics.notes, *loaded.notes, *loaded.warnings)
@@ -106,7 +106,7 @@ def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleS
 def prepare_model(
     rows: Tables | DatabaseRows, chosen: FitOptions, reading: Reading, parameters: dict[str, Any]
 ) -> tuple[LoadedTable, ExplainableKMeans]:
-    """Read a table into memory, say what is to be known of it; with it, the model to fit."""
+    """Read a table into memory and show notes on it; return it with the model to fit."""
     with prepared_model(rows, chosen, reading, parameters) as found:
         return found
 
@@ -120,7 +120,7 @@ def prepared_model(
     check: Callable[[Sequence[str]], None] | None = None,
     memory: int | None = None,
 ) -> Iterator[tuple[LoadedTable, ExplainableKMeans]]:
-    """Read a table, check its column names, say what is to be known of it; yield it and the model to fit.
+    """Read a table, check its column names and show notes on it; yield it and the model to fit.
 
     With `memory` the table is one in parts, until the end of the context.
     """
@@ -178,5 +178,5 @@ def _with_way_out(
 
 
 def describe_work(loaded: LoadedTable, chosen: FitOptions) -> str:
-    """Return what is being done with the rows, for the progress line."""
+    """Return the words of the progress line for what is being done with the rows."""
     return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {counted(loaded.n_rows, 'row')}"

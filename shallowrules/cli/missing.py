@@ -1,4 +1,4 @@
-"""Missing values: which rows are complete, what the values of others are taken as, and what each way out loses."""
+"""Missing values: complete rows, substitutes in the others, and the cost of each remedy."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from shallowrules.tables.table import Value
 __all__ = ["Filled", "complete_rows", "fill", "filled_text", "find_filled"]
 
 MOSTLY = 0.5
-"""Share of missing values in a column from which it is proposed to be left out: filling it would make up most of it."""
+"""Share of missing values in a column above which its exclusion is proposed: imputing would invent most of it."""
 
 MAX_DROPPED_SHARE = 0.2
-"""Share of incomplete rows up to which they are proposed to be left out; of more rows values are filled."""
+"""Share of incomplete rows up to which their exclusion is proposed; beyond it, imputing is."""
 
 MAX_SHOWN = 3
-"""Columns of which the value is shown that a missing one would be taken as."""
+"""Most columns whose substitute for missing values is shown."""
 
 
 CATEGORY = Filling(missing="category")
@@ -36,7 +36,7 @@ CATEGORY = Filling(missing="category")
 
 @dataclass(frozen=True)
 class Filled:
-    """What the missing values of a column are taken as.
+    """The substitute for a column's missing values.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Filled:
 
 
 def filled_text(filled: Sequence[Filled]) -> str:
-    """Return what missing values are taken as, in words; of many columns, of those with most of them."""
+    """Return the values that replace missing ones, in words; of many columns, of those with the most missing values."""
     most = sorted(filled, key=lambda each: -each.count)
     shown = [f"{each.name!r} as {each.shown} in {each.count:,} of {counted(each.rows, 'row')}" for each in most]
     more = len(shown) - MAX_SHOWN
@@ -66,7 +66,7 @@ def filled_text(filled: Sequence[Filled]) -> str:
 def complete_rows(
     rows: Rows, facts: Survey, roles: Roles, fit: FitOptions, refused: set[str], ids: Sequence[Finding]
 ) -> tuple[Rows, list[str], list[Refusal]]:
-    """Return the complete rows with a note, or all rows and why they are refused; what is imputed is not missing.
+    """Return the complete rows with a note, or all rows and why they are refused; imputed values are not missing.
 
     Rows may lack a label: the estimator counts them.
 
@@ -94,15 +94,15 @@ def complete_rows(
     if n_rows == facts.rows:
         mostly = [finding for finding in findings if _is_mostly_missing(finding, roles)]
         names = tuple(name for name in _names(mostly or findings) if name != roles.weight)
-        leave_out = f": leave columns out ({exclude(names)})" if names else ": correct the file"
+        leave_out = f"; exclude columns ({exclude(names)})" if names else ": correct the file"
         message = f"every row lacks a value, in {_counts(findings)}{leave_out}"
         return rows, [], [Refusal(tuple(findings), message, Remedy(exclude=names))]
-    note = f"{n_rows:,} of {counted(facts.rows, 'row')} left out for missing values: {_counts(findings)}"
+    note = f"{n_rows:,} of {counted(facts.rows, 'row')} excluded for missing values: {_counts(findings)}"
     return rows.complete(lacking), [note], []
 
 
 def find_filled(rows: Rows, facts: Survey, roles: Roles) -> list[Filled]:
-    """Return what missing values are taken as; DataError where a column has no value in the rows that count."""
+    """Return the values that replace missing ones; DataError where a column has no value in the rows that count."""
     found = find_imputed(rows, facts, replace(roles, weight_exponent=facts.weight_exponent))
     return [
         Filled(each.name, value, shown_value(value, each.type), each.n_missing, facts.rows)
@@ -112,7 +112,7 @@ def find_filled(rows: Rows, facts: Survey, roles: Roles) -> list[Filled]:
 
 
 def fill(rows: Rows, filled: Sequence[Filled]) -> tuple[Rows, Mapping[str, Number | Value | None]]:
-    """Return the rows, filled if they are in memory, and what is taken for missing values that are still in them."""
+    """Return the rows, filled if they are in memory, and the substitutes for missing values that are still in them."""
     imputed = {each.name: each.value for each in filled}
     if isinstance(rows, WholeTable):
         return rows.with_table(rows.table.filled([imputed.get(name) for name in rows.table.names])), {}
@@ -122,7 +122,7 @@ def fill(rows: Rows, filled: Sequence[Filled]) -> tuple[Rows, Mapping[str, Numbe
 def _refusals(
     rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions, ids: Collection[str]
 ) -> list[Refusal]:
-    """Return why missing values are refused, by what there is to do about them."""
+    """Return why missing values are refused, grouped by remedy."""
     unfit = [finding for finding in findings if finding.column in ids]
     texts = {column.name for column in facts.columns if CATEGORY.adds_category(column)}
     of_text = [finding for finding in findings if finding not in unfit and finding.column in texts]
@@ -132,8 +132,8 @@ def _refusals(
         names = _names(unfit)
         looks, it_is = ("looks like an ID", "it is") if len(unfit) == 1 else ("look like IDs", "they are")
         message = (
-            f"values are missing in {_counts(unfit)}, which {looks}: no other value can stand for an ID; leave "
-            f"{_columns(unfit)} out ({exclude(names)}), or use --numbers {column_list(names)} if {it_is} a quantity"
+            f"values are missing in {_counts(unfit)}, which {looks}: no other value can stand for an ID; exclude "
+            f"{_columns(unfit)} ({exclude(names)}), or use --numbers {column_list(names)} if {it_is} a quantity"
         )
         refusals.append(Refusal(tuple(unfit), message, Remedy(exclude=names)))
     if of_text:
@@ -141,8 +141,8 @@ def _refusals(
         n_rows = count_incomplete(rows, names)
         its = "its" if len(of_text) == 1 else "their"
         message = (
-            f"values are missing in {_counts(of_text)}: take missing as a category of {its} own (--missing category), "
-            f"leave {n_rows:,} of {counted(facts.rows, 'row')} out (--drop-missing), or leave {_columns(of_text)} out "
+            f"values are missing in {_counts(of_text)}: treat missing as a category of {its} own (--missing category), "
+            f"exclude {n_rows:,} of {counted(facts.rows, 'row')} (--drop-missing), or exclude {_columns(of_text)} "
             f"({exclude(names)})"
         )
         refusals.append(Refusal(tuple(of_text), message, Remedy(missing=CATEGORY.missing)))
@@ -150,30 +150,30 @@ def _refusals(
         names = _names(mostly)
         shares = ", ".join(f"{f.column!r} ({f.count:,} of {counted(facts.rows, 'row')})" for f in mostly)
         message = (
-            f"most values are missing in {shares}: leave {_columns(mostly)} out "
-            f"({exclude(names)}), for --impute median would make most of the values up"
+            f"most values are missing in {shares}: exclude {_columns(mostly)} ({exclude(names)}), since --impute "
+            "median would invent most of the values"
         )
         refusals.append(Refusal(tuple(mostly), message, Remedy(exclude=names)))
     others = [finding for finding in findings if finding not in (*unfit, *of_text, *mostly)]
     if others:
-        refusals.append(_ways_out(rows, others, facts, roles, fit))
+        refusals.append(_cheapest_first(rows, others, facts, roles, fit))
     return refusals
 
 
-def _ways_out(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions) -> Refusal:
-    """Return why some missing values are refused, with what each way out loses, that which loses least first."""
+def _cheapest_first(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions) -> Refusal:
+    """Return why some missing values are refused, with the cost of each remedy, the cheapest first."""
     n_rows = count_incomplete(rows, _names(findings))
     names = tuple(name for name in _names(findings) if name != roles.weight)
     filled = _fillable(rows, names, roles) if fit.impute is None and len(names) == len(findings) else []
-    instead = "" if fit.impute is None else f" in place of --impute {fit.impute}"
-    drop = f"leave these rows out (--drop-missing{instead})"
+    instead = "" if fit.impute is None else f" instead of --impute {fit.impute}"
+    drop = f"exclude these rows (--drop-missing{instead})"
     ways = [drop]
     few = n_rows <= MAX_DROPPED_SHARE * facts.rows
     if filled:
-        taken = f"fill the values (--impute median: takes {filled_text(filled)})"
+        taken = f"impute the values (--impute median: {filled_text(filled)})"
         ways = [drop, taken] if few else [taken, drop]
     if names:
-        ways.append(f"leave out {len(names):,} of {counted(len(facts.columns), 'column')} ({exclude(names)})")
+        ways.append(f"exclude {len(names):,} of {counted(len(facts.columns), 'column')} ({exclude(names)})")
     message = (
         f"values are missing in {_counts(findings)}, {n_rows:,} of {counted(facts.rows, 'row')} in all: "
         f"{' or '.join([', '.join(ways[:-1]), ways[-1]]) if ways[1:] else ways[0]}"
@@ -183,7 +183,7 @@ def _ways_out(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Rol
 
 
 def _fillable(rows: Rows, names: tuple[str, ...], roles: Roles) -> list[Filled]:
-    """Return what the missing values of some columns would be taken as; nothing where one has no value that counts."""
+    """Return the substitutes for the missing values of some columns; nothing where one has no value that counts."""
     asked = replace(roles, columns=names, filling=IMPUTED)
     try:
         return find_filled(rows, find_facts(rows, asked), asked)

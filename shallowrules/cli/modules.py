@@ -1,4 +1,4 @@
-"""Loading modules, which is most of what a command on a small table takes."""
+"""Loading modules, which takes most of the time of a command on a small table."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["loading_modules", "without_pandas"]
 
 @contextmanager
 def loading_modules() -> Iterator[None]:
-    """Look for no garbage in a block that loads modules: they leave none, and it takes a tenth of the time.
+    """Disable garbage collection in a block that loads modules.
 
-    What was made in the block is then among the old objects, as if it had been looked at.
+    They leave no garbage, and collecting takes a tenth of the time. Objects created in the block then count
+    as old, as if they had been examined.
     """
     if not gc.isenabled():
         yield
@@ -30,14 +31,14 @@ def loading_modules() -> Iterator[None]:
 
 @contextmanager
 def without_pandas() -> Iterator[None]:
-    """Keep scikit-learn, which is loaded in the block, from loading pandas, as it does wherever that is installed.
+    """Keep scikit-learn, which is loaded in the block, from loading pandas, as it does if pandas is installed.
 
-    No command needs pandas by then, and loading it is a seventh of what `fit` takes on a small table.
+    No command needs pandas at that point, and loading it takes a seventh of the time of `fit` on a small table.
     """
     if "pandas" in sys.modules:
         yield
         return
-    sys.modules["pandas"] = None  # type: ignore[assignment]  # that is how an import is told to fail
+    sys.modules["pandas"] = None  # type: ignore[assignment]  # this makes an import fail
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""``--names``: what a person calls the clusters, for the commands that make rules or use them."""
+"""``--names``: names of clusters, for the commands that make rules or use them."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class NamedRules:
         if absent and self.keeps_numbers:
             raise DataError(f"the table lacks columns that {self.path} tests: {', '.join(map(repr, absent))}")
         if lacking:
-            option, way = ("", "") if self.keeps_numbers else ("--names: ", ": give a file of number, name and note")
+            option, way = ("", "") if self.keeps_numbers else ("--names: ", "; give a file of number, name and note")
             raise OptionError(
-                f"{option}{self.path} tests {', '.join(map(repr, lacking))}, which this fit does not use, so that the "
-                f"rows cannot tell which cluster is which{way}"
+                f"{option}{self.path} tests {', '.join(map(repr, lacking))}, which this fit does not use, so the rows "
+                f"cannot show which cluster is which{way}"
             )
 
 
 def _read(context: click.Context, parameter: click.Parameter, path: str | None) -> ClusterNames | NamedRules | None:
-    """Return what the file says: a wrong one is to be known before the work."""
+    """Return the content of the file; a file with an error is refused before the work begins."""
     if path is None:
         return None
     from shallowrules.rules import RuleSet, read_names
@@ -64,7 +64,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
 
 
 def _holds_rules(path: str) -> bool:
-    """Return whether a file is JSON of rules, and not a list of names; what is wrong with it, its reader says."""
+    """Return whether a file is JSON of rules, and not a list of names; its reader reports any faults."""
     try:
         return path.lower().endswith(".json") and isinstance(json.loads(read_whole(path)), dict)
     except (ValueError, RecursionError):
@@ -75,8 +75,8 @@ names_option = click.option(
     "--names",
     metavar="FILE",
     callback=_read,
-    help="What people call the clusters, and notes on them: CSV or JSON with number, name and note; or for run and fit "
-    "the rules.json of an earlier fit, whose names go to the clusters that share the most rows.",
+    help="Names of the clusters, and notes on them: CSV or JSON with number, name and note; or for run and fit the "
+    "rules.json of an earlier fit, whose names go to the clusters that share the most rows.",
 )
 
 
@@ -132,7 +132,7 @@ def with_names(
 
 
 def _numbers(rules: RuleSet, pairs: Mapping[int, int], earlier: RuleSet) -> dict[int, int]:
-    """Return a number for each cluster: that of the earlier one that it shares rows with, else one that none had."""
+    """Return a number for each cluster: that of the earlier one that it shares rows with, else an unused one."""
     known = {index for cluster in rules.clusters for index in (cluster.index, *cluster.reference_clusters)}
     others = count(1 + max(cluster.index for cluster in earlier.clusters))
     return {index: pairs[index] if index in pairs else next(others) for index in sorted(known)}

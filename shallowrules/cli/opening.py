@@ -51,7 +51,7 @@ def open_rows(
     memory: int | None,
     refusals: list[Refusal],
 ) -> Opened:
-    """Return the rows with the columns that the options choose; what is wrong with these is added to the refusals."""
+    """Return the rows with the columns that the options choose; faults of these are added to the refusals."""
     named = _named_roles(fit)
     columns = _columns_to_read(fit, named)
     findings: list[Finding] = []
@@ -95,7 +95,7 @@ def open_rows(
     others = tuple(name for name in rows.names if name not in named)
     if not others:
         listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())
-        raise DataError(f"{rows.where} has no column but {listed}")
+        raise DataError(f"{rows.where} has no column besides {listed}")
     return Opened(rows, others, padded, tuple(reading.null))
 
 
@@ -115,7 +115,7 @@ def _whole(
     if fit.labels is not None and fit.labels in table.names:
         labels = _labels_as_written(source, table[fit.labels], reading)
         table = replace(table, columns=tuple(labels if c.name == fit.labels else c for c in table.columns))
-    # So that the checks need no pass of their own.
+    # So that the checks need no separate pass.
     table.select([name for name in table.names if name not in named]).ranges(thread_count())
     rows = WholeTable(table, str(source.provenance))
     rows.all_names, rows.format = list(dict.fromkeys(source.names)), source.provenance.kind
@@ -130,16 +130,16 @@ def _check_chosen(fit: FitOptions, named: Mapping[str, str], types: Mapping[str,
 
 
 def _named_roles(fit: FitOptions) -> dict[str, str]:
-    """Return the columns of weights and labels with what they have; OptionError if they are used otherwise too."""
+    """Return the columns of weights and labels with their content; OptionError if they are used otherwise too."""
     roles = {"weights": fit.weight, "labels": fit.labels}
     named = {name: what for what, name in roles.items() if name is not None}
     if fit.weight is not None and fit.weight == fit.labels:
         raise OptionError(f"column {fit.weight!r} cannot be both the weights and the labels")
     for name in (*(fit.columns or ()), *(fit.explain or ()), *fit.exclude):
         if name in named:
-            raise OptionError(f"column {name!r} has the {named[name]}: do not use, explain or exclude it as well")
+            raise OptionError(f"column {name!r} has the {named[name]}: do not also use, explain or exclude it")
         if name in fit.exclude and name in (fit.explain or ()):
-            raise OptionError(f"column {name!r} is in --explain and in --exclude")
+            raise OptionError(f"column {name!r} is in both --explain and --exclude; name it in one of them")
     return named
 
 
@@ -148,7 +148,7 @@ def _refuse_no_numbers(fit: FitOptions, named: Mapping[str, str], types: Mapping
     for name in fit.numbers:
         _refuse_unread("--numbers", name, named, types)
         if name in fit.categories:
-            raise OptionError(f"column {name!r} is in --numbers and in --categories: it is one or the other")
+            raise OptionError(f"column {name!r} is in both --numbers and --categories; name it in one of them")
         if types[name] not in ("integer", "float"):
             raise OptionError(f"--numbers: column {name!r} was read as {types[name]}, which is not a quantity")
 
@@ -213,7 +213,7 @@ def _refuse_excluded(fit: FitOptions, named: Iterable[str], read: Collection[str
     """Raise OptionError if a pattern of --exclude leaves out one of the columns `names` that another option names."""
     for name in (*named, *(fit.explain or ())):
         if name in names and name not in read:
-            raise OptionError(f"--exclude leaves out column {name!r}, which another option names: name what is meant")
+            raise OptionError(f"column {name!r} is excluded by --exclude and named by another option; choose one")
 
 
 def _columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:
@@ -227,7 +227,7 @@ def _columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:
 
 
 def _labels_as_written(source: Source, labels: Column, reading: Reading) -> Column:
-    """Return labels as they stand in the source: truth values that a CSV file has as words are these words."""
+    """Return labels as they are in the source: a CSV file's words for truth values stay these words."""
     if labels.type != "boolean":
         return labels
     told = Conversion(nulls=tuple(token.strip(" ") for token in reading.null))

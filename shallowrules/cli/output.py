@@ -20,7 +20,7 @@ from shallowrules.errors import ShallowRulesError, ShallowRulesNote, ShallowRule
 from shallowrules.files import atomic_write
 
 __all__ = [
-    "Found",
+    "FindingsReported",
     "check_folder",
     "check_target",
     "messages_of",
@@ -32,20 +32,20 @@ __all__ = [
 ]
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-"""The bits of a mode of which a file that may be written has one; who is root may write any."""
+"""The mode bits of which a writable file has at least one; root may write any file."""
 
 UNFINISHED = ".unfinished-"
-"""What the name of a folder begins with in which files wait until all are written."""
+"""Prefix of the name of a folder in which files wait until all are written."""
 
 
-class Found(click.ClickException):
-    """What `verify` or `drift` was to find, in a sentence: no failure, but the caller has to hear of it."""
+class FindingsReported(click.ClickException):
+    """A finding of `verify` or `drift`, in a sentence: not a failure, but the caller has to know about it."""
 
     exit_code = FOUND
 
 
 def check_folder(folder: Path, names: Sequence[str], *sources: str, force: bool) -> None:
-    """Make sure that files may be written to a folder, are none of the inputs, and may be replaced where they exist.
+    """Make sure that files may be written to a folder, are not among the inputs, and may be replaced if they exist.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def write_result(content: str | bytes, target: Path | None) -> None:
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
     """Write files to a folder, so that those of two runs are never side by side under these names.
 
-    A name may have folders of its own before it, with ``/`` between its parts; they are made where they are missing.
+    A name may contain folders, with ``/`` between its parts; missing ones are created.
 
     They are written beside, and then take the places of the old ones, which leave first: whoever is ended in between
     leaves files of one run only. Runs into one folder wait for one another.
@@ -149,7 +149,7 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
                 _swap(folder, Path(stage), files)
     except BaseException:
         if made:
-            with suppress(OSError):  # there are files, or another run has it
+            with suppress(OSError):  # the folder has files, or another run uses it
                 folder.rmdir()
         raise
 
@@ -225,13 +225,13 @@ def show_message(kind: str, message: str) -> None:
 
 
 class ProgressLine:
-    """The line that says what is going on. To be called with the share of the work that is done.
+    """The line that shows progress. Call it with the completed share of the work.
 
     Parameters
     ----------
     doing : str
     show : callable
-        Takes the line; called where there is more to say.
+        Takes the line; called when it has changed.
     """
 
     def __init__(self, doing: str, show: Callable[[str], None]) -> None:
@@ -243,14 +243,14 @@ class ProgressLine:
         self._show(self._doing + self._done + self._best)
 
     def tell_best(self, objective: float) -> None:
-        """Say from now on what J of the best tree so far is."""
+        """From now on, show J of the best tree so far."""
         self._best = f", best J {objective:.4f}"
         self._show(self._doing + self._done + self._best)
 
 
 @contextmanager
 def progress(doing: str) -> Iterator[ProgressLine]:
-    """Show on a terminal what is going on, and pass our warnings on to stderr.
+    """Show progress on a terminal, and pass the package's warnings on to stderr.
 
     Yields what to call with the share of the work that is done.
     """
@@ -278,7 +278,7 @@ def warnings_shown() -> Iterator[None]:
 
 
 def messages_of(caught: Iterable[warnings.WarningMessage]) -> list[tuple[str, str]]:
-    """Return which of these warnings, that are ours or for users, is a note or a warning, and what it says."""
+    """Return the kind (note or warning) and text of each warning that is the package's own or meant for users."""
     found = []
     for warning in caught:
         message = warning.message
@@ -292,6 +292,6 @@ def messages_of(caught: Iterable[warnings.WarningMessage]) -> list[tuple[str, st
 
 def _check_writable(folder: Path, option: str = "-o") -> None:
     if not folder.is_dir():
-        raise ShallowRulesError(f"there is no folder {folder}; make it first, or name another ({option})")
+        raise ShallowRulesError(f"there is no folder {folder}; create it first, or name another ({option})")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ShallowRulesError(f"the folder {folder} cannot be written to; name another ({option})")

@@ -32,7 +32,7 @@ def plot_option(what: str) -> Callable[[Command], Command]:
         type=click.Path(path_type=Path),
         metavar="FILE",
         callback=_checked,
-        help=f"Draw {what} here: .png, .svg or .pdf.",
+        help=f"Draw {what} to this file: .png, .svg or .pdf.",
     )
 
 

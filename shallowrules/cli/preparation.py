@@ -1,4 +1,4 @@
-"""From a file to the columns and rows to cluster, or to a refusal that says what to do."""
+"""From a file to the columns and rows to cluster, or to a refusal with a remedy."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from shallowrules.tables.times import TIME_TYPES
 __all__ = ["LoadedTable", "prepare", "prepared"]
 
 DOMINANT_SHARE = 0.9
-"""Share of the variance from which a column is said to decide the clustering alone."""
+"""Share of the variance above which a column is said to decide the clustering alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedTable:
-    """What to cluster: complete rows of numbers and categories, or imputed ones, their weights and labels.
+    """The input of a clustering: complete rows of numbers and categories, or imputed ones, their weights and labels.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
     ------
     RefusedTable
         If columns hold dates or the like, have too many categories, look like an id, have no values or are nearly
-        numbers; if values are missing or infinite. All of it is said at once.
+        numbers; if values are missing or infinite. All of these are reported at once.
     DataError
         If the file is not a table; if weights are negative or all zero; if there are fewer distinct rows than
         clusters; or if labels are not a clustering.
@@ -132,9 +132,9 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
 
 @contextmanager
 def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None = None) -> Iterator[LoadedTable]:
-    """Do what `prepare` does; with `memory`, a number of bytes, for a table in parts until the end of the context."""
+    """As `prepare`; with `memory`, a number of bytes, for a table in parts until the end of the context."""
     if fit.drop_missing and fit.impute is not None:
-        raise OptionError("--drop-missing and --impute exclude each other: rows are left out, or their values filled")
+        raise OptionError("--drop-missing and --impute exclude each other: rows are excluded, or their values imputed")
     with ExitStack() as sources:
         try:
             refusals: list[Refusal] = []
@@ -148,7 +148,7 @@ def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None
 
 
 def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, str]]) -> LoadedTable:
-    """Return a table that can be clustered, with what is to be said of it, or raise what speaks against it.
+    """Return a table that can be clustered, with notes on it, or raise the reasons why it cannot.
 
     `said` are notes and warnings of its reading.
     """
@@ -188,7 +188,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     has_numbers = any(kind in ("integer", "float", *TIME_TYPES) for kind in types)
     notes += _scale_notes(fit.scale, has_numbers=has_numbers, clustering=fit.labels is None)
     if weight is not None:
-        notes.append(f"rows count by the weights in column {weight!r}")
+        notes.append(f"rows are weighted by column {weight!r}")
     dominant = _dominant_column(rows, space, facts) if fit.scale is None and fit.labels is None else []
     return LoadedTable(
         rows,
@@ -238,7 +238,7 @@ def _refuse_weights(facts: Survey) -> None:
             f"the weights {facts.weight.name!r} are negative in {counted(negative, 'row')}; a row counts 0 or more"
         )
     if facts.weight.ends == (0, 0):
-        raise DataError(f"the weights {facts.weight.name!r} are all zero, so that no row counts")
+        raise DataError(f"the weights {facts.weight.name!r} are all zero, so no row counts")
 
 
 def _refuse_too_many_clusters(rows: Rows, space: Space, n_rows: int, clusters: int) -> None:
@@ -255,7 +255,7 @@ def _refuse_clusters(clusters: int, fact: str) -> NoReturn:
 
 
 def _only(number: int, what: str) -> str:
-    way = "ask for fewer clusters" if number >= 2 else "a clustering needs 2 distinct rows or more"
+    way = "ask for fewer clusters" if number >= 2 else "a clustering needs at least 2 distinct rows"
     return f"there {'is' if number == 1 else 'are'} only {counted(number, what)}: {way}"
 
 
@@ -273,11 +273,11 @@ def _scale_notes(scale: str | None, *, has_numbers: bool, clustering: bool) -> l
 
 
 def _dominant_column(rows: Rows, space: Space, facts: Survey) -> list[str]:
-    """Return a warning if one of several columns has nearly all of the variance, which is what k-means divides."""
+    """Return a warning if one of several columns has nearly all of the variance, which k-means divides."""
     name, share = largest_variance(rows, space, facts)
     if share <= DOMINANT_SHARE:
         return []
     return [
-        f"column {name!r} has {min(share, 0.999):.1%} of the variance and all but decides the "
+        f"column {name!r} has {min(share, 0.999):.1%} of the variance and nearly decides the "
         "clustering alone, because the columns are on very different scales; --scale minmax gives each the same range"
     ]

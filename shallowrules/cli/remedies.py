@@ -1,4 +1,4 @@
-"""Options with which a refused table is not refused: tried out, with what they lose."""
+"""Options with which a refused table is accepted: tried out, with their cost."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from shallowrules.sources import Where, input_files
 __all__ = ["working_remedy"]
 
 MAX_TRIALS = 6
-"""Times that a proposed command is tried and added to."""
+"""Most attempts at completing a proposed command."""
 
 
 def working_remedy(
     where: Where, fit: FitOptions, reading: Reading, refused: RefusedTable, memory: int | None = None
 ) -> tuple[Remedy, str] | None:
-    """Return options with which the table is not refused, tried out, and what they lose; None where none are found.
+    """Return options with which the table is accepted, tried out, and their cost; None if none are found.
 
-    What to do about missing values is decided last, once all texts for them are known and columns are left out.
+    Missing values are handled last, once all null markers are known and columns are excluded.
     """
     if not all(map(os.path.isfile, input_files(where))):
         return None  # a pipe is read once
@@ -54,7 +54,7 @@ def working_remedy(
 def _tried(
     where: Where, fit: FitOptions, reading: Reading, remedy: Remedy, memory: int | None
 ) -> str | RefusedTable | None:
-    """Return what a table loses by a remedy, or why it is refused even so; None where the table is not at fault."""
+    """Return a remedy's cost to a table, or why it is still refused; None where the table is not at fault."""
     try:
         with prepared(where, *_remedied(fit, reading, remedy), memory) as loaded:
             return _losses(loaded, remedy)
@@ -90,15 +90,15 @@ def _remedied(fit: FitOptions, reading: Reading, remedy: Remedy) -> tuple[FitOpt
 
 
 def _losses(loaded: LoadedTable, remedy: Remedy) -> str:
-    """Return what a table has lost by a remedy, as a sentence; "" for nothing."""
+    """Return the loss that a remedy caused to a table, as a sentence; "" for none."""
     out = [_columns(remedy.exclude)] if remedy.exclude else []
     if loaded.left_out:
         out.append(f"{loaded.left_out:,} of {counted(loaded.n_rows + loaded.left_out, 'row')}")
-    lost = [f"leaves out {' and '.join(out)}"] if out else []
+    lost = [f"excludes {' and '.join(out)}"] if out else []
     if loaded.filled:
-        lost.append(f"takes {filled_text(loaded.filled)}")
+        lost.append(f"imputes {filled_text(loaded.filled)}")
     if remedy.categories:
-        lost.append(f"takes {_columns(remedy.categories)} as categories, which have no order")
+        lost.append(f"treats {_columns(remedy.categories)} as categories, which have no order")
     return f"The command below {', and '.join(lost)}." if lost else ""
 
 

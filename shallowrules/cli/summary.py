@@ -1,9 +1,8 @@
-"""What a person sees of rules, exporters and comparisons on a terminal."""
+"""Summaries of rules, exporters and comparisons for the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE
@@ -13,7 +12,6 @@ from rich.text import Text
 from shallowrules.cli.output import show_message
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
-from shallowrules.exporters.context import percent
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import describe_separation
 from shallowrules.rules.figures import show_figure
@@ -74,7 +72,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
             f"{statistics.wad:.2f} questions find its cluster"
         )
     )
-    if separation := describe_separation(rules, partial(percent, unit="%")):
+    if separation := describe_separation(rules):
         console.print(Text(f"differ by      {separation} of the variance between clusters"))
     if statistics.left_out:
         console.print(Text(f"left out       {counted(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
@@ -104,7 +102,7 @@ def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:
 
 
 def show_cluster_counts(found: ClusterCounts, way_beyond: str = "") -> None:
-    """Print what each number of clusters leads to, and which to take; `way_beyond` leads out of the range tried."""
+    """Print the results of each number of clusters, and the recommended one; `way_beyond` extends the range tried."""
     figures = ("explained", "silhouette", "stability", "price", "conditions per row", "rules", "smallest cluster")
     table = _table("k", *figures)
     for column in table.columns:
@@ -179,7 +177,7 @@ def show_exporters(installed: Iterable[InstalledExporter]) -> None:
 
 
 def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun] = ()) -> None:
-    """Print how every form of the rules did, what was not run, and the first row of each form that went wrong."""
+    """Print the result of every form of the rules, the forms not run, and the first wrong row of each form."""
     from shallowrules.verification.comparing import grouped_by_reason
 
     console = _console(False)
@@ -197,7 +195,7 @@ def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Print lines below what was compared."""
+    """Print lines below the comparisons."""
     console = _console(False)
     for line in lines:
         console.print(Text(one_line(line)))

@@ -1,4 +1,4 @@
-"""What is shown to a person goes through here."""
+"""Output to people, which all goes through this module."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class Terminal(Console):
         super().__init__(stderr=stderr, **settings)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Return what is printed, in pieces: control characters of the text as escapes, those of styles as they are."""
+        """Return the text to print, in pieces: control characters of the text escaped, those of styles unchanged."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)

@@ -3,8 +3,8 @@
 KMeans shares its rows among OpenMP's threads. Only where it chooses starting centers, BLAS has threads of its own, for
 products too small for them; afterwards these keep the cores busy, waiting for more. With one thread of BLAS, fits of
 7,000 to 200,000 rows took 0.4 to 0.8 of the time on two cores (letter 0.4, anuran 0.45, avila 0.5), and as long with
-fewer rows or more: there is no size to choose by. OpenMP's threads pay: limited too, the same took 1.3 to 1.7 times as
-long.
+fewer rows or more: no size separates the two cases. OpenMP's threads are worthwhile: with these limited too, the same
+fits took 1.3 to 1.7 times as long.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["forget_limit", "single_threaded_blas"]
 
 
 class _SharedLimit:
-    """One limit for all threads that want it: the first sets it, the last takes it away.
+    """One limit for all threads that need it: the first sets it, the last removes it.
 
-    The limit is one of the whole process. Each thread on its own would put back what another had set, and so do
-    scikit-learn's own limits inside KMeans; within this one they find 1 and put back 1.
+    The limit applies to the whole process. Separate threads would restore each other's limits, and so do
+    scikit-learn's own limits inside KMeans; within this one they find 1 and restore 1.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._holders = 0
-        self._libraries: ThreadpoolController | None = None  # to find them takes as long as a small fit
+        self._libraries: ThreadpoolController | None = None  # finding them takes as long as a small fit
         self._limiter: Any = None
 
     def acquire(self) -> None:

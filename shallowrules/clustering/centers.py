@@ -1,4 +1,4 @@
-"""The centers that a tree over parts is to follow: given ones, those of a fitted clusterer, of labels, or our own."""
+"""The centers that a tree over parts follows: given ones, those of a clusterer or of labels, or its own."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from shallowrules.partitions.merging import Added
 __all__ = ["Grids", "cluster_parts", "given_centers", "reference_labels", "sum_reference"]
 
 SAMPLE_ROWS = 20_000
-"""Distinct rows that our own centers start from."""
+"""Distinct rows from which the package's own centers start."""
 
 MAX_ITERATIONS = 100
-"""Of Lloyd's algorithm over all rows. It starts near its end, and a few are the rule."""
+"""Iterations of Lloyd's algorithm over all rows. It starts near its end, so a few usually suffice."""
 
 TOLERANCE = 1e-4
 """As scikit-learn's KMeans: the squared movement of all centers at which to stop, in mean variances of the columns."""
@@ -71,26 +71,27 @@ def _add_up(
 
 
 def given_centers(given: Any, n_columns: int) -> NDArray[np.float64]:
-    """Return centers, given as such or in a fitted clusterer, shape (k, n_columns).
+    """Return centers, given directly or in a fitted clusterer, shape (k, n_columns).
 
     Raises
     ------
     OptionError
-        If there are none, they are of another number of columns, or the clusterer does not put every row to its nearest
-        center.
+        If there are none, they have a different number of columns, or the clusterer does not assign every row to
+        its nearest center.
     """
     if isinstance(given, FrozenEstimator):
         given = given.estimator
     if isinstance(given, Pipeline):
         raise OptionError(
-            "a Pipeline does not cluster a table in parts: use scale, or give the columns that it makes as a table of "
-            "their own and its clusterer's centers"
+            "a Pipeline cannot cluster a table in parts; use scale, or give the columns that it makes as a separate "
+            "table, and its clusterer's centers"
         )
     if isinstance(given, BaseEstimator) and type(given) not in (KMeans, MiniBatchKMeans) and hasattr(given, "predict"):
         known = type(given).__module__.partition(".")[0] != "sklearn"
         if not known:
             raise OptionError(
-                f"{type(given).__name__} does not put every row to its nearest center: give its labels as a column of "
+                f"{type(given).__name__} does not assign every row to its nearest center; give its labels as a column "
+                "of "
                 "the table (labels=NAME)"
             )
     centers = getattr(given, "cluster_centers_", None)
@@ -98,7 +99,7 @@ def given_centers(given: Any, n_columns: int) -> NDArray[np.float64]:
         centers = given.clusterCenters()
     if centers is None:
         if hasattr(given, "fit") or isinstance(given, str):
-            raise OptionError(f"{given!r} has no centers: fit it first, or give numbers of shape (k, columns)")
+            raise OptionError(f"{given!r} has no centers; fit it first, or give numbers of shape (k, columns)")
         centers = given
     return read_centers(np.asarray(centers), n_columns)
 

@@ -80,7 +80,7 @@ class Labelling:
             If no row has a label, or two different labels have the same text, as 1 and "1".
         """
         if absent.all():
-            raise DataError("no row has a label, so that there is no clustering to explain")
+            raise DataError("no row has a label, so there is no clustering to explain")
         present = values[~absent]
         labels = np.full(len(values), UNLABELLED, dtype=np.int32)
         if present.dtype.kind == "O" and whole_numbers(present) is None:
@@ -172,7 +172,7 @@ def reference_clustering(
     holds_distances: bool = False,
     n_threads: int = 1,
 ) -> tuple[Reference, Encoding, Any]:
-    """Cluster the table, or take over a clustering that was made before.
+    """Cluster the table, or adopt an existing clustering.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def reference_clustering(
         return reference, encoding, None
     transformers, _ = _split(clusterer)
     if transformers and encoding.encoder.scaler is not None:
-        raise OptionError("scale does not go with a Pipeline, which scales by itself: leave scale=None")
+        raise OptionError("scale cannot be combined with a Pipeline, which does its own scaling; leave scale=None")
     X = encoding.X_cluster if source is None or not transformers else source
     fitted, seen, notes = _fitted(clusterer, X, sample_weight, n_threads)
     if transformers:
@@ -258,7 +258,7 @@ def into_space(clusterer: Any, X_cluster: NDArray[Any], source: Any = None) -> N
     matrix = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
     matrix = np.ascontiguousarray(matrix, dtype=np.float32 if matrix.dtype == np.float32 else np.float64)
     if not np.isfinite(matrix).all():
-        raise DataError("the Pipeline's transformers give missing or infinite values: they have no distances")
+        raise DataError("the Pipeline's transformers give missing or infinite values, which have no distances")
     return matrix
 
 
@@ -311,7 +311,7 @@ def _means(
 
 
 MAX_TOGETHER = 1 << 18
-"""At most this many differences are computed at once: a second-level cache holds them."""
+"""Differences computed at once: this many fit a second-level cache."""
 
 
 def nearest_labels(
@@ -322,7 +322,7 @@ def nearest_labels(
 ) -> NDArray[np.int32]:
     """Return the nearest center of each row, the lowest index of equally near ones.
 
-    The labels of a fitted KMeans are not taken in its place: it takes distances from a product of matrices, which
+    The labels of a fitted KMeans are not used instead: it computes distances from a product of matrices, which
     rounds differently from one place in the table to another, and to know where that could decide takes the distance
     to the second nearest center, hence all of them. `distances` is filled with them, as by `nearest_centers`.
     """
@@ -378,7 +378,7 @@ def _check_names(fitted: Any, names: Sequence[str] | None) -> None:
     known = getattr(fitted, "feature_names_in_", None)
     if known is not None and names is not None and list(known) != list(names):
         raise DataError(
-            f"clusterer was fitted on the columns {', '.join(map(repr, known))}, but is to be explained on "
+            f"clusterer was fitted on the columns {', '.join(map(repr, known))}, but it is explained on "
             f"{', '.join(map(repr, names))}: give the same columns in the same order (cluster_columns)"
         )
 
@@ -414,7 +414,7 @@ def _fitted(
             without.append(type(step).__name__)
     notes: tuple[str, ...] = ()
     if without and not (sample_weight == sample_weight[0]).all():
-        notes = (f"{' and '.join(without)} cannot weigh rows: fitted as if each counted once",)
+        notes = (f"{' and '.join(without)} cannot weight rows; it was fitted as if each counted once",)
     return fit_clusterer(clusterer, X, n_threads, **weights), seen, notes
 
 
@@ -462,7 +462,7 @@ def _take_over(
     if given is None:
         given = _predicted_labels(fitted, X, names)
     if given.noise[given.seen].all():
-        raise DataError(f"{type(fitted).__name__} calls every row noise: there is no cluster to explain")
+        raise DataError(f"{type(fitted).__name__} marks every row as noise, so there is no cluster to explain")
     reference = _from_labels(encoding, Labelling.of(given.labels, given.noise | ~given.seen), sample_weight, n_threads)
     notes = given.notes
     if len(centers):
@@ -499,7 +499,7 @@ class _GivenLabels:
                 noise[seen] = given == UNLABELLED
         n_noise = int(np.count_nonzero(noise))
         if n_noise:
-            notes = (f"left out of fitting: {n_noise:,} of {len(given):,} rows, noise to {type(fitted).__name__}",)
+            notes = (f"excluded from fitting: {n_noise:,} of {len(given):,} rows, noise to {type(fitted).__name__}",)
         return cls(labels, seen, noise, notes)
 
 
@@ -542,15 +542,15 @@ def _predicted(fitted: Any, X: NDArray[Any], centers: NDArray[Any]) -> NDArray[n
         # Compiled code wants rows and centers in one type.
         labels = np.asarray(fitted.predict(X.astype(centers.dtype, copy=False)))
     if labels.shape != (len(X),) or labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= k:
-        raise OptionError(f"clusterer={fitted!r} has {k} centers, but predicts other labels than 0 to {k - 1}")
+        raise OptionError(f"clusterer={fitted!r} has {k} centers, but predicts labels other than 0 to {k - 1}")
     return labels.astype(np.int32)
 
 
 def label_notes(names: Sequence[str], absent: int, n_rows: int) -> tuple[str, ...]:
-    """Return what a reader should know of given labels, which `absent` of the rows lack."""
+    """Return the notes on given labels, which `absent` of the rows lack."""
     notes = []
     if absent:
-        notes.append(f"left out of fitting: {absent:,} of {n_rows:,} rows, without a given label")
+        notes.append(f"excluded from fitting: {absent:,} of {n_rows:,} rows, without a given label")
     others = [name for name in names if name != str(UNLABELLED)]
     if len(others) == len(names) - 1 and others == [str(i) for i in range(len(others))]:
         notes.append("the label -1 is explained as a cluster like any other; if it marks noise, leave it empty instead")
@@ -565,7 +565,7 @@ def _is_matrix(centers: Any, n_columns: int) -> bool:
 
 
 def read_centers(centers: Any, n_columns: int) -> NDArray[np.float64]:
-    """Return given centers, shape (k, n_columns); OptionError if they are none."""
+    """Return given centers, shape (k, n_columns); OptionError for anything else."""
     try:
         read: NDArray[np.float64] = np.ascontiguousarray(centers, dtype=np.float64)
     except (TypeError, ValueError):
@@ -620,7 +620,7 @@ def _from_labels(
         counted &= sample_weight > 0
     used = np.unique(given.labels[counted])
     if not len(used):
-        raise DataError("no row with a label has a positive weight: there is no clustering to explain")
+        raise DataError("no row with a label has a positive weight, so there is no clustering to explain")
     # A label whose rows all have weight 0 is left out.
     number = np.full(len(given.names) + 1, UNLABELLED, dtype=np.int32)  # the last entry, index -1, stays UNLABELLED
     number[used] = np.arange(len(used))
@@ -641,7 +641,7 @@ def classes_of_labels(numbers: Sequence[int] | None, k: int) -> tuple[int, ...]:
         return tuple(range(k))
     if all(map(is_label, numbers)):
         return tuple(numbers)
-    why = f"contain {NO_CLUSTER}, the mark of a row in no cluster" if NO_CLUSTER in numbers else "go beyond 64 bits"
+    why = f"contain {NO_CLUSTER}, which marks rows without a cluster" if NO_CLUSTER in numbers else "go beyond 64 bits"
     warnings.warn(
         f"the given labels {why}: the clusters are numbered from 0 to {k - 1} instead, in the order of the labels, "
         "which are kept as their names",

@@ -28,13 +28,13 @@ from shallowrules._kernel import draw_rows, sum_closest, without_centers
 __all__ = ["fit_kmeans"]
 
 ROUNDING = 2.0**-53
-"""Unit roundoff of floats: the largest relative error of one operation, but where its result is too large or tiny."""
+"""Unit roundoff of floats: the largest relative error of one operation, unless its result is too large or too small."""
 
 TINIEST = 2.0**-1074
 """Twice the largest error of one operation whose result is so small that it has fewer digits."""
 
 TOO_LARGE = 1e300
-"""Sums of squares from which products may be beyond floats."""
+"""Sums of squares above which products may overflow floats."""
 
 
 def fit_kmeans(kmeans: KMeans, X: NDArray[Any], sample_weight: NDArray[Any] | None, n_threads: int) -> KMeans:
@@ -74,7 +74,7 @@ def _are_usual(X: NDArray[Any], weight: NDArray[Any] | None) -> bool:
 
 
 class _Starts:
-    """What KMeans calls for each of its starts; the state of its random numbers is afterwards as if it had found it.
+    """The function that KMeans calls for each start; random numbers stay as if KMeans had found the start.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _choose_rows(
 def _is_as_known() -> bool:
     """Return whether the installed scikit-learn takes the same rows of a small table, by the same random numbers."""
     if KMeans.__module__ != kmeans_plusplus.__module__:
-        return False  # another library has put its own in their place
+        return False  # another library has replaced them
     random = np.random.RandomState(0)
     X, weight = random.standard_normal((40, 3)), random.uniform(0.5, 2.0, 40)
     ((centers, after),) = find_starts(X, 7, weight, random, 1, 1)

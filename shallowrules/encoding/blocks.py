@@ -1,4 +1,4 @@
-"""Rows that are worked on together, so few that they stay in a processor's cache."""
+"""Blocks of rows, small enough to stay in a processor's cache."""
 
 from __future__ import annotations
 

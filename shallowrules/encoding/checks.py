@@ -1,4 +1,4 @@
-"""What keeps a table from being clustered: found here for all who ask, worded by each in its own options."""
+"""Obstacles to clustering a table: found here for all callers, worded by each in its own options."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ __all__ = [
 ]
 
 MAX_CATEGORIES = 50
-"""Categories that a column may have at most: more are ids or free text, and each would be a column of its own."""
+"""Most categories that a column may have: more are IDs or free text, and each would become a column."""
 
 ID_LIKE_SHARE = 0.9
-"""Share of distinct texts among the rows above which a column is taken for ids or free text."""
+"""Share of distinct texts among the rows above which a column looks like IDs or free text."""
 
 MIN_ID_LIKE = 10
-"""Distinct texts below which a column is never taken for ids: in a small table all values may differ."""
+"""Distinct texts below which a column never looks like IDs: in a small table all values may differ."""
 
 MAX_VALUE = 1e290
-"""Largest number of a column: the sums of ten rows of 1.7e308, and of their weights, are beyond every double."""
+"""Largest number of a column: the sums of ten rows of 1.7e308, and of their weights, exceed every double."""
 
 MIN_LARGEST_WEIGHT, MAX_WEIGHT = 1e-100, 1e100
-"""What the largest weight may be: sums that are weighed by it are squared."""
+"""Limit of the largest weight: sums that are weighted by it are squared."""
 
 MAX_SQUARED = 1e145
-"""The same where squares are summed up, as for a standard deviation."""
+"""The same where squares are summed, as for a standard deviation."""
 
 
 class Examined(Protocol):
-    """A column, or what one pass over a table in parts tells of it."""
+    """A column, or the facts from one pass over a table in parts."""
 
     @property
     def name(self) -> str: ...
@@ -93,7 +93,7 @@ def find_without_values(columns: Iterable[Examined]) -> list[Finding]:
 
 
 def find_other_types(columns: Iterable[Examined]) -> list[Finding]:
-    """Return the columns that can be neither numbers nor categories, with what they hold as the example."""
+    """Return the columns that can be neither numbers nor categories, with their content as the example."""
     return [
         Finding("other type", f"{column.name!r} ({column.nature})", column.name, example=column.nature)
         for column in columns
@@ -104,7 +104,7 @@ def find_other_types(columns: Iterable[Examined]) -> list[Finding]:
 def find_too_many_values(columns: Iterable[Examined]) -> list[Finding]:
     """Return the columns of text with too many values to be categories, as ids and free text have them.
 
-    `count` is how many there are, or one more than there may be where no more were kept.
+    `count` is their number, or one more than the limit if counting stopped there.
     """
     found = []
     for column in columns:
@@ -123,7 +123,7 @@ def are_too_many(distinct: int, present: int) -> bool:
 
 
 def values_counted(distinct: int) -> str:
-    """Return how many values a column of text has, in words; no more are kept than one beyond `MAX_CATEGORIES`."""
+    """Return how many values a column of text has, in words; counting stops one beyond `MAX_CATEGORIES`."""
     return f"more than {MAX_CATEGORIES} values" if distinct == MAX_CATEGORIES + 1 else counted(distinct, "value")
 
 
@@ -140,20 +140,20 @@ def refuse_unusable(table: Table, complete: Iterable[Examined], ranges: Ranges |
     """
     if ranges is not None and np.isfinite(ranges).all():
         return
-    refuse_missing(complete, "leave these rows out, fill them (impute), or exclude the columns")
+    refuse_missing(complete, "exclude these rows, impute the values, or exclude the columns")
     infinite = find_infinite(table.columns)
     if infinite:
         raise DataError(
-            f"infinity in {_listed(infinite)}: k-means needs finite numbers; mend or leave out the rows",
+            f"infinity in {_listed(infinite)}: k-means needs finite numbers; correct or exclude the rows",
             findings=infinite,
         )
 
 
-def refuse_missing(columns: Iterable[Examined], way_out: str) -> None:
-    """Raise DataError naming the columns that lack values, and in how many rows, with what to do."""
+def refuse_missing(columns: Iterable[Examined], remedy: str) -> None:
+    """Raise DataError naming the columns that lack values, and in how many rows, with a remedy."""
     missing = find_missing(columns)
     if missing:
-        raise DataError(f"missing values (NaN, None or NULL) in {_listed(missing)}: {way_out}", findings=missing)
+        raise DataError(f"missing values (NaN, None or NULL) in {_listed(missing)}: {remedy}", findings=missing)
 
 
 def refuse_other_types(table: Table) -> None:
@@ -190,7 +190,7 @@ def refuse_too_large(table: Table, scale: str | None, ranges: Ranges | None = No
     ]
     if found:
         raise DataError(
-            f"numbers beyond {largest:g} overflow when they are summed up, in {_listed(found)}: divide the column by a "
+            f"numbers beyond {largest:g} overflow when they are summed, in {_listed(found)}: divide the column by a "
             "power of ten, or exclude it",
             findings=found,
         )
@@ -201,8 +201,8 @@ def refuse_extreme_weights(weight: NDArray[np.float64]) -> None:
     largest = float(weight.max(initial=0.0))
     if largest and not MIN_LARGEST_WEIGHT <= largest <= MAX_WEIGHT:
         raise DataError(
-            f"the largest weight is {largest:.1e}: sums of squares that are weighed by it are beyond what floats hold; "
-            "multiply all weights by one constant"
+            f"the largest weight is {largest:.1e}: sums of squares that are weighted by it overflow floats; multiply "
+            "all weights by one constant"
         )
 
 

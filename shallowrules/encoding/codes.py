@@ -18,7 +18,7 @@ from shallowrules.partitions import Part, Partitions
 __all__ = ["MAX_DISTINCT", "with_all_codes"]
 
 MAX_DISTINCT = 1 << 24
-"""Distinct numbers of such a column at most: all of them are held in memory, 128 MiB."""
+"""Most distinct numbers of a column of codes: all of them are held in memory, 128 MiB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class _Distinct:
             if len(values) > MAX_DISTINCT:
                 raise DataError(
                     f"column {name!r} holds more than {MAX_DISTINCT:,} distinct whole numbers of 2**53 and more, which "
-                    "are too many for a table in parts: exclude it, or divide it by a constant"
+                    "are too many for a table in parts; exclude it, or divide it by a constant"
                 )
 
     def merged(self, other: _Distinct) -> _Distinct:

@@ -39,15 +39,15 @@ __all__ = [
 ]
 
 CATEGORY_WEIGHT = math.sqrt(0.5)
-"""What a column of 0 and 1 is multiplied by: two categories are then as far apart as 0 and 1.
+"""Factor of a column of 0 and 1: two categories are then as far apart as 0 and 1.
 
-Rows of different categories differ in two such columns, so that their squared distance is twice the square
+Rows of different categories differ in two of these columns, so their squared distance is twice the square
 of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
 """
 
 MAX_TURNED_BYTES = 1 << 30
 """Up to this size a matrix that lies column by column is copied row by row: from rows, trees are grown in 0.7 of the
-time. A larger one is taken as it is, for the memory."""
+time. A larger one is used as it is, to save memory."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +91,16 @@ class ModelColumn:
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """What turns a table into matrices, once the training table has decided how.
+    """Turns a table into matrices, as the training table has decided.
 
     Parameters
     ----------
     columns : tuple of ModelColumn
         The model columns.
     scaler : fitted scikit-learn scaler or None
-        What takes the clustered numbers to the clustered space.
+        Maps the clustered numbers to the clustered space.
     category_weight : float
-        What the columns of 0 and 1 are multiplied by in the clustered space.
+        The factor of the columns of 0 and 1 in the clustered space.
     imputed : tuple
         Per raw column what a missing value is taken as, None where it is not taken as anything; empty if none is.
     names : tuple of str
@@ -137,7 +137,7 @@ class Encoder:
         )
 
     def _positions(self, sources: Sequence[int] | None, among: Sequence[int]) -> tuple[int, ...]:
-        """Return those model columns `among` some that are of raw columns, in the order of these; none for all."""
+        """Return the model columns `among` some that come from raw columns, in their order; empty for all."""
         by_source: dict[int, list[int]] = {}
         for j in among:
             by_source.setdefault(self.columns[j].source, []).append(j)
@@ -156,7 +156,7 @@ class Encoder:
         return [table[name] for name, value in zip(names, imputed, strict=True) if value is None]
 
     def transform(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the model matrix of a table, `matrix` itself where it is that already.
+        """Return the model matrix of a table; `matrix` itself if it already is one.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Encoder:
         return self.encode_imputed(self.impute(table), matrix)
 
     def encode_imputed(self, table: Table, matrix: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the model matrix of what `impute` returned; otherwise as `transform`."""
+        """Return the model matrix of the result of `impute`; otherwise as `transform`."""
         if (
             matrix is not None
             and not self.imputed

@@ -1,4 +1,4 @@
-"""What one pass tells of a column, in a table or in its parts."""
+"""Facts about a column from one pass, over a table or its parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ends = tuple[Number, Number]
 
 @dataclass(frozen=True, eq=False)
 class ColumnFacts:
-    """What is known of one column.
+    """Facts about one column.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class ColumnFacts:
     n_rows, n_missing, n_infinite : int
         Rows, those without a value, and those with an infinite number.
     nature : str or None
-        What it holds in the words of a message; None where no value says so.
+        Its content in the words of a message; None where no value shows it.
     ends, counted_ends : (least, greatest) or None
         Of all numbers, and of those in rows that count.
     values, counted_values : frozenset

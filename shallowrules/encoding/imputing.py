@@ -1,4 +1,4 @@
-"""What missing values are taken as: the median of numbers, the most frequent category, or a category of their own.
+"""Substitutes for missing values: the median of numbers, the most frequent category, or a category of their own.
 
 The median is a value of the table, the lower of two in the middle, so that whole numbers stay whole and a row of weight
 3 is three rows.
@@ -37,12 +37,12 @@ Present = tuple[Column, NDArray[np.int64] | None]
 """The values of a column that are present in rows that count, and the weight of each; None for 1 each."""
 
 ReadPresent = Callable[[Any], Sequence[Present]]
-"""Takes the rows of a part; returns what is present of each column. It is pickled."""
+"""Takes the rows of a part; returns the values present in each column. It is pickled."""
 
 
 @dataclass(frozen=True)
 class Filling:
-    """Which missing values are filled in, and with what.
+    """The missing values to impute, and how.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def impute_table(table: Table, sample_weight: NDArray[np.float64] | None = None,
 
 
 def present_values(column: Column, counted: NDArray[np.bool_] | None, units: NDArray[np.int64] | None) -> Present:
-    """Return what is present of a column in rows that count, None for all, whose weights are `units`."""
+    """Return the values of a column that are present in rows that count, None for all, whose weights are `units`."""
     rows = ~column.absent if counted is None else counted & ~column.absent
     return replace(column, values=column.values[rows], missing=None, exact=None), None if units is None else units[rows]
 
@@ -112,7 +112,7 @@ def values_for_missing(
     dtypes: Sequence[np.dtype[Any]],
     filling: Filling,
 ) -> dict[str, Number | Value]:
-    """Return by name what a missing value of each column is taken as.
+    """Return the substitute for missing values by column name.
 
     Medians take a few passes, the most frequent categories one, a category of its own none.
 
@@ -139,7 +139,7 @@ def values_for_missing(
     columns = [each for each in columns if each.name not in found]
     for each in columns:
         if each.counted_ends is None and not each.counted_values:
-            raise DataError(f"column {each.name!r} has no values, so that none can be imputed; exclude it")
+            raise DataError(f"column {each.name!r} has no values, so none can be imputed; exclude it")
     if not columns:
         return found
     distinct = [tuple(sorted(each.counted_values)) for each in columns]
@@ -167,7 +167,7 @@ def _weigh(rows: Any, state: tuple[ReadPresent, Sequence[Sequence[Value]]]) -> A
 
 @dataclass(frozen=True)
 class _Weighed:
-    """Reads what ranks are taken of."""
+    """Reads the values to rank."""
 
     read: ReadPresent
 

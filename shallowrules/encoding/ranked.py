@@ -21,10 +21,10 @@ from shallowrules.tables.conversion import Number
 __all__ = ["RankedColumn", "ReadColumns", "Weighed", "ranked_values"]
 
 MAX_CELLS = 2**20
-"""Ranges of codes of all columns that a pass adds up, at most: 8 MB in each part's result."""
+"""Most ranges of codes, over all columns, that a pass sums: 8 MB in each part's result."""
 
 MIN_BITS, MAX_BITS = 8, 16
-"""Binary logarithms of the ranges that a pass divides one into: at least, and at most."""
+"""Binary logarithms of the number of ranges into which a pass divides one: the least and the most."""
 
 FEW_WEIGHT = 4096
 """Summed weight below which a range is fetched code by code."""
@@ -34,7 +34,7 @@ SIGN = 1 << 63
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """Numbers of a column and what they weigh.
+    """Numbers of a column and their weights.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class _Codes:
 
     @classmethod
     def of(cls, codes: NDArray[np.uint64], weight: NDArray[np.int64]) -> _Codes:
-        """Return those of some rows; what weighs nothing is not a code."""
+        """Return those of some rows; values without weight are not codes."""
         codes, weight = codes[weight > 0], weight[weight > 0]
         known, numbers = np.unique(codes, return_inverse=True)
         return cls(known, np.bincount(numbers, weight, len(known)).astype(np.int64))

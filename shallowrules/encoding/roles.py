@@ -1,4 +1,4 @@
-"""Which columns of a table in parts a fit uses, and as what."""
+"""The columns of a table in parts that a fit uses, and their roles."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Roles"]
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns a fit uses, and as what.
+    """The columns that a fit uses, and their roles.
 
     Parameters
     ----------
     columns : tuple of str
-        What the rules may know of.
+        The columns that rules may know.
     labels, weight : str or None
         The columns of given labels and of weights.
     filling : Filling
@@ -63,7 +63,7 @@ class Roles:
         return None if self.labels is None else Column.of_labels(self.labels, part[self.labels])
 
     def weights(self, part: Table) -> NDArray[np.float64] | None:
-        """Return the weight of each row, None for no weights; such as add up exactly, once their sum is known."""
+        """Return the weight of each row, None for no weights; rounded to sum exactly, once their sum is known."""
         if self.weight is None:
             return None
         given = part[self.weight]

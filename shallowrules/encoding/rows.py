@@ -122,7 +122,7 @@ class RawNumbers:
 
     @classmethod
     def of(cls, roles: Roles, encoder: Encoder) -> RawNumbers:
-        """Return what reads the numbers that an encoder scales."""
+        """Return the reader of the numbers that an encoder scales."""
         return cls(RowEncoder(roles, replace(encoder, scaler=None)), tuple(encoder.numbers()[0]))
 
     def __call__(self, part: Part) -> tuple[NDArray[Any], NDArray[np.float64] | None]:

@@ -100,8 +100,8 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
     Raises
     ------
     OptionError
-        If "robust" is to count rows by weights that are not whole numbers: quantiles by such weights
-        are not those of any number of rows.
+        If "robust" is to count rows by weights that are not whole numbers: quantiles by these
+        weights are not those of any number of rows.
     """
     # Imported here: it takes a second that no reader of tables should wait.
     kind = getattr(import_module("sklearn.preprocessing"), str(SCALES[scale]))
@@ -182,8 +182,8 @@ def _use_quartiles(scaler: RobustScaler, run: Run, read: ReadNumbers, ends: NDAr
     """Give a scaler the quartiles of columns."""
     if not weights.are_whole:
         raise OptionError(
-            "scale='robust' takes quartiles, which need weights that are whole numbers (how many rows a row "
-            "stands for): round the weights, or take scale 'minmax' or 'standard'"
+            "scale='robust' uses quartiles, which need whole-number weights (how many rows a row stands "
+            "for); round the weights, or use scale 'minmax' or 'standard'"
         )
     positions = [(weights.total - 1) * share for share in QUARTILES]
     ranks = sorted({round_to(position) for position in positions for round_to in (math.floor, math.ceil)})

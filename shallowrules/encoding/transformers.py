@@ -1,4 +1,4 @@
-"""Seeing through scikit-learn transformers, back to the raw column that each of their columns came from.
+"""Tracing the columns of scikit-learn transformers back to raw columns.
 
 Every step is followed from its input columns to its output columns; what a column means in raw terms (a number,
 a category, a place in an order, a value for what is missing) is kept on the way. A transformer that mixes
@@ -41,15 +41,15 @@ from shallowrules.tables.table import Column, Table, Value
 __all__ = ["encode_through", "transformed"]
 
 MONOTONE = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PowerTransformer)
-"""Transformers that take each column of numbers to an increasing function of itself."""
+"""Transformers that apply an increasing function to each column of numbers."""
 
 TOLERANCE = 1e-9
-"""By how much of its range a function may go the wrong way and still count as monotone: its rounding."""
+"""Share of its range by which a function may go the wrong way through rounding and still count as monotone."""
 
 
 @dataclass(frozen=True)
 class _Trace:
-    """What a column on the way means: the raw column it came from, and how.
+    """The meaning of a column on the way: the raw column it came from, and how.
 
     `changed` tells whether the values are no longer those of the raw column.
     """
@@ -76,7 +76,7 @@ def _fitted(transformer: Any, X: Any, sample_weight: NDArray[np.float64] | None)
 
 
 def transformed(transformer: Any, X: Any) -> NDArray[np.float64]:
-    """Return what a fitted transformer makes of a table, as a matrix of finite numbers."""
+    """Return the output of a fitted transformer for a table, as a matrix of finite numbers."""
     given = transformer.transform(X)
     given = given.toarray() if hasattr(given, "toarray") else given
     try:
@@ -87,7 +87,7 @@ def transformed(transformer: Any, X: Any) -> NDArray[np.float64]:
     if len(spoilt):
         raise DataError(
             f"the transformer gives missing or infinite values in {len(spoilt)} of its columns, the first of which is "
-            f"number {spoilt[0]}: impute them before (SimpleImputer)"
+            f"number {spoilt[0]}: impute them first (SimpleImputer)"
         )
     return matrix
 
@@ -95,7 +95,7 @@ def transformed(transformer: Any, X: Any) -> NDArray[np.float64]:
 def encode_through(
     transformer: Any, table: Table, X: Any, sample_weight: NDArray[np.float64] | None = None
 ) -> Encoding:
-    """Encode a table by a transformer, so that rules still ask for the raw columns.
+    """Encode a table by a transformer, so that rules still test the raw columns.
 
     Parameters
     ----------
@@ -169,8 +169,8 @@ def _direction(column: Column, image: NDArray[np.float64], transformer: Any) -> 
     """Return 1 if a transformed column rises with its raw one, -1 if it falls; OptionError if neither."""
     if not column.is_numeric:
         raise OptionError(
-            f"{_name(transformer)} passes the {column.nature} column {column.name!r} on as it is: put a OneHotEncoder "
-            "or an OrdinalEncoder in its way"
+            f"{_name(transformer)} passes the {column.nature} column {column.name!r} on unchanged; put a "
+            "OneHotEncoder or an OrdinalEncoder before it"
         )
     order = np.argsort(column.values, kind="stable")
     raw, steps = column.values[order], np.diff(image[order])
@@ -182,13 +182,14 @@ def _direction(column: Column, image: NDArray[np.float64], transformer: Any) -> 
         if (steps <= slack).all():
             return -1
     raise OptionError(
-        f"{_name(transformer)} makes something of column {column.name!r} that neither only rises nor only falls with "
-        f"it, so that no cut of the raw column says the same; {_WAY_OUT}"
+        f"{_name(transformer)} transforms column {column.name!r} in a way that is not monotone, so no cut of "
+        f"the raw column is equivalent; {_WAY_OUT}"
     )
 
 
 _WAY_OUT = (
-    "put what mixes or bends columns into the clusterer: clusterer=make_pipeline(transformer, KMeans(k)), whose "
+    "put transformers that mix or bend columns into the clusterer: clusterer=make_pipeline(transformer, KMeans(k)), "
+    "whose "
     "clusters are explained in the raw columns"
 )
 
@@ -198,7 +199,7 @@ def _name(transformer: Any) -> str:
 
 
 def _follow(transformer: Any, traces: list[_Trace], table: Table) -> list[_Trace]:
-    """Return what the columns that a transformer gives mean, from what those that it takes do."""
+    """Return the meanings of a transformer's output columns, from those of its input columns."""
     if isinstance(transformer, FrozenEstimator):
         return _follow(transformer.estimator, traces, table)
     if isinstance(transformer, Pipeline):
@@ -209,7 +210,9 @@ def _follow(transformer: Any, traces: list[_Trace], table: Table) -> list[_Trace
     for kinds, follow in _FOLLOWING.items():
         if isinstance(transformer, kinds):
             return follow(transformer, traces, table)
-    raise OptionError(f"{_name(transformer)} mixes columns, or may do so, and cannot be seen through; {_WAY_OUT}")
+    raise OptionError(
+        f"{_name(transformer)} mixes columns, or may do so, so columns cannot be traced through it; {_WAY_OUT}"
+    )
 
 
 def _through_columns(transformer: Any, traces: list[_Trace], table: Table) -> list[_Trace]:
@@ -257,12 +260,12 @@ def _through_function(transformer: Any, traces: list[_Trace], table: Table) -> l
 def _through_imputer(transformer: Any, traces: list[_Trace], table: Table) -> list[_Trace]:
     if transformer.add_indicator:
         raise OptionError(
-            "SimpleImputer(add_indicator=True) adds columns that no rule can say; leave the indicator out"
+            "SimpleImputer(add_indicator=True) adds columns that no rule can express; turn the indicator off"
         )
     missing = transformer.missing_values
     if missing is not None and missing == missing and type(missing).__name__ != "NAType":
         raise OptionError(
-            f"SimpleImputer(missing_values={missing!r}) takes values for missing that rules do not; "
+            f"SimpleImputer(missing_values={missing!r}) treats values as missing that rules do not; "
             "make them missing (NaN or None) in the table"
         )
     found = []

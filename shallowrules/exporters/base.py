@@ -27,16 +27,16 @@ __all__ = [
 ]
 
 ClusterAs = Literal["number", "name"]
-"""What a cluster goes by in a text: its number, or the name that was given to it as a label."""
+"""A cluster's identity in a text: its number, or the name that was given to it as a label."""
 
 
 class Exporter(Protocol):
-    """What a class must offer to be an exporter. It is made without arguments.
+    """The contract of an exporter's class. It is created without arguments.
 
     Attributes
     ----------
     name : str
-        What `export` calls it; equal to the name of its entry point.
+        Its name for `export`; equal to the name of its entry point.
     file_extension : str
         With its dot, for example ``".sql"``; empty for an exporter that gives several files, which have their names.
     media_type : str
@@ -107,7 +107,7 @@ def check_cluster_as(value: object) -> None:
 
 
 def contract_faults(exporter: Any) -> list[str]:
-    """Return where a class departs from the contract, as far as it shows without running it."""
+    """Return where a class departs from the contract, as far as can be checked without running it."""
     if not inspect.isclass(exporter):
         return ["it is not a class"]
     faults = []
@@ -138,7 +138,7 @@ def contract_faults(exporter: Any) -> list[str]:
 
 
 def check_exporter(exporter: Any, **options: Any) -> None:
-    """Hold an exporter class against the contract; for the tests of a plugin's author.
+    """Check an exporter class against the contract; for the tests of a plugin's author.
 
     Looks at its attributes, then exports a small tree with awkward names and a tree that is
     a single leaf, twice each: text, bytes or files alike.

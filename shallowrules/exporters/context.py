@@ -1,4 +1,4 @@
-"""What a template sees of a rule set: plain data only, the same for every exporter.
+"""A rule set as a template sees it: plain data only, the same for every exporter.
 
 The context is stable, because users' own templates read it:
 
@@ -7,11 +7,11 @@ The context is stable, because users' own templates read it:
 ``columns``
     Per raw column: ``name``, ``type``, ``mean``, ``minimum``, ``maximum``, ``tested``, and where it has
     categories (``type`` is "text" or "boolean") ``values`` and ``shares``; ``decimal`` and ``nulls`` say how
-    text becomes its values, ``imputed`` what a missing one is taken as (none if nothing).
+    text becomes its values, ``imputed`` is the substitute for missing ones (none if there is none).
 ``clusters``
     Largest first: ``index``, ``name``, ``title``, ``rows``, ``weight``, ``share``, ``precision``,
     ``recall``, ``means`` (one per column, none for categories), ``shares`` (per column those of its
-    values), ``share_text`` ("33.1 %"), ``rows_text`` ("59 rows, 33.1 %") and ``rules``.
+    values), ``share_text`` ("33.1%"), ``rows_text`` ("59 rows, 33.1%") and ``rules``.
 ``rules``
     Largest cluster first: ``cluster`` (its index), ``rows``, ``weight``, ``share``, ``depth``,
     ``rows_text`` and ``conditions``, each with ``column`` (its name), ``type``, ``lower`` and
@@ -33,7 +33,7 @@ from typing import Any
 
 from shallowrules.errors import ExportError, counted
 from shallowrules.rules import Between, Condition, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
-from shallowrules.rules.figures import show_figure
+from shallowrules.rules.figures import percent, show_figure
 from shallowrules.rules.nodes import rules_length
 from shallowrules.tables.times import NATURES
 
@@ -45,12 +45,11 @@ __all__ = [
     "check_whole_thresholds",
     "describe",
     "package_version",
-    "percent",
     "rows_text",
 ]
 
 MAX_LENGTH = 20_000_000
-"""Characters of rules that are written: Python takes some 100 bytes for each when it compiles them."""
+"""Most characters of rules that are written: Python needs some 100 bytes for each to compile them."""
 
 
 @cache
@@ -64,8 +63,9 @@ def check_length(rules: RuleSet) -> None:
     length = rules_length(rules.nodes, rules.columns)
     if length > MAX_LENGTH:
         raise ExportError(
-            f"{counted(len(rules), 'rule')} would have about {length:,} characters, and at most {MAX_LENGTH:,} are "
-            "written: each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger trade-off"
+            f"{counted(len(rules), 'rule')} would have about {length:,} characters, and the limit is "
+            "{MAX_LENGTH:,}: each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger "
+            "trade-off"
         )
 
 
@@ -171,11 +171,6 @@ def bounds(condition: Between) -> tuple[int | float | None, int | float | None]:
     return lower, upper
 
 
-def percent(share: float, unit: str = " %") -> str:
-    """Return a share as a percentage with one decimal; a tiny one is not shown as none."""
-    return f"under 0.1{unit}" if 0 < share < 0.0005 else f"{100 * share:.1f}{unit}"
-
-
 def rows_text(rows: int, share: float) -> str:
     """Return how many rows there are, and their share of the table."""
     return f"{counted(rows, 'row')}, {percent(share)}"
@@ -190,11 +185,11 @@ class _Description(ConditionVisitor[dict[str, Any]]):
         return {**self._describe(condition), "lower": lower, "upper": upper}
 
     def one_of(self, condition: OneOf) -> dict[str, Any]:
-        """Return the categories to be one of."""
+        """Return the accepted categories."""
         return {**self._describe(condition), "included": list(condition.values)}
 
     def none_of(self, condition: NoneOf) -> dict[str, Any]:
-        """Return the categories to be none of."""
+        """Return the excluded categories."""
         return {**self._describe(condition), "excluded": list(condition.values)}
 
     def _describe(self, condition: Condition) -> dict[str, Any]:

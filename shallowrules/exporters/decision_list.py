@@ -1,8 +1,8 @@
 """Rules as a list in which each relies on those before it.
 
 At each node of the tree one branch takes the rows that have no value there, then come the rows of the smaller child.
-What is left needs no condition: it can only be in the other child. So no branch has more conditions than the logarithm
-of the number of leaves.
+The remaining rows need no condition: they can only be in the other child. So no branch has more conditions than the
+logarithm of the number of leaves.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["Branch", "leaves_below", "ordered_branches"]
 
 @dataclass(frozen=True)
 class Branch:
-    """What is true of the rows of a branch that no branch before it has taken, and their cluster.
+    """The conditions of a branch on the rows that no branch before it has taken, and their cluster.
 
     Attributes
     ----------
     conditions : tuple of Condition
-        What they meet. Each column that is tested has a value in them.
+        The conditions that they satisfy. Each tested column has a value in them.
     without : int or None
         Number of a column without a value in them: they are in no cluster.
     leaf : int or None
@@ -40,7 +40,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class _Reached:
-    """A node, and what tells its rows from the others that no branch has taken yet.
+    """A node, and the conditions that separate its rows from the others that no branch has taken yet.
 
     `valued` are the columns without a missing value in these rows.
     """
@@ -53,8 +53,8 @@ class _Reached:
 def ordered_branches(rules: RuleSet, *, early: bool = False) -> Iterator[Branch]:
     """Yield the branches that give each row its cluster; the last one has no condition.
 
-    A branch for rows without a value is there for every column that a node asks for the first time, also for one whose
-    missing values are imputed.
+    There is a branch for rows without a value for every column that a node tests for the first time, including columns
+    whose missing values are imputed.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def ordered_branches(rules: RuleSet, *, early: bool = False) -> Iterator[Branch]
 
 
 def _on_each_path(rules: RuleSet) -> dict[int, frozenset[int]]:
-    """Return the columns that are asked on every path from a node to a leaf, by the node."""
+    """Return the columns that are tested on every path from a node to a leaf, by node."""
     found: dict[int, frozenset[int]] = {}
     for index in reversed(range(len(rules.nodes))):  # children come after their parent
         node = rules.nodes[index]

@@ -1,4 +1,4 @@
-"""What an exporter gives: text, bytes, or several files by their names."""
+"""An exporter's output: text, bytes, or several files by their names."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Exported = str | bytes | Mapping[str, str | bytes]
 """Text, which files hold as UTF-8; bytes; or files by name: relative to a folder, with ``/`` between its parts."""
 
 RESERVED = frozenset({"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(1, 10))})
-"""Names that are devices on Windows, whatever stands after a dot."""
+"""Names that are devices on Windows, whatever follows after a dot."""
 
 
 def exported_faults(value: Any) -> list[str]:
-    """Return what keeps a value from being `Exported`, as sentences without a subject: ``returned int, not …``."""
+    """Return the reasons why a value is not `Exported`, as sentences without a subject: ``returned int, not …``."""
     if not isinstance(value, Mapping):
         return _content_faults(value, "")
     if not value:
@@ -26,7 +26,8 @@ def exported_faults(value: Any) -> list[str]:
     for name, content in value.items():
         if not isinstance(name, str) or not _is_safe(name):
             faults.append(
-                f"returned a file named {name!r}: names are relative, with / between their parts, and go on any system"
+                f"returned a file named {name!r}: names are relative, with / between their parts, and valid on any "
+                "system"
             )
             continue
         names.append(name)
@@ -41,7 +42,7 @@ def exported_faults(value: Any) -> list[str]:
 def find_clash(names: Sequence[str]) -> tuple[int, int] | None:
     """Return the places of two names that cannot be files of one folder on every system, the earlier first.
 
-    Names are one that differ in capitals alone, or in how accents are spelt; a file cannot be a folder too.
+    Names are the same if they differ only in case or in how accents are encoded; a file cannot also be a folder.
     """
     files: dict[str, int] = {}
     folders: dict[str, int] = {}
@@ -62,7 +63,7 @@ def _content_faults(value: Any, place: str) -> list[str]:
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
-            return [f"returned text{place} with half a surrogate pair at character {error.start}, which no file holds"]
+            return [f"returned text{place} with an unpaired surrogate at character {error.start}, which no file holds"]
         return []
     if isinstance(value, bytes):
         return []

@@ -1,17 +1,17 @@
 """Rules as a sheet in Markdown that a person can read, check and sign.
 
 Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version
-of the package), ``made`` (what the rules were made from and how, empty if nobody knows), ``figures`` (what the sheet
-says of the whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and ``at_most`` (exact
-text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts`` (what to read before
-signing, with what to try), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some column has its
-missing values imputed, whether some column and whether some condition is of categories, and whether some condition is
-of a column of 0 and 1), ``shares_of_flags`` (whether some column is of 0 and 1, whose share of 1 the tables of means
-show), and of every cluster ``quality`` (text, already Markdown), ``precision_text`` and ``recall_text``, ``profile``
-(rows of its table of means: ``column``, ``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out``
-(columns that the table lacks); and ``steps``, none unless the
-style is "ordered": of each line of that list ``words`` (Markdown, empty if nothing more is asked), ``title`` of the
-cluster and ``rows_text``, none where a row is in no cluster.
+of the package), ``made`` (the origin of the rules, empty if unknown), ``figures`` (the sheet's
+figures for the rules as a whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
+``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts``
+(doubts to read before signing, with remedies), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some
+column has its missing values imputed, whether some column and whether some condition is of categories, and whether some
+condition is of a column of 0 and 1), ``shares_of_flags`` (whether some column is of 0 and 1, whose share of 1 the
+tables of means show), and of every cluster ``quality`` (text, already Markdown), ``precision_text`` and
+``recall_text``, ``profile`` (rows of its table of means: ``column``, ``tested``, ``here`` and ``table``, both text, and
+``mark``) and ``left_out`` (columns that the table lacks); and ``steps``, none unless the style is "ordered": of each
+line of that list ``words`` (Markdown, empty if nothing more is asked), ``title`` of the cluster and ``rows_text``, none
+where a row is in no cluster.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 
 from shallowrules.errors import check_choice
 from shallowrules.exporters.base import check_text
-from shallowrules.exporters.context import describe, percent, rows_text
+from shallowrules.exporters.context import describe, rows_text
 from shallowrules.exporters.decision_list import ordered_branches
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import escape_markdown, render
@@ -44,6 +44,7 @@ from shallowrules.exporters.wording import (
     says_flag,
 )
 from shallowrules.rules import Condition, RuleSet
+from shallowrules.rules.figures import percent
 
 __all__ = ["MarkdownExporter", "MarkdownOptions"]
 
@@ -64,7 +65,7 @@ class MarkdownLanguage:
         return escape_markdown(text)
 
     def number(self, value: int | float) -> str:
-        """Return a number to read: four significant digits, thousands apart."""
+        """Return a number for people: four significant digits, thousands with commas."""
         return format_number(value)
 
     def comment(self, text: str) -> str:
@@ -86,7 +87,7 @@ class MarkdownOptions:
     date : str, optional
         To be printed below, as 2026-11-23; none by default, so that equal rules make equal sheets.
     made : str, optional
-        What the rules were made from and how; by default what they say of it: file, seed, and columns left out.
+        The origin of the rules; by default their own record of it: file, seed, and columns left out.
     all_columns : bool
         Whether the tables of means show every column, however many there are.
     style : {"flat", "ordered"}
@@ -165,7 +166,7 @@ class MarkdownExporter:
 
 
 def _words(conditions: Iterable[Condition]) -> list[str]:
-    """Return what each condition asks of a column, as Markdown."""
+    """Return the text of each condition, as Markdown."""
     words = ConditionWords(escape_markdown, says_flags=True)
     return [
         f"**{escape_markdown(column.name)}**{describe_missing(column, escape_markdown)} is {words(condition)}"
@@ -175,7 +176,7 @@ def _words(conditions: Iterable[Condition]) -> list[str]:
 
 
 def _steps(rules: RuleSet) -> list[dict[str, Any]]:
-    """Return what the ordered list is laid out from: see the module."""
+    """Return the data for the ordered list: see the module."""
     titles = {cluster.index: cluster.title for cluster in rules.clusters}
     by_leaf = {rule.leaf: rule for rule in rules}
     steps = []
@@ -198,7 +199,7 @@ def _steps(rules: RuleSet) -> list[dict[str, Any]]:
 
 
 def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
-    """Return what the table of contents says of a cluster's rules."""
+    """Return the words for a cluster's rules in the table of contents."""
     if len(rules) > RULES_SHOWN:
         return f"one of {len(rules)} rules, see below"
     return "; or ".join(rule["words"] for rule in rules)

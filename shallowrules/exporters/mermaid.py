@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from shallowrules.errors import check_choice
-from shallowrules.exporters.context import check_length, percent
+from shallowrules.exporters.context import check_length
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import branch_label, describe_missing
 from shallowrules.rules import Leaf, RuleSet
+from shallowrules.rules.figures import percent
 
 __all__ = ["MermaidExporter", "MermaidOptions"]
 
 Direction = Literal["LR", "TD"]
 
 PLAIN = frozenset(" .,-+%≤")
-"""What stands for itself beside letters and digits."""
+"""Characters besides letters and digits that need no escaping."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class MermaidExporter:
         shares = {rule.leaf: rule.share for rule in rules}
         lines = [
             f"flowchart {settings.direction}",
-            "  %% A row without a value in a column that it is asked for is in no cluster.",
+            "  %% A row without a value in a column that is tested on its path is in no cluster.",
         ]
         for index, node in enumerate(rules.nodes):
             if isinstance(node, Leaf):

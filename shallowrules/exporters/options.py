@@ -1,4 +1,4 @@
-"""An exporter's options as data, read from its dataclass: what the command line and a page make their controls of.
+"""An exporter's options as data, read from its dataclass, for the command line and the controls of a page.
 
 An option's type says what it is: ``bool``, ``str``, ``int``, ``float``, ``Path``, a ``Literal`` of texts or numbers; a
 ``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed besides. Of
@@ -37,14 +37,14 @@ DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",
     "dialect": "that of --database, else {}",
     "types": "those of --database",
-    "made": "the file or table, the seed, columns left out",
+    "made": "the file or table, the seed, excluded columns",
 }
-"""How the help of ``run`` says what a default follows from, around the field's own default."""
+"""The help of ``run`` for a default that follows from a fact, around the field's own default."""
 
 
 @dataclass(frozen=True)
 class CommandLine:
-    """What the command line cannot know from a field alone: see `on_command_line`."""
+    """Facts that the command line cannot know from a field alone: see `on_command_line`."""
 
     name: str | None = None
     unprefixed: bool = False
@@ -60,12 +60,12 @@ def on_command_line(
     Parameters
     ----------
     name : str, optional
-        What the option is called there, without the leading dashes; by default the field's name with dashes. A
+        The option's name there, without the leading dashes; by default the field's name with dashes. A
         mapping or sequence is given one item at a time, so that a singular reads better.
     unprefixed : bool
         Whether ``run``, where an option has its exporter's name before it, takes it without, too.
     default_from : {"table", "dialect", "types", "made"}, optional
-        What ``run`` gives where the user gives nothing: the name of the table that was read, as a list of its parts;
+        The default that ``run`` supplies: the name of the table that was read, as a list of its parts;
         the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
         default where a file has it; in words, that database, the seed, and the columns left out.
     listed : bool
@@ -85,15 +85,15 @@ class OptionSpec:
     spelling : str
         Its name on the command line, without dashes before it.
     kind : OptionKind
-        What it is, or each of its items or values.
+        The kind of its value, or of each of its items or values.
     shape : {"one", "sequence", "mapping"}
         Whether it is one value, several, or texts that map to values.
     choices : tuple of str or int
-        What a choice may be.
+        The allowed values of a choice.
     default : object
         As the field has it.
     help : str
-        What its docstring says, on one line; empty if nothing.
+        Its docstring, on one line; empty if it has none.
     command_line : CommandLine
     """
 
@@ -195,7 +195,7 @@ def _read_scalar(annotation: Any) -> tuple[OptionKind, tuple[str | int, ...]] | 
 
 
 def _read_docstrings(options: type) -> dict[str, str]:
-    """Return what the docstrings of a dataclass and its bases say of each field, on one line."""
+    """Return the descriptions of all fields in the docstrings of a dataclass and its bases, each on one line."""
     texts: dict[str, str] = {}
     for kind in reversed(options.__mro__):
         texts.update(_read_entries(cleandoc(kind.__dict__.get("__doc__") or "")))

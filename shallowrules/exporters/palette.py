@@ -1,4 +1,4 @@
-"""Colours of clusters, for whatever draws them: apart from one another to people who see few colours, and to text."""
+"""Colors of clusters, for all drawings: distinct for people who see few colors, and readable with text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIGHT = (
     *("#0b62a8", "#b34700", "#00785a", "#a3266e", "#6a51b5"),
     *("#806200", "#00738f", "#b3261e", "#52606f", "#4f7300"),
 )
-"""On white, with white text on them. The eleventh cluster has the first colour again: clusters have numbers too."""
+"""On white, with white text on them. The eleventh cluster has the first color again: clusters have numbers too."""
 
 DARK = (
     *("#6fb3ee", "#f29a5c", "#4fc9a4", "#ec86bd", "#b3a1f2"),
@@ -22,6 +22,6 @@ DARK = (
 
 
 def cluster_colours(trees: Iterable[RuleSet]) -> dict[int, int]:
-    """Return the place of the colour of every cluster of some trees: of one number it is the same in all."""
+    """Return the place of the color of every cluster of some trees: of one number it is the same in all."""
     indices = sorted({cluster.index for rules in trees for cluster in rules.clusters})
     return {index: place % len(LIGHT) for place, index in enumerate(indices)}

@@ -1,10 +1,10 @@
 """The tree as PMML 4.4, the standard by which KNIME, SAS, SPSS and scoring servers exchange models.
 
-It is a TreeModel of the questions of the tree. A row without a value in a column that it is asked for gets no
-prediction, as in every other form (``missingValueStrategy`` and ``noTrueChildStrategy``). An engine gets numbers as
-numbers: what is text in a file is for the engine to convert, but for the texts that mean "no value". Some engines
-(PMML4S) compare all numbers as doubles: where a threshold of whole numbers is 2^53 or more, they do not tell neighbors
-apart there.
+It is a TreeModel with the tests of the tree. A row without a value in a column that is tested on its path
+gets no prediction, as in every other format (``missingValueStrategy`` and ``noTrueChildStrategy``). An engine gets
+numbers as numbers: what is text in a file is for the engine to convert, but for the texts that mean "no value". Some
+engines (PMML4S) compare all numbers as doubles: where a threshold of whole numbers is 2^53 or more, they do not tell
+neighbors apart there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PmmlOptions:
     Parameters
     ----------
     cluster_as : {"number", "name"}
-        What the model predicts: the number of a cluster, or its name, the label that it was given. Numbers are
+        The model's prediction: the number of a cluster, or its name, the label that it was given. Numbers are
         predicted as text where one is the smallest of 64 bits, which stands for no prediction in PMML4S.
     cluster_column : str
         Name of the field that holds it.
@@ -82,7 +82,8 @@ class PmmlExporter:
         check_whole_columns(rules, self.name, INT64)
         if settings.cluster_column in [column.name for column in rules.columns]:
             raise ExportError(
-                f"the table has a column {settings.cluster_column!r}: name the prediction otherwise by cluster_column"
+                f"the table has a column {settings.cluster_column!r}; give the prediction a different name with "
+                "cluster_column"
             )
         return "\n".join(_document(rules, settings)) + "\n"
 
@@ -130,7 +131,7 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
 
 
 def _data_field(rules: RuleSet, feature: int) -> Iterator[str]:
-    """Yield the field of a column, with the values that mean that there is none."""
+    """Yield the field of a column, with its null markers."""
     column = rules.columns[feature]
     optype, data_type = ("continuous", "double") if column.codes else KINDS[column.type]
     if column.is_whole and is_exact_in_doubles(rules, feature):
@@ -158,7 +159,7 @@ def is_exact_in_doubles(rules: RuleSet, feature: int) -> bool:
 
 
 def _nodes(rules: RuleSet, labels: dict[int, str]) -> Iterator[str]:
-    """Yield the nodes, each with what is true of its rows, and those below it."""
+    """Yield the nodes, each with its predicate, and those below it."""
     predicates = _Predicates()
     pending: list[tuple[int, str, int]] = [(0, "<True/>", 2)]  # a node, its predicate, its depth; or ~depth to close
     while pending:

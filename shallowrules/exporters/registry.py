@@ -91,7 +91,7 @@ def export(rules: RuleSet, name: str, **options: Any) -> Exported: ...
 
 
 def export(rules: RuleSet, name: str, **options: Any) -> Exported:
-    """Return the rules in a form that people or programs read.
+    """Return the rules in an output format for people or programs.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def export_by(exporter: type[Exporter], rules: RuleSet, options: Mapping[str, An
 
 
 def _announced() -> tuple[tuple[InstalledExporter, EntryPoint], ...]:
-    """Return what is announced, read again only once a folder of the path is another or has changed.
+    """Return the announced exporters, read again only after a folder of the path has changed.
 
     Reading the entry points of all distributions takes longer than most exports.
     """
@@ -142,7 +142,7 @@ def _announced() -> tuple[tuple[InstalledExporter, EntryPoint], ...]:
 
 
 def _state(place: str) -> tuple[int, int, int] | None:
-    """Return what is another once something was installed in a folder, or removed from it."""
+    """Return a fingerprint of a folder of packages (device, inode, time of change)."""
     try:
         found = os.stat(place)
     except OSError:

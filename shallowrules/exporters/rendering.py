@@ -45,12 +45,12 @@ class Language(Protocol):
 
 
 def render(language: Language, name: str, context: Mapping[str, Any], template: str | Path | None = None) -> str:
-    """Render a shipped template, or the user's in its place; the text ends with a line break.
+    """Render a shipped template, or the user's own; the text ends with a line break.
 
     Parameters
     ----------
     language : Language
-        What the filters write.
+        The syntax that the filters write.
     name : str
         The shipped template.
     context : mapping
@@ -153,7 +153,7 @@ def one_line(text: str) -> str:
 def isolate(text: str) -> str:
     """Return text on one line; if it reads from right to left, between marks that keep its surroundings in order.
 
-    Without them ``name: 35.5 %`` is shown as ``% 35.5 :name`` where the name is Hebrew. The marks are invisible:
+    Without them ``name: 35.5%`` is shown as ``%35.5 :name`` where the name is Hebrew. The marks are invisible:
     U+2068 FIRST STRONG ISOLATE and U+2069 POP DIRECTIONAL ISOLATE.
     """
     text = one_line(text)

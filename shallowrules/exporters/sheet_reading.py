@@ -29,13 +29,13 @@ def is_sheet(text: str) -> bool:
 def text_of_sheet(sheet: str, rules: RuleSet) -> str:
     """Return the rules of a sheet as ``print(rules)`` shows them.
 
-    Of the sheet, the headings of clusters and the sentences that say their rules are read: the list of contents, the
+    Only the headings of clusters and the sentences with their rules are read: the list of contents, the
     tables and the figures follow from them.
 
     Parameters
     ----------
     sheet : str
-        What the exporter "markdown" wrote of `rules`, changed.
+        The output of the exporter "markdown" for `rules`, changed.
     rules : RuleSet
 
     Raises
@@ -51,7 +51,9 @@ def text_of_sheet(sheet: str, rules: RuleSet) -> str:
         if line.startswith(HEADING):
             title = titles.get(line) or _new_title(line)
             if title is None:
-                raise DataError(f"line {number}: {line!r} is not a heading of a cluster, such as '## Cluster 3 (Name)'")
+                raise DataError(
+                    f"line {number}: {line!r} is not the heading of a cluster, such as '## Cluster 3 (Name)'"
+                )
         elif title is not None and line == ALL:
             found.append(f"cluster {printable(title)}: every row")
         elif title is not None and line.startswith(RULE):
@@ -64,7 +66,7 @@ def text_of_sheet(sheet: str, rules: RuleSet) -> str:
 
 
 def _new_title(line: str) -> str | None:
-    """Return the title of a cluster that somebody named, or numbered; None where there is no number."""
+    """Return the title of a named or numbered cluster; None where there is no number."""
     title = html.unescape(re.sub(r"\\(.)", r"\1", line.removeprefix(HEADING)))
     return title if re.fullmatch(r"-?[0-9]+( \(.+\))?", title) else None
 
@@ -103,6 +105,9 @@ class SheetReader(ConditionReader):
                         yield (Between(feature, column, lower=0) if bound else Between(feature, column, upper=0)), end
                 continue
             example = "true" if column.type == "boolean" else self.show(column.values[0])
-            self.fail(begin, f"a value that the column has, such as {example}, or not, one of or none of such")
+            self.fail(
+                begin,
+                f"a value that the column has, such as {example}, or values after 'not', 'one of' or 'none of'",
+            )
             yield from self.asking_at({"": True, "not ": False}, feature, column, begin, several=False)
             yield from self.asking_at({"one of ": True, "none of ": False}, feature, column, begin, several=True)

@@ -1,4 +1,4 @@
-"""The tree as a picture: SVG with its colours in it, which goes into documents and slides as it is."""
+"""The tree as a picture: SVG with its colors in it, which goes into documents and slides as it is."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from shallowrules.exporters.base import check_text
-from shallowrules.exporters.context import check_length, percent
+from shallowrules.exporters.context import check_length
 from shallowrules.exporters.html.drawing import describe_tree
 from shallowrules.exporters.html.exporter import PAGE
 from shallowrules.exporters.palette import LIGHT, cluster_colours
 from shallowrules.exporters.rendering import render
 from shallowrules.exporters.wording import describe_figures
 from shallowrules.rules import RuleSet
+from shallowrules.rules.figures import percent
 
 __all__ = ["SvgExporter", "SvgOptions"]
 
@@ -24,7 +25,7 @@ class SvgOptions:
     Parameters
     ----------
     title : str
-        What the picture is called, for those who do not see it.
+        The picture's title, for people who cannot see it.
     """
 
     title: str = "Decision tree"

@@ -1,6 +1,6 @@
-"""What the forms for people say of rules, in the same words: conditions, numbers, figures, what sets a cluster apart.
+"""Common wording of the formats for people: conditions, numbers, figures, distinctive columns of a cluster.
 
-Names and categories go through a function that a form gives, which makes them safe there: Markdown escapes its syntax.
+Names and categories go through a function of the format, which makes them safe there: Markdown escapes its syntax.
 A page, whose template escapes everything, needs only that words from right to left keep to themselves.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from shallowrules.errors import counted
-from shallowrules.exporters.context import bounds, package_version, percent
+from shallowrules.exporters.context import bounds, package_version
 from shallowrules.exporters.rendering import isolate, one_line
 from shallowrules.rules import (
     Between,
@@ -26,7 +26,7 @@ from shallowrules.rules import (
     Value,
     format_value,
 )
-from shallowrules.rules.figures import show_figure
+from shallowrules.rules.figures import percent, show_figure
 from shallowrules.rules.words.doubts import doubts_about
 from shallowrules.tables.times import BOUND_WORDS, average_text, bound_text
 
@@ -54,17 +54,17 @@ __all__ = [
 COLUMNS_SHOWN = 20
 
 SEPARATING_SHOWN = 5
-"""Columns that are named in what separates the clusters; the others are added up."""
+"""Columns that are named as separating the clusters; the shares of the others are added up."""
 
 DEVIATION = 0.15
 STRONG_DEVIATION = 0.3
 
 Escape = Callable[[str], str]
-"""Makes text safe where it is to stand."""
+"""Makes text safe for its context."""
 
 
 def format_number(value: int | float, column: RuleColumn | None = None) -> str:
-    """Return a number to read: four significant digits, thousands apart; of a column of times a time."""
+    """Return a number for people: four significant digits, thousands with commas; for a column of times a time."""
     if column is not None and column.is_time:
         return average_text(column.type, value)
     if isinstance(value, int):
@@ -78,20 +78,20 @@ def format_number(value: int | float, column: RuleColumn | None = None) -> str:
 
 
 def format_exact(bound: int | float, column: RuleColumn | None = None) -> str:
-    """Return a threshold with all its digits, thousands apart; of a column of times what values are held against."""
+    """Return a threshold with all its digits, thousands with commas; for a column of times the compared time."""
     if column is not None and column.is_time:
         return column.show_threshold(bound)
     return f"{bound:,}".removesuffix(".0")
 
 
 class ConditionWords(ConditionVisitor[str]):
-    """What a condition asks of a column, to follow "is".
+    """The words of a condition, to follow "is".
 
     Parameters
     ----------
     escape : callable
     says_flags : bool
-        Whether a column of 0 and 1 is said to be 0, or 1, in place of what is at most 0, or above.
+        Whether a condition on a column of 0 and 1 is worded as 0 or 1, instead of at most 0 or above 0.
     """
 
     def __init__(self, escape: Escape = isolate, *, says_flags: bool = False) -> None:
@@ -108,18 +108,18 @@ class ConditionWords(ConditionVisitor[str]):
         return " and ".join(limits)
 
     def one_of(self, condition: OneOf) -> str:
-        """Return the categories to be one of."""
+        """Return the accepted categories."""
         values = list_values(condition.values, self.escape)
         return values if len(condition.values) == 1 else f"one of {values}" if values else "nothing at all"
 
     def none_of(self, condition: NoneOf) -> str:
-        """Return the categories to be none of."""
+        """Return the excluded categories."""
         values = list_values(condition.values, self.escape)
         return f"not {values}" if len(condition.values) == 1 else f"none of {values}"
 
 
 def bound_words_of(column: RuleColumn) -> tuple[str, str]:
-    """Return what is asked of a value of a column above a bound, and at most the bound, in words."""
+    """Return the words for "above a bound" and "at most a bound" for a column's type."""
     return BOUND_WORDS.get(column.type, ("above", "at most"))
 
 
@@ -131,7 +131,7 @@ def says_flag(condition: Condition) -> bool:
 
 
 def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
-    """Return what a missing value is taken as, in brackets, or nothing."""
+    """Return the value that replaces a missing one, in brackets, or nothing."""
     if column.imputed is None:
         return ""
     if isinstance(column.imputed, str | bool):
@@ -142,7 +142,7 @@ def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
 
 
 def branch_label(node: Cut | Membership, column: RuleColumn, goes_left: bool) -> str:
-    """Return what is asked of a row on one side of a node, in a few characters."""
+    """Return the condition on one side of a node, in a few characters."""
     if isinstance(node, Cut):
         if column.is_time:
             sign, text = bound_text(column.type, int(node.threshold), above=not goes_left)
@@ -164,8 +164,9 @@ def describe_quality(cluster: Cluster, labelled: bool, escape: Escape = isolate)
     if labelled:
         label = escape(repr(cluster.name))
         return (
-            f"{percent(cluster.precision)} of what the rules put here has the given label {label} (precision), "
-            f"and the rules find {percent(cluster.recall)} of what has it (recall)."
+            f"{percent(cluster.precision)} of the rows that match these rules have the given label {label} "
+            "(precision), "
+            f"and the rules find {percent(cluster.recall)} of the rows with that label (recall)."
         )
     return (
         f"{percent(cluster.precision)} of the rows with this label are in this cluster in the original clustering "
@@ -225,11 +226,8 @@ def _mark(deviation: float, column: RuleColumn) -> str:
     return f"much {direction}" if abs(deviation) >= STRONG_DEVIATION else direction
 
 
-def describe_separation(rules: RuleSet, percent: Callable[[float], str] = percent) -> str:
-    """Return which columns separate the clusters, and how much each; empty where that is not known.
-
-    `percent` writes a share.
-    """
+def describe_separation(rules: RuleSet) -> str:
+    """Return the columns that separate the clusters and the share of each; empty where that is not known."""
     shares = list(rules.separation)
     shown = shares if len(shares) <= SEPARATING_SHOWN + 1 else shares[:SEPARATING_SHOWN]
     text = ", ".join(f"{one_line(column.name)} {percent(share)}" for column, share in shown)
@@ -240,18 +238,18 @@ def describe_separation(rules: RuleSet, percent: Callable[[float], str] = percen
 
 
 def describe_doubts(rules: RuleSet) -> list[str]:
-    """Return what speaks against the clustering, each with what to try."""
-    return [f"{doubt.text} {doubt.way_out}" for doubt in doubts_about(rules, percent)]
+    """Return the reasons to doubt the clustering, each with a remedy."""
+    return [f"{doubt.text} {doubt.remedy}" for doubt in doubts_about(rules)]
 
 
 def describe_made(rules: RuleSet, table: str | None = None) -> str:
-    """Return what rules were made from and how, as far as they say it: file, seed, columns left out and why.
+    """Return the origin of rules, as far as they record it: file, seed, excluded columns and the reasons.
 
     Parameters
     ----------
     rules : RuleSet
     table : str, optional
-        What was read, in place of the files that the rules name.
+        The input, instead of the files that the rules name.
     """
     settings = rules.settings
     files = settings.get("tables")
@@ -268,13 +266,13 @@ def describe_made(rules: RuleSet, table: str | None = None) -> str:
     parts = [
         table or "",
         f"seed {settings['seed']}" if "seed" in settings else "",
-        f"columns left out: {', '.join(said)}" if said else "",
+        f"unused columns: {', '.join(said)}" if said else "",
     ]
     return "; ".join(filter(None, parts))
 
 
 def describe_origin(rules: RuleSet) -> str:
-    """Return from which rules a form was written, and by which version."""
+    """Return the hash of the rules and the version that wrote them."""
     return f"Rules with SHA-256 {rules.sha256}, written by shallowrules {package_version()}"
 
 
@@ -288,35 +286,35 @@ def _reason(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def describe_figures(rules: RuleSet) -> dict[str, str]:
-    """Return what the sheet says of the whole, in words."""
+    """Return the sheet's figures for the rules as a whole, in words."""
     s = rules.statistics
     extra = s.normalized_cost - 1
     if extra >= 0.00005:
         price = (
-            f"The clusters are {show_figure(100 * extra, '.2f')} % less tight than without rules: that is what it "
-            "costs that a rule explains every row."
+            f"The clusters are {show_figure(100 * extra, '.2f')}% less tight than without rules: the cost of "
+            "describing every row by a rule."
         )
     elif extra > -0.00005:
-        price = "The clusters are as tight as without rules: that a rule explains every row costs nothing."
+        price = "The clusters are as tight as without rules: describing every row by a rule costs nothing."
     else:  # given labels need not be the tightest clusters, nor need those of k-means
         others = "the given ones" if s.labelled else "those of the clustering without rules"
-        price = f"The clusters are {-100 * extra:.2f} % tighter than {others}."
+        price = f"The clusters are {-100 * extra:.2f}% tighter than {others}."
     return {
         "table": f"{counted(s.rows, 'row')}, {counted(len(rules.columns), 'column')}"
         + (f", weighing {s.weight:,.10g} in all" if s.weighted else ""),
         "clusters": f"{counted(len(rules.clusters), 'cluster')}, described by {counted(len(rules), 'rule')} "
         f"that test {counted(len(rules.tested_columns), 'column')}",
-        "tradeoff": f"{100 * s.tradeoff:g} %",
+        "tradeoff": f"{100 * s.tradeoff:g}%",
         "agreement": percent(s.agreement),
         "left_out": counted(s.left_out, "row"),
         "price": price,
-        "cost": f"{s.cost:.6g}",
-        "reference_cost": f"{s.reference_cost:.6g}",
+        "cost": f"{s.cost:,.6g}",
+        "reference_cost": f"{s.reference_cost:,.6g}",
         "normalized_cost": show_figure(s.normalized_cost, ".4f"),
         "waes": f"{s.waes:.2f}",
         "wad": f"{s.wad:.2f}",
         "separation": describe_separation(rules),
         "columns_shown": str(COLUMNS_SHOWN),
-        "deviation": f"{100 * DEVIATION:.0f} %",
-        "strong_deviation": f"{100 * STRONG_DEVIATION:.0f} %",
+        "deviation": f"{100 * DEVIATION:.0f}%",
+        "strong_deviation": f"{100 * STRONG_DEVIATION:.0f}%",
     }

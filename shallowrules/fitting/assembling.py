@@ -1,4 +1,4 @@
-"""The rules of a tree, put together from what was measured on its rows, wherever these are."""
+"""The rules of a tree, assembled from measurements on its rows, wherever these are."""
 
 from __future__ import annotations
 
@@ -37,15 +37,16 @@ __all__ = [
 ]
 
 MAX_CLUSTERS = 200
-"""With more clusters there are no histograms and no confusion: nobody looks at so many pictures."""
+"""With more clusters there are no histograms and no confusion matrix: that would be too many pictures to read."""
 
 MAX_HISTOGRAMS = 4000
-"""Histograms of all clusters and columns together, of some 100 bytes each; what most nodes test has them."""
+"""Histograms of all clusters and columns together, of some 100 bytes each; the columns that most nodes test have
+them."""
 
 
 @dataclass(frozen=True)
 class FitRecord:
-    """What is known of a fit without measuring it; the fields are those of `Statistics`.
+    """Facts about a fit that need no measurement; the fields are those of `Statistics`.
 
     `weighted` says whether weights were given. `names_clusters` asks for names made from the rules. `separation` is
     that of the raw columns, by position (`RuleColumn.separation`).
@@ -63,7 +64,7 @@ class FitRecord:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What was measured on the rows that count.
+    """Measurements on the rows that count.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
     tree : Tree
         Counted on the rows; it names every cluster.
     nodes : tuple of Node
-        What `rule_nodes` gave.
+        The result of `rule_nodes`.
     measured : Measured
     record : FitRecord
     """
@@ -190,7 +191,7 @@ def choose_bins(
 def _with_histograms(
     measured: Measured, clusters: tuple[Cluster, ...], tree: Tree
 ) -> tuple[tuple[RuleColumn, ...], tuple[Cluster, ...]]:
-    """Return the columns with edges of bins, and the clusters with what is in these."""
+    """Return the columns with edges of bins, and the clusters with their histograms."""
     columns, places = measured.columns, np.unique(tree.cluster[tree.leaves])
     described, found = list(columns), []
     for (index, narrow), counted_rows in zip(measured.bins.items(), measured.counted_rows, strict=True):
@@ -235,7 +236,7 @@ def describe_columns(
     cells: Mapping[int, NDArray[Any]],
     sums: NDArray[np.float64],
 ) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
-    """Return what the rules keep of each raw column, and of each cluster its means and shares by column.
+    """Return the rules' record of each raw column, and of each cluster its means and shares by column.
 
     Parameters
     ----------
@@ -310,7 +311,7 @@ def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[
 def imputation_note(
     name: str, n_rows: int, value: Number | Value, kind: ColumnType, *, is_new: bool, way: str | None = None
 ) -> str:
-    """Return what a reader of the rules has to know of the missing values of a column of a type, in so many rows.
+    """Return the note on the missing values of a column of a type, in so many rows.
 
     `is_new` tells that no other row has the value, a text.
     """
@@ -343,7 +344,7 @@ def _describe_values(
 ) -> tuple[RuleColumn, NDArray[np.float64]]:
     """Return a column of categories, the most frequent first, and their shares, shape (k, n_values).
 
-    `values` are all categories, ascending, and `cells` what `count_values` gave for them.
+    `values` are all categories, ascending, and `cells` the result of `count_values` for them.
     """
     order = np.argsort(-cells.sum(axis=0), kind="stable")
     shares = cells[:, order] / np.where(sums > 0, sums, 1.0)[:, None]

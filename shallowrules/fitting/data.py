@@ -1,4 +1,4 @@
-"""What goes from one part of a fit to the next: parameters, the table as given, all that trees are grown from."""
+"""Data passed between the stages of a fit: parameters, the table as given, and the input for growing trees."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shallowrules.trees.tree import Tree
 __all__ = ["FitData", "FitParameters", "GivenTable", "Log"]
 
 Log = Callable[[str], None]
-"""Takes a line that says what is being done."""
+"""Takes a line on the current step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class FitParameters:
 
     @property
     def filling(self) -> Filling:
-        """Which missing values are filled in, and with what."""
+        """The missing values to impute, and how."""
         return Filling(self.impute, self.missing)
 
 
@@ -99,7 +99,7 @@ class FitData(ABC):
     @property
     @abstractmethod
     def encoder(self) -> Encoder:
-        """What gives the model columns."""
+        """The encoder of the model columns."""
 
     @property
     @abstractmethod
@@ -119,7 +119,7 @@ class FitData(ABC):
     @property
     @abstractmethod
     def separation(self) -> Mapping[int, float]:
-        """The share of each raw column in what separates the clusters that are explained, where it is known."""
+        """The share of each raw column in the variance between the explained clusters, if known."""
 
     @property
     @abstractmethod
@@ -151,11 +151,11 @@ class FitData(ABC):
 
     @abstractmethod
     def rounded(self, grown: GrownTree, objectives: Objectives) -> GrownTree:
-        """Return what `round_thresholds` does, with the labels that rows get."""
+        """Return the result of `round_thresholds`, with the labels that rows get."""
 
     @abstractmethod
     def prices(self, grown: GrownTree, max_leaves: int, tradeoff: float) -> Sequence[float]:
-        """Return what `price_more` does; empty where the clustering costs nothing."""
+        """Return the result of `price_more`; empty where the clustering costs nothing."""
 
     @abstractmethod
     def rows_of(self, tree: Tree, encoder: Encoder, grown: GrownTree) -> TreeRows:

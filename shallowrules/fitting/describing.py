@@ -53,8 +53,8 @@ def rules_of_tree(
     X : Table, dataframe or array-like of shape (n_rows, n_columns)
         The raw columns, complete. Names and types of the rules' columns are theirs.
     reference : array-like of shape (n_rows,), optional
-        The clustering that the tree is to follow: for a classifier, its labels. Costs, agreement,
-        precision and recall are against it; by default it is what the tree itself predicts. A row whose
+        The clustering that the tree follows: for a classifier, its labels. Costs, agreement,
+        precision and recall are against it; by default it is the tree's own prediction. A row whose
         label is missing (None, NaN) is left out, as in ``fit``.
     clustered : array-like of shape (n_rows, m), optional
         The space in which costs are measured; by default `X`.
@@ -94,7 +94,7 @@ def rules_of_tree(
     X_explain = encoding.X_explain
     points = X_explain if clustered is None else np.asarray(unmasked(clustered))
     if points.ndim != 2 or len(points) != n_rows:
-        raise DataError(f"clustered must have {n_rows} rows, those of the table; its shape is {points.shape}")
+        raise DataError(f"clustered must have {n_rows:,} rows, as the table has; its shape is {points.shape}")
     labels = tree.predict(X_explain)
     k = max(len(tree.names), int(tree.cluster.max()) + 1)
     names = tree.names or tuple(str(i) for i in range(k))
@@ -102,7 +102,7 @@ def rules_of_tree(
     unlabelled = followed == UNLABELLED
     fit_weight = np.where(unlabelled, 0.0, 1.0 if weight is None else weight) if unlabelled.any() else weight
     if not n_rows or (fit_weight is not None and not fit_weight.any()):
-        raise DataError("there is no row to measure the tree on: give at least one of positive weight and with a label")
+        raise DataError("there is no row to measure the tree on; give at least one with a positive weight and a label")
     fit_weight = None if fit_weight is None else exact_weights(fit_weight)
     rows = LabelledRows(
         encoding.in_space(points),
@@ -127,7 +127,7 @@ class TreeRows(Protocol):
 
     @property
     def encoder(self) -> Encoder:
-        """What gives the columns that the tree is over."""
+        """The encoder of the tree's columns."""
 
     @property
     def table(self) -> Table:
@@ -139,7 +139,7 @@ class TreeRows(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the rules has to know of missing values that were imputed."""
+        """Notes on missing values that were imputed."""
 
     def ends(self) -> Mapping[int, Sequence[float]]:
         """Return the ends of each column of numbers by its position, NaN where they are not known."""
@@ -160,7 +160,7 @@ class TreeFigures:
     counts : mapping from str to ndarray
         As `count_labels` gives them.
     means : ndarray of float64, shape (k, n_model_columns)
-        Of every cluster, also of those without a leaf; what stands for it in a cluster without rows.
+        Of every cluster, also of those without a leaf; a substitute for a cluster without rows.
     clustered_means : ndarray of float64, shape (k, m)
         In the space that was clustered; NaN for a cluster without rows.
     numbers : mapping from int to ndarray of float64, shape (k,)
@@ -243,7 +243,7 @@ class LabelledRows:
 
     @property
     def encoder(self) -> Encoder:
-        """What gives the columns that the tree is over."""
+        """The encoder of the tree's columns."""
         return self.encoding.encoder
 
     @property
@@ -253,7 +253,7 @@ class LabelledRows:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the rules has to know of missing values that were imputed."""
+        """Notes on missing values that were imputed."""
         return _imputation_notes(self.encoding)
 
     def ends(self) -> dict[int, Sequence[float]]:
@@ -335,7 +335,7 @@ def _complete(encoding: Encoding) -> set[int]:
 
 
 def _imputation_notes(encoding: Encoding) -> tuple[str, ...]:
-    """Return what a reader of the rules has to know of missing values that were imputed."""
+    """Return the notes on missing values that were imputed."""
     notes = []
     for column in encoding.table.columns:
         if column.imputed_rows is not None and column.imputed is not None:
@@ -360,13 +360,13 @@ def _check_columns(tree: Tree, table: Table) -> None:
     for column in (table.columns[feature] for feature in tested):
         if column.is_beyond_doubles:
             raise DataError(
-                f"column {column.name!r} holds integers beyond 2**53, which a tree over floats takes for others; "
-                "exclude it, or subtract a constant from it"
+                f"column {column.name!r} holds integers beyond 2**53, which a tree over floats cannot tell "
+                "apart; exclude it, or subtract a constant from it"
             )
 
 
 def _numbered(reference: Any, names: Sequence[str], n_rows: int) -> NDArray[np.int32]:
-    """Return given labels as the numbers of the clusters that are named so, `UNLABELLED` where there is none.
+    """Return given labels as the numbers of the clusters with these names, `UNLABELLED` where a label is missing.
 
     A whole number names the same cluster whether it is an integer or, as beside missing labels, a float.
     """
@@ -399,7 +399,7 @@ def _numbered(reference: Any, names: Sequence[str], n_rows: int) -> NDArray[np.i
 
 
 def _names_of(label: Any) -> tuple[str, ...]:
-    """Return what a cluster of this label may be named."""
+    """Return the name for a cluster with this label."""
     if isinstance(label, float) and label.is_integer():
         return str(label), str(int(label))
     if isinstance(label, int) and not isinstance(label, bool):

@@ -1,4 +1,4 @@
-"""What speaks against clustering a table as it is: numbers of rows, few distinct rows, a column that decides alone."""
+"""Reasons against clustering a table as it is: row numbers, few distinct rows, a column that decides alone."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Rows = WholeTable | ThreadedPartitions
 """A table that this process reads, in memory or in parts."""
 
 MIN_ORDERED = 8
-"""Rows from which a numbering is taken for no coincidence."""
+"""Rows above which a numbering is not a coincidence."""
 
 FIRST_ROWS = 1000
-"""Rows of a column of fractions that are looked at to see that it has some, mostly."""
+"""Rows of a column that usually suffice to see that it has fractions."""
 
 ID_WORDS = {"id", "ids", "key", "pk", "uuid", "guid", "rowid"}
 ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
@@ -65,8 +65,8 @@ def _is_id_throughout(rows: Rows, column: ColumnFacts, first: Table) -> bool:
 def _is_id(column: Column) -> bool:
     """Return whether whole numbers are all distinct and named like an id or those of a numbering.
 
-    A numbering has one step from row to row, or is shuffled and leaves no number out. Sorted values
-    alone prove nothing: tables are often sorted by what they measure.
+    A numbering has one step from row to row, or is shuffled and skips no number. Sorted values
+    alone prove nothing: tables are often sorted by a quantity.
     """
     values = column.numbers() if column.is_finite else column.numbers()[~column.absent]
     if len(values) < 2 or not all(np.array_equal(some, np.floor(some)) for some in (values[:FIRST_ROWS], values)):
@@ -97,7 +97,7 @@ def _count_incomplete(part: Part, names: Sequence[str]) -> Added:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """The rows that count in some columns, with what missing values in them are taken as."""
+    """The rows that count in some columns, with the substitutes for missing values in them."""
 
     roles: Roles
     names: tuple[str, ...]
@@ -114,7 +114,7 @@ class Space:
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """Rows that differ, no more than a number."""
+    """Distinct rows, up to a limit."""
 
     rows: frozenset[tuple[Any, ...]]
     most: int

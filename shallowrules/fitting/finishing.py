@@ -22,7 +22,7 @@ from shallowrules.trees.tree import Tree
 __all__ = ["Fit", "finish", "leafless_note", "record_of"]
 
 LOW_AGREEMENT = 0.8
-"""Share of rows with their given label below which the fit warns: k-means geometry cannot follow every shape."""
+"""Share of rows with their given label below which the fit warns: cuts on single columns cannot follow every shape."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,9 @@ class Fit:
     tree : Tree
         Over the model columns, with readable thresholds.
     encoder : Encoder
-        What gives these columns.
+        The encoder of these columns.
     labels : ndarray of int32, shape (n_rows,), or None
-        Index of each row's cluster, by the tree; None of a table in parts.
+        Index of each row's cluster, by the tree; None for a table in parts.
     rules : RuleSet
     cluster_centers : ndarray of float64, shape (k, n_model_columns)
         Means of the clusters in the model columns.
@@ -61,7 +61,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
     Parameters
     ----------
     data : FitData
-        What the tree was grown from.
+        The data from which the tree was grown.
     grown : GrownTree
         One of the trees that `grow` returned.
     tradeoff : float
@@ -90,7 +90,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
 
 
 def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str]) -> FitRecord:
-    """Return what is known of rules for a clustered table without measuring them."""
+    """Return the facts about rules for a clustered table that need no measurement."""
     return FitRecord(
         method,
         weighted=data.weighted,
@@ -104,7 +104,7 @@ def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str])
 
 
 def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
-    """Return what to warn of: fewer leaves than clusters, given labels that the rules hardly follow."""
+    """Return the warnings: fewer leaves than clusters, or given labels that the rules hardly follow."""
     doubts: list[tuple[str, type[Warning]]] = []
     if n_leaves < k:
         message = (
@@ -116,8 +116,8 @@ def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warni
     statistics = rules.statistics
     if statistics.labelled and statistics.agreement < LOW_AGREEMENT:
         message = (
-            f"the rules give {statistics.agreement:.0%} of the rows their given label: clusters of this shape "
-            "are not told apart by cuts on single columns; see the clusters' precision and recall"
+            f"the rules give {statistics.agreement:.0%} of the rows their given label: cuts on single columns "
+            "cannot separate clusters of this shape; see the clusters' precision and recall"
         )
         doubts.append((message, ShallowRulesWarning))
     return doubts

@@ -63,9 +63,10 @@ class Measuring:
         self.numbers, self.merged = self._numbering()
 
     def _numbering(self) -> tuple[tuple[int, ...], Mapping[int, int]]:
-        """Return the number of each cluster of the reference, and of those that are one with another its number.
+        """Return the number of each reference cluster, and for merged ones that of the merged cluster.
 
-        Rules may have been renumbered, or merged, since they were fitted; what reproduces their agreement is meant.
+        Rules may have been renumbered, or merged, since they were fitted; the numbering that reproduces their agreement
+        is chosen.
         """
         by_overlap = self._by_overlap()
         for numbers in (self.data.reference.classes, by_overlap) if self.is_same_clustering else ():
@@ -75,7 +76,7 @@ class Measuring:
         return by_overlap, {}
 
     def _by_overlap(self) -> tuple[int, ...]:
-        """Return for each cluster of the reference the number of that which shares its rows, or its label."""
+        """Return for each reference cluster the number of the cluster that shares its rows, or its label."""
         reference, rules = self.data.reference, self.rules
         if reference.labelled:
             by_name = {cluster.name: cluster.index for cluster in rules.clusters}
@@ -121,7 +122,7 @@ class Measuring:
         nodes : sequence of Node
             Over the columns of `rules`. A cluster that the clustering does not have has no rows there.
         merged : mapping from int to int, optional
-            The number that each cluster has which is one with another.
+            The number of the merged cluster, for each cluster that is part of one.
         notes : sequence of str
 
         Raises
@@ -137,7 +138,9 @@ class Measuring:
             if not rows[rule.leaf]:
                 raise DataError(f"the rule {rule} of cluster {rule.cluster} holds for no row of the table")
         if (used < 0).any():
-            raise DataError(f"{counted(int((used < 0).sum()), 'row')} of the table meet no rule: values are missing")
+            raise DataError(
+                f"{counted(int((used < 0).sum()), 'row')} of the table match no rule, because values are missing"
+            )
         classes = [*self.numbers]
         classes += sorted({node.cluster for node in nodes if isinstance(node, Leaf)} - set(classes))
         place = {number: i for i, number in enumerate(classes)}
@@ -158,7 +161,7 @@ class Measuring:
         return replace(rules, clusters=tuple(sorted(rules.clusters, key=lambda cluster: cluster.index)))
 
     def price(self) -> tuple[float, float]:
-        """Return what the rules cost on the table, as a multiple of its clustering, and conditions per row.
+        """Return the cost of the rules on the table, as a multiple of its clustering's, and the conditions per row.
 
         Unlike for `measure`, a rule may hold for no row.
         """
@@ -215,7 +218,7 @@ class Measuring:
 
 
 def _chained(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int]:
-    """Return what clusters are one with after two merges."""
+    """Return the groups of clusters that two merges make together."""
     return {**second, **{number: second.get(to, to) for number, to in first.items()}}
 
 
@@ -249,4 +252,4 @@ def _over(nodes: Sequence[Node], columns: Sequence[RuleColumn], table: Table, tr
 def _refuse_unknown(values: Sequence[Value], known: Sequence[Value], name: str) -> None:
     lacking = [format_value(value) for value in values if value not in known]
     if lacking:
-        raise DataError(f"the rules ask for {', '.join(lacking)} of column {name!r}, which no row of the table has")
+        raise DataError(f"the rules test for {', '.join(lacking)} of column {name!r}, which no row of the table has")

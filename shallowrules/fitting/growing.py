@@ -25,8 +25,8 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["from_the_table", "grow", "objectives_of", "over_the_table", "renumbered", "seed_of", "thorough_of"]
 
 NEIGHBORS = (0.01, 0.03, 0.1, 0.3)
-"""Trade-offs whose trees are taken for a trade-off of 0 where they cost less: a search for the cost alone ends at a
-dearer tree than one that shortens rules, too, in half of the fits tried."""
+"""Trade-offs whose trees are used for a trade-off of 0 where they cost less: in half of the fits tried, a search
+for the cost alone ends at a more expensive tree than one that also shortens rules."""
 
 
 def grow(
@@ -38,7 +38,7 @@ def grow(
     *,
     with_greedy: bool = False,
 ) -> list[tuple[GrownTree, ...]]:
-    """Grow the greedy tree for each trade-off, and unless ``refine="none"`` a refined one behind it.
+    """Grow the greedy tree for each trade-off, and unless ``refine="none"`` also a refined one.
 
     The refined one has the lowest J of the trees of all these trade-offs: within a path cost falls and length rises
     with falling trade-off. Where trees are equal, they are the same object.
@@ -87,7 +87,7 @@ def neighbors_of(parameters: FitParameters, tradeoffs: Sequence[float], *, label
 
 
 def lowest(trees: Sequence[GrownTree], objectives: Sequence[float], own: int = 0) -> int:
-    """Return which tree of as many clusters as `own` has the lowest objective; `own` where none is lower."""
+    """Return the tree of as many clusters as `own` with the lowest objective; `own` if none is lower."""
     counts = [len(np.unique(tree.center[tree.leaves])) for tree in trees]
     complete = [i for i, count in enumerate(counts) if count == counts[own]]
     best = min(complete, key=lambda i: objectives[i])
@@ -148,7 +148,7 @@ def seed_of(random_state: Any) -> int:
 def thorough_of(
     parameters: FitParameters, k: int, log: Log, tell_best: Callable[[float], None] | None
 ) -> Thorough | None:
-    """Return what a thorough search is given, if there is to be one.
+    """Return the arguments of a thorough search, if there is to be one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What missing values of a table in parts are taken as: what `encoding.impute_table` finds of the whole table."""
+"""Substitutes for missing values of a table in parts: those that `encoding.impute_table` finds in the whole table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["find_imputed", "imputation_notes"]
 
 
 def find_imputed(parts: Partitions, facts: Survey, roles: Roles) -> tuple[Number | Value | None, ...]:
-    """Return what a missing value of each column is taken as, None where none is missing; empty if none is anywhere.
+    """Return each column's substitute for missing values, None where none is missing; empty if none are.
 
     Medians take a few passes, the most frequent categories one.
 
@@ -72,7 +72,7 @@ class _ReadParts:
 def imputation_notes(
     facts: Survey, roles: Roles, imputed: tuple[Number | Value | None, ...], types: Mapping[str, ColumnType]
 ) -> tuple[str, ...]:
-    """Return what a reader of the rules has to know of missing values that were imputed."""
+    """Return the notes on missing values that were imputed."""
     if not imputed:
         return ()
     columns = zip(roles.columns, facts.columns, imputed, strict=True)

@@ -74,7 +74,7 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A kept cut, and what is on both sides of it."""
+    """A kept cut, and the centers on both sides of it."""
 
     kept: KeptCut
     left: Split | Region
@@ -94,7 +94,7 @@ def kept_cuts(texts: Sequence[str], encoding: Encoding) -> list[KeptCut]:
 
 
 def _readable(column: Column) -> RuleColumn:
-    """Return what is to know of a column to read a condition: its categories, or its range, if it may be 0 and 1."""
+    """Return the facts needed to read a condition on a column: its categories, or its range if it may be 0 and 1."""
     if not column.is_numeric:
         return RuleColumn(column.name, column.type, None, None, None, categories(column))  # type: ignore[arg-type]
     values = column.values[~column.absent] if column.type == "integer" else column.values[:0]
@@ -125,7 +125,7 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], encoder: Encoder) -> Kep
         )
     raise OptionError(
         option,
-        f"{given}: no tree asks this of the column at once; ask for one category that it has, such as city = 'Ulm'",
+        f"{given}: a tree cannot test this in one step; test one category that the column has, such as city = 'Ulm'",
     )
 
 
@@ -159,7 +159,7 @@ def _code_of(threshold: int, values: NDArray[np.integer]) -> float:
     place = bisect_right(known, threshold) - 1
     if place < 0 or known[place] != threshold:
         raise DataError(
-            "a column with numbers of 2**53 and more can be cut at its own values only; the nearest one is "
+            "a column with numbers of 2**53 and more can be cut only at its own values; the nearest one is "
             f"{known[place] if place >= 0 else known[0]}"
         )
     return float(place)
@@ -200,7 +200,7 @@ def divide(
             values = reference.explain_centers[centers, cut.feature] * cut.direction
             raise OptionError(
                 OptionName("keep"),
-                f" {cut.text!r}: all clusters are on one side of it, so that no tree can start so; "
+                f" {cut.text!r}: all clusters are on one side of it, so no tree can start with it; "
                 f"{_means_of_clusters(encoding, cut.feature, sorted(values.tolist()))}",
             )
     return tree

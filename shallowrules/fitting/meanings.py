@@ -1,4 +1,4 @@
-"""What values may mean that are not quantities: IDs that repeat, labels of clusters, dates as numbers, sentinels."""
+"""Possible meanings of values that are not quantities: repeated IDs, cluster labels, dates as numbers, sentinels."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from shallowrules.tables.times import TIME_TYPES, format_time
 __all__ = ["find_date_numbers", "find_labels", "find_repeated_ids", "find_sentinels", "is_whole"]
 
 LOOKED_AT = 1000
-"""Rows, all over a table or its first part, that tell what is worth a look at all of them."""
+"""Rows, spread over a table or its first part, that decide which columns are examined in full."""
 
 REPEATED_ID = re.compile(
     r"(?i:(^|[ _.-])(id|ids|key|pk|uuid|guid)$)|(?<=[a-z])(ID|IDs|Id|Key)$|^(id|ID|Id)(?=[ _.A-Z])"
     r"|(?i:^(customer|client|user|account|order|invoice|contract|policy|patient|member|product|article|ticket|device)"
     r"[ _.-]?(no|nr|num|number)\.?$)"
 )
-"""Names of columns whose whole numbers say which customer, order and so on a row is about."""
+"""Names of columns whose whole numbers identify the customer, order and so on of a row."""
 
 MIN_ID = 10_000
-"""Least number from which a dense range of whole numbers looks like a numbering: quantities seldom begin there."""
+"""Least start of a dense range of whole numbers that looks like a numbering: quantities seldom begin there."""
 
 LABEL = re.compile(
     r"(?i)^(predicted[ _.-]?)?(k-?_?means[ _.-]?)?(cluster|kmeans)s?([ _.-]?(id|name|label|no|nr|number))?$"
@@ -45,7 +45,7 @@ TIME_NAME = re.compile(r"(?i)time|date|stamp|epoch|created|updated|(^|_)(at|ts)$
 """Names of columns whose whole numbers may be seconds; larger units have more digits than other numbers mostly have."""
 
 EPOCHS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
-"""Units of time since 1970, by how many there are in a second."""
+"""Units of time since 1970, by their number per second."""
 
 FIRST_SECOND, LAST_SECOND = 946_684_800, 2_208_988_800
 """Seconds from 1970 to the beginnings of 2000 and of 2040: numbers between them look like points in time."""
@@ -54,13 +54,13 @@ MAX_SENTINELS = 3
 """Distinct values at one end of a column that may stand for something else, as 97, 98 and 99 do in surveys."""
 
 BEYOND = 1e15
-"""What no column of quantities reaches."""
+"""A bound that no column of quantities reaches."""
 
 LARGEST = tuple(2**bits - 1 for bits in (8, 15, 16, 31, 32))
 """The largest whole numbers of some types, which stand for missing values in files of programs and devices."""
 
 MIN_OTHERS = 5
-"""Distinct values that a column has besides; of fewer, none is far from the others."""
+"""Distinct values that a column must have besides; of fewer, none is far from the others."""
 
 
 def find_labels(facts: Survey, names: Collection[str]) -> list[Finding]:
@@ -73,7 +73,7 @@ def find_labels(facts: Survey, names: Collection[str]) -> list[Finding]:
 
 
 def _are_few(column: ColumnFacts) -> bool:
-    """Return whether texts, or whole numbers by their range, are no more than there may be categories."""
+    """Return whether texts, or whole numbers by their range, are within the limit on categories."""
     if column.ends is None:
         return column.n_distinct <= MAX_CATEGORIES
     return column.type == "integer" and column.ends[1] - column.ends[0] <= MAX_CATEGORIES
@@ -118,7 +118,7 @@ def _is_dense(values: NDArray[Any]) -> bool:
 def find_date_numbers(first: Table, facts: Survey, names: Collection[str]) -> list[Finding]:
     """Return which of some columns of whole numbers look like dates, 20240131 or 202401, or time since 1970.
 
-    `example` is a number, and `values` what it would be.
+    `example` is a number, and `values` its meaning.
     """
     found = []
     for column in facts.columns:
@@ -145,7 +145,7 @@ def _as_date(column: ColumnFacts, shown: str) -> Finding:
 
 
 def _day(number: int) -> date | None:
-    """Return the day that digits such as 20240131 write, None if they write none from 1900 to 2100."""
+    """Return the day that digits such as 20240131 represent, None if it is not from 1900 to 2100."""
     try:
         return date(number // 10_000, number // 100 % 100, number % 100) if 19_000_000 < number < 21_010_000 else None
     except ValueError:
@@ -153,7 +153,7 @@ def _day(number: int) -> date | None:
 
 
 def _month(number: int) -> date | None:
-    """Return the first day of the month that digits such as 202401 write, None if they write none from 1900 to 2100."""
+    """Return the first day of the month that digits such as 202401 represent, None if it is not from 1900 to 2100."""
     return _day(100 * number + 1)
 
 
@@ -200,7 +200,7 @@ def _is_marker(end: _End, *, above: bool) -> bool:
 
 
 def _cut(values: Sequence[Number], above: bool) -> Number | None:
-    """Return the outermost value that is not a sentinel, of ascending values; None where none stand apart."""
+    """Return the outermost of ascending values that is not a sentinel; None if there are no sentinels."""
     ordered = values if above else [-value for value in reversed(values)]
     for n in range(1, MAX_SENTINELS + 1):
         if len(ordered) < n + MIN_OTHERS:
@@ -212,7 +212,7 @@ def _cut(values: Sequence[Number], above: bool) -> Number | None:
 
 @dataclass(frozen=True)
 class _End:
-    """One end of a column: how often each value is there, no more than a few, and the range of all others."""
+    """One end of a column: how often each of a few values occurs, and the range of all others."""
 
     counts: Mapping[Number, int]
     others: tuple[Number, Number]

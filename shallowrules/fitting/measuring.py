@@ -98,12 +98,12 @@ def measured_of(
     table: Table,
     numbers: Mapping[int, tuple[NDArray[np.float64], Sequence[float]]],
 ) -> Measured:
-    """Return what `assemble_rules` takes.
+    """Return the arguments of `assemble_rules`.
 
     Parameters
     ----------
     found : mapping from str to ndarray
-        What `count_labels` gives for all rows.
+        The result of `count_labels` for all rows.
     costs : (float, float)
         Of the tree's partition and of the clustering that it follows.
     counting : Counting
@@ -133,7 +133,7 @@ def measured_of(
 
 @dataclass(frozen=True, eq=False)
 class TreeOnParts:
-    """What the passes of a tree need.
+    """The data that the passes of a tree need.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class TreeOnParts:
 
 
 def count_tree(parts: Partitions, on: TreeOnParts) -> Added:
-    """Return what `count_labels` does and the sums of the tree's clusters, in one pass."""
+    """Return the result of `count_labels` and the sums of the tree's clusters, in one pass."""
     return parts.map_reduce(_count_part, on)
 
 
@@ -179,7 +179,7 @@ class Squares:
 def costs_of(parts: Partitions, on: TreeOnParts, tree: Added, reference: Added) -> tuple[float, float]:
     """Return the k-means cost of the tree's partition and of the clustering, each around its own means, in one pass.
 
-    `tree` is what `count_tree` gave, `reference` what `sum_reference` gave.
+    `tree` is the result of `count_tree`, `reference` that of `sum_reference`.
     """
     grid, both = on.grids.cluster, (tree, reference)
     tree_means, means = (np.nan_to_num(grid.means(each["cluster"], each["weight"])) for each in both)
@@ -200,9 +200,9 @@ def costs_of_grown(
     centers: NDArray[np.float64],
     reference: Added,
 ) -> tuple[float, float]:
-    """Return what `costs_of` does, of a tree whose thresholds are still to be placed, in two passes.
+    """Return the result of `costs_of` for a tree whose thresholds are still to be placed, in two passes.
 
-    `head` has the types of the columns, `reference` is what `sum_reference` gave for the centers.
+    `head` has the types of the columns, `reference` is the result of `sum_reference` for the centers.
     """
     on = TreeOnParts(rows, place_thresholds(grown, rows.encoder, head), centers, grids, Counting(len(centers)))
     return costs_of(parts, on, count_tree(parts, on), reference)

@@ -19,13 +19,13 @@ __all__ = ["FIT_OPTIONS", "Choice", "FitOption", "Number", "applied_options", "r
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words; None is a choice where `or_none`, and is typed ``none``."""
+    """One of some words; with `or_none` None is a choice too, written ``none``."""
 
     values: tuple[str, ...]
     or_none: bool = False
 
     def check(self, name: str, value: Any) -> None:
-        """Raise OptionError for another value."""
+        """Raise OptionError for any other value."""
         if not (self.or_none and value is None):
             check_choice(name, value, self.values)
 
@@ -93,21 +93,22 @@ _DECLARED = (
         "tradeoff",
         0.03,
         Number(0, 1e6, "a number from 0 up to 1e6", high_open=True),
-        "With --method exshallow: share of the k-means cost given up per condition saved; more gives shorter rules.",
+        "With --method exshallow: share of the k-means cost given up per condition saved; higher values give shorter "
+        "rules.",
         needs=("method", "exshallow"),
     ),
     FitOption(
         "max_leaves",
         None,
         Number(1, math.inf, "a whole number of at least n_clusters", whole=True, or_none=True),
-        "With --method exshallow or exkmc: number of rules, K or more; a cluster may have several.",
+        "With --method exshallow or exkmc: number of rules, at least K; a cluster may have several.",
         needs=("method", "exshallow", "exkmc"),
     ),
     FitOption(
         "base",
         "none",
         Choice(("none", "imm")),
-        "With --method exkmc: grow on from IMM's tree.",
+        "With --method exkmc: start from IMM's tree.",
         needs=("method", "exkmc"),
     ),
     FitOption(
@@ -123,28 +124,29 @@ _DECLARED = (
         "budget",
         100,
         None,
-        "With --refine thorough: what the search may take, as a multiple of growing the tree, or in seconds, as 30s. "
+        "With --refine thorough: time limit of the search, as a multiple of growing the tree, or in seconds, such as "
+        "30s. "
         "Ctrl-C ends it with the best tree so far.",
         needs=("refine", "thorough"),
     ),
     FitOption(
         "round_within",
         None,
-        Number(0, 1, "a share from 0 up to 1, such as 0.002 for 0.2 %", high_open=True, or_none=True),
-        "Take rounder thresholds where the objective, cost and length of rules, rises by no more than this in all, as "
-        "0.2%; 0: round only as far as no row changes cluster.",
+        Number(0, 1, "a share from 0 up to 1, such as 0.002 for 0.2%", high_open=True, or_none=True),
+        "Use rounder thresholds as long as the objective (cost and length of rules) rises by no more than this in "
+        "total, such as 0.2%; 0: round only as far as no row changes cluster.",
     ),
     FitOption(
         "keep",
         (),
         None,
-        "A cut that the tree has to start with, as 'proline <= 750'. May be repeated: the first is asked first.",
+        "A cut with which the tree has to start, such as 'proline <= 750'. May be repeated; the first is the root.",
     ),
     FitOption(
         "scale",
         None,
         Choice(("minmax", "standard", "robust"), or_none=True),
-        "Cluster in columns brought to a common scale; rules stay in the units of the table.",
+        "Scale the columns for clustering; rules stay in the units of the table.",
     ),
     FitOption(
         "category_weight",
@@ -162,7 +164,7 @@ _DECLARED = (
         "missing",
         None,
         Choice(("category",), or_none=True),
-        "Take missing values in columns of text as a category of their own, in the rules too; numbers have none.",
+        "Treat missing values in columns of text as a category of their own, in the rules too; numbers have none.",
     ),
 )
 
@@ -195,13 +197,13 @@ _METHODS_IN_PARTS = ("exshallow", "exgreedy")
 
 _NOT_IN_PARTS: Mapping[str, tuple[str | OptionName, ...]] = {
     "method": ("take ", OptionName("method", "exshallow"), " or ", OptionName("method", "exgreedy")),
-    "keep": ("leave it out, or fit a sample",),
+    "keep": ("omit it, or fit a sample",),
     "transformer": ("use scale, or write a transformed table first",),
     "categories": ("write these codes as text in the files",),
     "max_cost": ("give ", OptionName("tradeoff")),
     "max_conditions": ("give ", OptionName("tradeoff")),
 }
-"""What a table in parts cannot be fitted with, and what to do."""
+"""Parameters that a table in parts cannot be fitted with, and the remedies."""
 
 
 def refuse_in_parts(values: Mapping[str, Any]) -> None:
@@ -212,7 +214,7 @@ def refuse_in_parts(values: Mapping[str, Any]) -> None:
     values : mapping
         Options by name, those of the command line too; None or empty where one is not given.
     """
-    for name, way_out in _NOT_IN_PARTS.items():
+    for name, remedy in _NOT_IN_PARTS.items():
         value = values.get(name)
         if (
             value is None
@@ -221,7 +223,7 @@ def refuse_in_parts(values: Mapping[str, Any]) -> None:
         ):
             continue
         option = OptionName(name, value if name == "method" else None)
-        raise OptionError(option, " does not work on a table in parts: ", *way_out)
+        raise OptionError(option, " does not work on a table in parts: ", *remedy)
 
 
 def applied_options(values: Mapping[str, Any]) -> dict[str, Any]:

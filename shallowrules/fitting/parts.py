@@ -59,7 +59,7 @@ def prepare_parts(
     memory: int | None,
     log: Log,
 ) -> PartsData:
-    """Encode and cluster a table in parts: all that comes before the tree.
+    """Encode and cluster a table in parts: everything before the tree.
 
     Parameters
     ----------
@@ -113,8 +113,9 @@ def prepare_parts(
         empty = np.flatnonzero(sums["rows"] == 0)
         if len(empty):
             raise DataError(
-                f"no row is nearest to the centers {', '.join(map(str, empty))}, so that there is no place for them in "
-                "the explained columns: leave them out"
+                f"no row is nearest to the centers {', '.join(map(str, empty))}, so they have no place in the "
+                "explained "
+                "columns; remove them"
             )
         reference = replace(reference, explain_centers=_means(grids.explain, sums, "explain"))
     for note in reference.notes:
@@ -150,7 +151,7 @@ def _cluster(
 def _follow_labels(
     parts: Partitions, rows: RowEncoder, facts: Survey, grids: Grids
 ) -> tuple[RowEncoder, Added, Reference]:
-    """Return what reads the labels too, the sums and the clustering; a label whose rows have weight 0 is left out."""
+    """Return the reader of the labels, the sums and the clustering; a label whose rows have weight 0 is excluded."""
     known, numbers, used = facts.labelling()
     place = np.cumsum(used) - 1
     rows = replace(rows, numbers={label: int(place[i]) for label, i in numbers.items() if used[i]})
@@ -163,11 +164,11 @@ def _follow_labels(
 
 
 def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) -> None:
-    """Raise OptionError for what does not work on parts, with the way out."""
+    """Raise OptionError for parameters that do not work on parts, with a remedy."""
     refuse_in_parts(vars(parameters))
     check_round_within(parameters.round_within, labelled=labels is not None)
     if labels is not None and (centers is not None or parameters.clusterer is not None):
-        raise OptionError("labels and centers are both given: the clustering to explain is one of them")
+        raise OptionError("labels and centers are both given; give only one of them")
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +184,9 @@ class PartsData(FitData):
         With the ends and categories of the rows that count.
     grids : Grids
     sums : Added
-        What `sum_reference` gave for the clustering.
+        The result of `sum_reference` for the clustering.
     row_bytes : int
-        What the numbers of a row take.
+        Size of the numbers of a row.
     collected_rows : int
         Rows that may be collected.
     """
@@ -201,7 +202,7 @@ class PartsData(FitData):
 
     @property
     def encoder(self) -> Encoder:
-        """What gives the model columns."""
+        """The encoder of the model columns."""
         return self.rows.encoder
 
     @property
@@ -221,7 +222,7 @@ class PartsData(FitData):
 
     @property
     def separation(self) -> Mapping[int, float]:
-        """What each raw column adds to the separation of the clusters."""
+        """The share of each raw column in the separation of the clusters."""
         return separation_of(self.encoder, self._means, self.sums["weight"])
 
     @cached_property
@@ -242,7 +243,7 @@ class PartsData(FitData):
         log: Log,
         tell_best: Callable[[float], None] | None,
     ) -> list[tuple[GrownTree, ...]]:
-        """Return the trees of some centers, each trade-off by passes of its own."""
+        """Return the trees of some centers, each trade-off by separate passes."""
         found = []
         for i, tradeoff in enumerate(tradeoffs):
             growing = _Growing(
@@ -314,12 +315,12 @@ class LabelledParts:
 
     @property
     def encoder(self) -> Encoder:
-        """What gives the columns that the tree is over."""
+        """The encoder of the tree's columns."""
         return self.rows.encoder
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the rules has to know of missing values that were imputed."""
+        """Notes on missing values that were imputed."""
         data = self.data
         return imputation_notes(data.facts, self.rows.roles, self.encoder.imputed, data.parts.types)
 
@@ -352,7 +353,7 @@ class LabelledParts:
 
 @dataclass(frozen=True, eq=False)
 class _Growing:
-    """What the trees of a trade-off are grown with; `kept` are the centers that they explain."""
+    """The arguments for growing the trees of a trade-off; `kept` are the centers that they explain."""
 
     data: PartsData
     kept: NDArray[np.intp]

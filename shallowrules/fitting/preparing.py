@@ -80,7 +80,7 @@ def check_rows(n_counted: int, parameters: FitParameters) -> None:
     """Raise DataError if there are fewer rows that count than clusters."""
     if n_counted < parameters.n_clusters:
         raise DataError(
-            f"n_samples={n_counted} should be >= n_clusters={parameters.n_clusters}: "
+            f"n_samples={n_counted} should be >= n_clusters={parameters.n_clusters}; "
             "ask for fewer clusters or give more rows"
         )
 
@@ -127,12 +127,12 @@ def _encode(
 
 
 def _transformer_input(given: GivenTable) -> Any:
-    """Return what a transformer takes: the table as it was given."""
+    """Return the input of a transformer: the table as it was given."""
     return given.X if given.matrix is None else np.asarray(given.X)
 
 
 def _pipeline_input(given: GivenTable, encoder: Encoder, cluster_columns: list[int]) -> Any:
-    """Return what a Pipeline in `clusterer` takes, for it may choose columns by name or type: those of X.
+    """Return the input of a Pipeline in `clusterer`, which may choose columns by name or type: those of X.
 
     None where it takes the rows as they are clustered: of a Table, and behind a transformer.
     """
@@ -241,5 +241,5 @@ def _without_unlabelled(weight: NDArray[np.float64] | None, labels: NDArray[np.i
         return weight
     fit_weight = np.where(unlabelled, 0.0, 1.0 if weight is None else weight)
     if not fit_weight.any():
-        raise DataError("no row with a label has a positive weight: there is no clustering to explain")
+        raise DataError("no row with a label has a positive weight, so there is no clustering to explain")
     return fit_weight

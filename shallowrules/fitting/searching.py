@@ -1,4 +1,4 @@
-"""Search on from trees that are grown: under a goal, or for what more rules would bring."""
+"""Continue the search from grown trees: under a goal, or for the gain from more rules."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from shallowrules.trees.searching import Goal
 __all__ = ["grow_within", "more_rules_notes"]
 
 MORE_RULES = 2
-"""More rules than clusters that are priced for a note."""
+"""Extra rules, beyond the number of clusters, that are priced for a note."""
 MIN_FALL = 0.1
-"""Share of what a tree costs more than the clustering that another rule has to take off to be worth a note."""
+"""Share of a tree's extra cost over the clustering that one more rule has to remove to be worth a note."""
 
 
 def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeoff: float) -> GrownTree | None:
@@ -51,7 +51,7 @@ def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeof
 
 
 def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
-    """Return what one or two more rules would bring at least, in a note, where that is worth one.
+    """Return a note on the gain of one or two more rules, a lower bound, where it is worth one.
 
     Parameters
     ----------
@@ -77,6 +77,6 @@ def _notes_of(costs: Sequence[float], k: int) -> list[str]:
         return []
     n_rules, cost = k + 1 + worth[-1], costs[1 + worth[-1]]
     return [
-        f"with {n_rules} rules in place of {k} the cost falls from {costs[0] - 1:+z.1%} to {cost - 1:+z.1%} or less: "
+        f"with {n_rules} rules instead of {k} the cost falls from {costs[0] - 1:+z.1%} to {cost - 1:+z.1%} or less: "
         f"--max-leaves {n_rules}"
     ]

@@ -18,7 +18,7 @@ from shallowrules.partitions import Part, Partitions, ThreadedPartitions
 __all__ = ["stored_rows"]
 
 FREE_SHARE = 0.8
-"""Of what is free on the disk, what may be taken."""
+"""Share of the free disk space that may be used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def stored_rows(parts: Partitions, encode: Encode, n_bytes: int) -> Iterator[tup
     parts : Partitions
     encode : callable
     n_bytes : int
-        What the encoded rows of all parts take. If the disk of temporary files has no room for them, or the parts are
+        Size of the encoded rows of all parts. If the disk of temporary files has no room for them, or the parts are
         in memory or with workers, they stay where they are.
 
     Yields

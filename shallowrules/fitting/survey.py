@@ -1,4 +1,4 @@
-"""The first pass: what is known of the columns, to judge whether they can be used and before a row is encoded."""
+"""The first pass: facts about the columns, to judge whether they can be used, before any row is encoded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_LABELS = 65_535
 
 @dataclass(frozen=True, eq=False)
 class WeightSurvey:
-    """What one pass tells of the weights of the rows that count.
+    """Facts from one pass about the weights of the rows that count.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class WeightSurvey:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What one pass tells of a table.
+    """Facts about a table from one pass.
 
     Parameters
     ----------
@@ -142,15 +142,15 @@ class Survey:
 
     @property
     def weight_exponent(self) -> int | None:
-        """What `Roles` takes of that name."""
+        """The field of that name in `Roles`."""
         return None if self.weighed is None or self.weights.multiply_exactly else self.weighed.exponent
 
     def labelling(self) -> tuple[Labelling, dict[Any, int], NDArray[np.bool_]]:
         """Return the given labels in order, the number of each, and which have rows that count."""
         if not self.all_labels:
-            raise DataError("no row has a label, so that there is no clustering to explain")
+            raise DataError("no row has a label, so there is no clustering to explain")
         if len(self.all_labels) > MAX_LABELS:
-            raise DataError(f"there are more than {MAX_LABELS:,} distinct labels: these are not clusters")
+            raise DataError(f"there are more than {MAX_LABELS:,} distinct labels, too many for clusters")
         distinct = list(self.all_labels)
         values = np.empty(len(distinct), dtype=object)
         values[:] = distinct
@@ -167,7 +167,7 @@ class Survey:
     ) -> Table:
         """Return a small table with the ends of all numbers and every category, and a missing value that is imputed.
 
-        What depends on ranges and categories alone, it gives as the whole table does.
+        Anything that depends only on ranges and categories is the same as for the whole table.
         """
         facts = [
             (each.counted_ends, each.counted_values) if counted_only else (each.ends, each.values)
@@ -190,7 +190,7 @@ class Survey:
 
 
 def survey(parts: Partitions, roles: Roles) -> Survey:
-    """Return what one pass tells of a table that can be fitted.
+    """Return the survey of a table that can be fitted, in one pass.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def survey(parts: Partitions, roles: Roles) -> Survey:
 
 
 def find_facts(parts: Partitions, roles: Roles) -> Survey:
-    """Return what one pass tells of a table, whether it can be fitted or not."""
+    """Return the survey of a table in one pass, whether it can be fitted or not."""
     key = ("facts", replace(roles, weight_exponent=None, filling=COMPLETE))
     if key not in parts.kept:
         parts.kept[key] = parts.map_reduce(_survey_part, roles)
@@ -243,7 +243,9 @@ def _survey_part(part: Part, roles: Roles) -> Survey:
         unlabelled = int(np.count_nonzero(labelled.absent if weights is None else labelled.absent & (weights > 0)))
         absent_labels = int(np.count_nonzero(labelled.absent))
         if len(all_labels) > MAX_LABELS:
-            raise DataError(f"column {labelled.name!r} has more than {MAX_LABELS:,} distinct labels: no clusters")
+            raise DataError(
+                f"column {labelled.name!r} has more than {MAX_LABELS:,} distinct labels, too many for clusters"
+            )
     return Survey(
         facts,
         part.n_rows,
@@ -263,12 +265,12 @@ def _refuse_wrong(found: Survey) -> None:
     said = {
         "missing": (
             "missing values (NaN, None or NULL)",
-            "leave these rows out, fill them (impute), or exclude the columns",
+            "exclude these rows, impute the values, or exclude the columns",
         ),
-        "infinite": ("infinity", "k-means needs finite numbers; mend or leave out the rows"),
-        "negative": ("negative weights", "a row that is not to count has the weight 0"),
+        "infinite": ("infinity", "k-means needs finite numbers; correct or exclude the rows"),
+        "negative": ("negative weights", "give a row that should not count the weight 0"),
     }
-    for kind, (what, way_out) in said.items():
+    for kind, (what, remedy) in said.items():
         places = sorted((place, n) for place, n in found.wrong.items() if place[0] == kind)
         if places:
             listed = [f"column {name!r} of {origin} ({counted(n, 'row')})" for (_, name, origin), n in places]
@@ -277,4 +279,4 @@ def _refuse_wrong(found: Survey) -> None:
                 Finding(f"{kind} values", text, name, n, file=origin)
                 for text, ((_, name, origin), n) in zip(listed, places, strict=True)
             ]
-            raise DataError(f"{what} in {', '.join(listed[:5])}{more}: {way_out}", findings=findings)
+            raise DataError(f"{what} in {', '.join(listed[:5])}{more}: {remedy}", findings=findings)

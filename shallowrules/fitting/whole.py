@@ -76,7 +76,7 @@ class TableData(FitData):
 
     @property
     def encoder(self) -> Encoder:
-        """What gives the model columns."""
+        """The encoder of the model columns."""
         return self.encoding.encoder
 
     @property
@@ -91,7 +91,7 @@ class TableData(FitData):
 
     @property
     def separation(self) -> Mapping[int, float]:
-        """What each raw column adds to the separation of the clusters; empty where columns were transformed."""
+        """The share of each raw column in the separation of the clusters; empty if columns were transformed."""
         if self.encoder.transformer is not None or has_transformers(self.clusterer):
             return {}
         return separation_of(self.encoder, *self.reference_means)
@@ -269,7 +269,7 @@ class TableData(FitData):
         )
 
     def _central_rows(self) -> NDArray[np.float64]:
-        """Return what stands for the means of clusters without rows, shape (n_centers, n_model_columns)."""
+        """Return the substitutes for the means of clusters without rows, shape (n_centers, n_model_columns)."""
         encoding, reference = self.encoding, self.reference
         if encoding.X_explain is encoding.matrix:
             return reference.explain_centers

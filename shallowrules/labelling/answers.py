@@ -1,4 +1,4 @@
-"""What SQL of the rules says of a row, in the words that its user chose, and the cluster that this means."""
+"""The labels that SQL of the rules gives a row, as its user chose them, and the clusters that they mean."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["Answers"]
 
 
 class Answers:
-    """What a CASE expression of the rules may answer.
+    """The possible answers of a CASE expression of the rules.
 
     Parameters
     ----------
     rules : RuleSet
     cluster_as : {"number", "name"}
-        What a row gets for its cluster.
+        The label of a row's cluster.
     otherwise : str or int, optional
-        What a row without a cluster gets, in place of NULL.
+        The value for a row without a cluster, instead of NULL.
     """
 
     def __init__(self, rules: RuleSet, cluster_as: ClusterAs = "number", otherwise: str | int | None = None) -> None:
@@ -30,7 +30,7 @@ class Answers:
         self.otherwise = otherwise
         numbers = {cluster.index for cluster in rules.clusters}
         self.foreign = next(number for number in count(NO_CLUSTER - 1, -1) if number not in numbers)
-        """Stands for an answer that is neither a cluster nor what was asked for in place of none."""
+        """Stands for an answer that is neither a cluster nor the value for rows without one."""
         if cluster_as == "number":
             self._clusters: dict[Any, int] = {number: number for number in numbers}
         else:

@@ -42,7 +42,7 @@ def dialect_of(source: DatabaseSource) -> str:
 
 
 def column_types(source: DatabaseSource) -> Mapping[str, str]:
-    """Return the declaration of each column of a table by its name, empty where it is not known; none of a query."""
+    """Return the declaration of each column of a table by its name, empty if it is not known; none for a query."""
     if source.rows.table is None:
         return {}
     backend = source.connection.dialect.name
@@ -71,7 +71,7 @@ def _of_duckdb(source: DatabaseSource) -> Mapping[str, str]:
 
 
 def _of_sqlite(source: DatabaseSource) -> Mapping[str, str]:
-    """Return what the statement says that made the table; a view has none."""
+    """Return the declared type from the statement that created the table; a view has none."""
     *schema, table = source.rows.name_parts
     master = ".".join([*map(source.quote, schema), "sqlite_master"])
     is_it = f"type = 'table' AND name = {DIALECTS['sqlite'].string(table)} COLLATE NOCASE"

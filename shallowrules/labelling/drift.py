@@ -91,7 +91,7 @@ class ColumnShift:
     examples: tuple[Value, ...] = ()
 
     def sentences(self) -> list[str]:
-        """Return what is new, a sentence for each kind."""
+        """Return the news in the table, a sentence for each kind."""
         column = self.column
         facts = [
             (self.below, f"a value below {_end(column, column.minimum)}, the least in training"),
@@ -109,7 +109,7 @@ def _end(column: RuleColumn, number: Number | None) -> str:
 
 
 def measure_columns(rules: RuleSet, table: Table) -> list[ColumnShift]:
-    """Return the shift of each column that rules test, in their order; `RuleSet.assign` says what it raises.
+    """Return the shift of each column that rules test, in their order; raises as `RuleSet.assign`.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def measure_columns(rules: RuleSet, table: Table) -> list[ColumnShift]:
     """
     n_rows, columns = read_columns(rules.columns, rules.tested_columns, table)
     if not n_rows:
-        raise DataError("there are no rows, so that no value is new")
+        raise DataError("there are no rows, so no value is new")
     return [_column_shift(rules.columns[feature], read, n_rows) for feature, read in columns.items()]
 
 
@@ -154,7 +154,7 @@ class UnseenCategories:
         self._found: dict[str, Counter[Value]] = {column.name: Counter() for column in self.columns}
 
     def add(self, table: Table) -> None:
-        """Count those of rows; `RuleSet.assign` says what it raises."""
+        """Count those of rows; raises as `RuleSet.assign`."""
         for column in self.columns:
             read = column.read(table[column.name])
             self._found[column.name] += _count_unseen(column, read.values[~read.absent])
@@ -178,7 +178,7 @@ def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:
     """
     total = sum(counts.values())
     if not total:
-        raise DataError("there are no rows, so that no share has moved")
+        raise DataError("there are no rows, so no share has moved")
     found = [(c.index, c.title, c.rows / rules.statistics.rows) for c in rules.by_size]
     return [
         Shift(index, title, counts.get(index, 0), counts.get(index, 0) / total, trained)
@@ -187,7 +187,7 @@ def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:
 
 
 def count_rows(rules: RuleSet, table: Table) -> Counts:
-    """Return the rows of each cluster of a table, by `RuleSet.assign`, which says what it raises."""
+    """Return the rows of each cluster of a table, by `RuleSet.assign`, with its exceptions."""
     labels, counts = np.unique(rules.assign(table), return_counts=True)
     return {cluster_of(label): count for label, count in zip(labels, counts.tolist(), strict=True)}
 
@@ -201,7 +201,7 @@ def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, 
     rows : DatabaseRows
         A table without a sample.
     columns : mapping from str to str, optional
-        What the database calls columns of the rules that have another name there.
+        The database's names of columns of the rules that have a different name there.
 
     Raises
     ------

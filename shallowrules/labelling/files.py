@@ -75,8 +75,8 @@ def label_file(
     """Write every row of a file with one more column, its cluster.
 
     The cluster is its given label where the rules have names, else its number; NULL where no rule matches.
-    A column keeps what stands in the file if the kind of file stays the same, and else has the type as which
-    it is read.
+    A column keeps the file's text if the kind of file stays the same, and else has the type as which it is
+    read.
 
     A CSV file is read three times: by a query that finds every field sound and counts the numbers of the tested
     columns, on which the CASE expression depends; by one that counts the rows of each cluster; and by COPY, which
@@ -139,7 +139,7 @@ def _refuse_meaningless(reading: Reading, source: DuckDBSource) -> None:
         if name in TOLD["csv"] and name not in TOLD[kind] and value and tuple(value) != tuple(default[name] or ()):
             shown = {"json": "JSON", "parquet": "Parquet", "workbook": "workbook"}[kind]
             raise OptionError(
-                f"--{name.replace('_', '-')} means nothing to a {shown} file, whose values have types: leave it out"
+                f"--{name.replace('_', '-')} means nothing to a {shown} file, whose values have types; omit it"
             )
 
 
@@ -230,19 +230,19 @@ class _Labelling:
 
 
 def _declared(column: RuleColumn) -> str:
-    """Return the type of DuckDB that holds what rules compare."""
+    """Return the DuckDB type for the values that rules compare."""
     if column.is_time:
         return "INTERVAL" if column.type == "duration" else column.type.upper()
     return "DOUBLE" if column.is_numeric else "VARCHAR"
 
 
 def _as_they_stand(source: DuckDBSource, kind: str) -> bool:
-    """Whether columns are written as they stand in the file: to a file of the same kind, or if they have types."""
+    """Whether columns are written as they are in the file: to a file of the same kind, or if they have types."""
     return source.provenance.kind in (kind, "parquet")
 
 
 def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> Field:
-    """Return how to fetch a column as the rules compare it; DataError if it holds values of another type."""
+    """Return how to fetch a column as the rules compare it; DataError if it holds values of a different type."""
     if column.codes:
         return _as_codes(column, source, field)
     if column.type == "text" and field.type in (*NUMERIC, "boolean") and source.provenance.kind in ("csv", "workbook"):
@@ -259,7 +259,7 @@ def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field)
 
 
 def _as_codes(column: RuleColumn, source: DuckDBSource, field: Field) -> Field:
-    """Return how to fetch a column of codes as numbers; DataError for what is neither a code nor missing."""
+    """Return how to fetch a column of codes as numbers; DataError for a value that is neither a code nor missing."""
     if field.type in NUMERIC:
         return field
     if field.type != "text":
@@ -313,7 +313,7 @@ def _plain(column: RuleColumn) -> RuleColumn:
 
 
 def _without_format(column: RuleColumn, field: Field) -> Field:
-    """Return how to fetch the text of a column with its numbers as digits; what is neither becomes `NOT_A_NUMBER`."""
+    """Return how to fetch the text of a column with its numbers as digits; other text becomes `NOT_A_NUMBER`."""
     conversion, text = column.conversion, f"trim({field.expression})"
     number = plain_number(field.expression, conversion.number_format)
     is_nan = f"regexp_full_match({text}, {quote_text(GRAMMAR.nan)})"
@@ -343,9 +343,9 @@ def _refuse_stray(
     kind: str = "numbers",
     given: Field | None = None,
 ) -> None:
-    """Raise DataError for a text, `read`, that is neither a value of its `kind` nor means "no value".
+    """Raise DataError for a text, `read`, that is neither a value of its `kind` nor a null marker.
 
-    What is shown is `given`, if that is another text.
+    The message shows `given`, if that is a different text.
     """
     shown = (given or field).expression
     values = f"(SELECT {PLACE}, {shown} AS given, {field.expression} AS read FROM {source.numbered})"
@@ -359,13 +359,13 @@ def _refuse_stray(
 
 
 def _are_exact(source: DuckDBSource, field: Field) -> bool:
-    """Return whether a double tells each number of a column from its neighbours."""
+    """Return whether a double tells each number of a column from its neighbors."""
     number = f"CAST({field.expression} AS DOUBLE)"
     return not source.row(f"count(*) FILTER (abs({number}) > {DOUBLE_EXACT} AND NOT isnan({number}))")[0]
 
 
 def _number_text(expression: str) -> str:
-    """Return SQL for `shallowrules.tables.table.number_text` of such numbers, NULL for NaN."""
+    """Return SQL for `shallowrules.tables.table.number_text` of these numbers, NULL for NaN."""
     number = f"CAST({expression} AS DOUBLE)"
     return (
         f"CASE WHEN isnan({number}) THEN NULL "

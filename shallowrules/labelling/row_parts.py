@@ -95,7 +95,7 @@ def _has_values(column: Column) -> bool:
 
 
 def _loaded(column: Column, position: int, arrays: dict[str, NDArray[Any]]) -> str:
-    """Put a column among the arrays that DuckDB reads, and return what it makes of them."""
+    """Put a column among the arrays that DuckDB reads, and return DuckDB's expression for it."""
     arrays[f"value{position}"] = column.values
     if column.is_time:
         absent = column.absent

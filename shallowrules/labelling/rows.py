@@ -48,8 +48,8 @@ def label_rows(
 
     Columns have the type as which they are read: a NUMERIC with a fraction is a double. Rows are fetched in batches,
     which DuckDB keeps, on disk beyond its bound of memory, until the types of all columns are known. They are fetched
-    a second time, and held whole, only where the values of a column are of several types (SQLite alone has such) or
-    the rules cannot be held against some of them.
+    a second time, and held whole, only where the values of a column are of several types (only SQLite has these) or
+    the rules cannot be compared with some of them.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def label_rows(
     rows : DatabaseRows
     output : Output
     columns : mapping from str to str
-        What the database calls columns of the rules that have another name there.
+        The database's names of columns of the rules that have a different name there.
     progress : callable, optional
         Called now and then with the share of the work that is done.
 
@@ -137,5 +137,5 @@ def _clusters_of(rules: RuleSet, found: FoundColumns, unseen: UnseenCategories, 
 
 
 def _part_of(progress: Progress | None, first: float, last: float) -> Progress | None:
-    """Return what reports the shares of a part of the work, from the share `first` of all work to `last`."""
+    """Return the reporter of progress for a part of the work, from the share `first` of all work to `last`."""
     return None if progress is None else lambda share: progress(first + (last - first) * share)

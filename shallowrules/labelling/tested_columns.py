@@ -1,4 +1,4 @@
-"""The columns that rules test, found in a table: where they are, and whether they hold what the rules compare."""
+"""Finding the columns that rules test in a table: their positions, and whether their values suit the rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FoundColumns:
     positions : tuple of int
         Where the database's table has each of them.
     names : mapping from str to str
-        What the database calls columns of the rules: those that are tested, and others that were given.
+        The database's names of columns of the rules: the tested ones, and others that were given.
     types : mapping from str to str
         What it declares each column of the table as; none of a query.
     dialect : str
@@ -46,15 +46,15 @@ class FoundColumns:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the exporter of SQL that say what is known of the database and its columns."""
+        """The options of the SQL exporter for the facts about the database and its columns."""
         guards = "usual" if self.types else "full"
         return {"dialect": self.dialect, "columns": self.names, "types": self.types, "guards": guards}
 
 
 def reading_for(rules: RuleSet, reading: Reading, columns: Mapping[str, str] | None = None) -> Reading:
-    """Return how a file is read for rules: they say how their columns are written, so that no format is looked for.
+    """Return how a file is read for rules: they know the formats of their columns, so none are detected.
 
-    `columns` are what the file calls columns of the rules that have another name there.
+    `columns` are the file's names of columns of the rules that have a different name there.
     """
     told = {each.rpartition("=")[0] for each in reading.format}
     given = [rules.columns[feature] for feature in rules.tested_columns]
@@ -72,7 +72,7 @@ def find_tested_columns(rules: RuleSet, source: DatabaseSource, given: Mapping[s
     rules : RuleSet
     source : DatabaseSource
     given : mapping from str to str
-        What the database calls columns of the rules that have another name there.
+        The database's names of columns of the rules that have a different name there.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def find_columns(
     where: str | None,
     *folds: Callable[[str], str],
 ) -> tuple[int, ...]:
-    """Return where a table has the columns that rules test.
+    """Return the positions in a table of the columns that rules test.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def find_columns(
     names : sequence of str
         Of all columns of the table.
     given : mapping from str to str
-        What the table calls columns of the rules that have another name there.
+        The table's names of columns of the rules that have a different name there.
     where : str, optional
         What the table is called in a message; by default the message stands behind it.
     *folds : callable
@@ -142,7 +142,7 @@ def _check_types(tested: tuple[RuleColumn, ...], positions: tuple[int, ...], sou
         if (kind := source.declared[j].kind) is not None and kind not in _allowed_kinds(column)
     ]
     if wrong:
-        raise DataError(f"{'; '.join(wrong)}: cast it in a view, or by --query")
+        raise DataError(f"{'; '.join(wrong)}; cast it in a view, or with --query")
 
 
 def _allowed_kinds(column: RuleColumn) -> set[str]:

@@ -1,4 +1,4 @@
-"""What a person says of how a file is read, where the rules' own conversions decide how its text is read."""
+"""A user's options for reading a file whose text is converted by the rules."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["read_as_told"]
 
 
 def read_as_told(rules: RuleSet, reading: Reading, columns: Mapping[str, str] | None = None) -> RuleSet:
-    """Return rules that read a file as they know how to, and as a person says.
+    """Return rules that read a file by their own conversions and the user's options.
 
-    Columns of text, and those whose text the rules convert, are read by the rules; to these, what the reading says
-    means "no value" is added, and how it says numbers are written goes before. All other columns are read as `Reading`
+    Columns of text, and those whose text the rules convert, are read by the rules; the null markers of the reading
+    are added to theirs, and its number formats take precedence. All other columns are read as `Reading`
     says.
 
     Parameters

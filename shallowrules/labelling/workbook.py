@@ -119,7 +119,7 @@ def _selected(name: str, kind: str) -> str:
 
 
 def _check(database: DuckDBPyConnection, query: str, types: Mapping[str, str]) -> None:
-    """Raise DataError for what a sheet cannot hold."""
+    """Raise DataError for values that a sheet cannot hold."""
     instead = "write .csv or .parquet instead"
     [(n_rows,)] = database.execute(f"SELECT count(*) FROM ({query})").fetchall()
     if n_rows + 1 > MAX_ROWS:
@@ -162,7 +162,7 @@ def _what(kind: str, count: int) -> str:
 
 
 def _write(sheet: Any, place: int, j: int, value: Any, shown: Any) -> None:
-    """Write a cell of the value's own type: what begins with = is text."""
+    """Write a cell of the value's own type: text that begins with = stays text."""
     if isinstance(value, bool):
         sheet.write_boolean(place, j, value)
     elif isinstance(value, int | float):

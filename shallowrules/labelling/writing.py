@@ -63,7 +63,7 @@ NUMBER = "^[+-]?([0-9][0-9.,]*|[.,][0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(inf|infinit
 
 @dataclass(frozen=True)
 class Output:
-    """What is written.
+    """The output.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Labelled:
-    """What was written.
+    """The result of writing.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def refuse_taken(cluster_column: str, names: Sequence[str]) -> None:
 
 
 def bound_memory(database: DuckDBPyConnection) -> None:
-    """Bound what DuckDB takes: otherwise rows that are to be written wait in most of the machine's memory."""
+    """Limit DuckDB's memory: otherwise rows waiting to be written take most of the machine's memory."""
     [(n_threads,)] = database.execute("SELECT current_setting('threads')").fetchall()
     database.execute(f"SET memory_limit = '{(n_threads + 2) * MEMORY_PER_THREAD} MiB'")
 
@@ -185,7 +185,7 @@ def _put_before(path: Path, header: Sequence[str], delimiter: str, *, compressed
 
 
 def _defused(database: DuckDBPyConnection, query: str) -> str:
-    """Return a query for the texts that CSV has for the rows of another, none of them a formula, nor a name."""
+    """Return a query for the CSV texts of a query's rows, with no formula among the texts or names."""
     text = "CAST({0} AS VARCHAR)"
     is_formula = f"regexp_matches({text}, '{FORMULA}') AND NOT regexp_matches({text}, '{NUMBER}', 'i')"
     defused = f"CASE WHEN {is_formula} THEN '''' || {text} ELSE {text} END"
@@ -204,7 +204,7 @@ def _watched(database: DuckDBPyConnection, progress: Progress | None, first: flo
     def watch() -> None:
         while progress is not None and not ended.wait(WATCH_EVERY):
             share = database.query_progress() / 100
-            if 0.0 <= share <= 1.0:  # it is less where DuckDB does not know
+            if 0.0 <= share <= 1.0:  # it is lower if DuckDB does not know
                 progress(first + (last - first) * share)
 
     database.execute("SET enable_progress_bar = true")
@@ -219,7 +219,7 @@ def _watched(database: DuckDBPyConnection, progress: Progress | None, first: flo
 
 
 def cluster_name(rules: RuleSet, number: str) -> str:
-    """Return SQL for what to call the cluster of a row: its name where a person named some cluster, else its number.
+    """Return SQL for the label of a row's cluster: its name if a person named any cluster, else its number.
 
     Names that are whole numbers, all of them, as given labels are, stay numbers.
     """

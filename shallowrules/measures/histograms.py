@@ -21,7 +21,7 @@ from shallowrules.tables.conversion import Number
 __all__ = ["MAX_BINS", "NarrowBins", "count_rows", "cross_weights", "join_bins", "plain_numbers"]
 
 MAX_BINS = 20
-"""Bins of a picture: a hand's width shows no more."""
+"""Bins of a picture: more would not be visible."""
 
 NARROW_BINS = 2000
 """At most this many narrow bins, and a tenth of them or more but for whole numbers: where a column has a long tail, the
@@ -34,7 +34,7 @@ GAIN = 4
 """By how much narrower the other bins must become for that."""
 
 MIN_EXPONENT = -280
-"""Columns that are narrower than this power of ten have no bins: what they would be scaled by is beyond a double."""
+"""Columns that are narrower than this power of ten have no bins: their scale factor would exceed every double."""
 
 MAX_MULTIPLE = 2**50
 """Of larger multiples a double does not tell neighbors with room to spare."""
@@ -50,7 +50,7 @@ EXACT = Context(prec=800, rounding=ROUND_CEILING)
 class NarrowBins:
     """Bins between neighboring multiples of a power of ten.
 
-    Bin i holds what is above ``edges[i]`` and at most ``edges[i + 1]``.
+    Bin i holds values above ``edges[i]`` and at most ``edges[i + 1]``.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class NarrowBins:
         return None
 
     def column(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64], float, float, float]:
-        """Return what the kernel takes of a column and its bins."""
+        """Return the kernel's arguments for a column and its bins."""
         if values.dtype not in (np.float32, np.float64, np.int64) or not values.dtype.isnative:
             values = values.astype(np.float64)
         # Where rounding misplaces a row, its neighbors' edges mend it.
@@ -119,7 +119,7 @@ def count_rows(
     ----------
     bins : sequence of NarrowBins
     columns : sequence of ndarray of numbers, shape (n_rows,)
-        What each of the `bins` is for.
+        The column of each of the `bins`.
     groups : ndarray of int32, shape (n_rows,)
         From 0 to ``n_groups - 1``.
     n_groups : int
@@ -158,7 +158,7 @@ def join_bins(bins: NarrowBins, counts: NDArray[Any], *, integer: bool) -> tuple
     ----------
     bins : NarrowBins
     counts : ndarray, shape (n_groups, n_bins)
-        What `count_rows` gave, or a sum of such.
+        The result of `count_rows`, or a sum of its results.
     integer : bool
         Whether the edges are to be whole numbers.
 

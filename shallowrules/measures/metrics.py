@@ -57,7 +57,7 @@ def partition_cost(
     -------
     float
         In squared units of `X`, infinity beyond the largest float. Accurate for clusters that are tight compared to
-        their distance from the origin. Without weights and with such as `exact_weights` gives it does not depend on the
+        their distance from the origin. Without weights, and with those from `exact_weights`, it does not depend on the
         order of the rows; with whole ones a row of weight 3 is three rows.
     """
     X, labels = np.asarray(X), _labels(labels)
@@ -109,7 +109,7 @@ def cost_of_squares(
     Parameters
     ----------
     squares : int or None
-        What `squares_around` gives for the means, which `SumGrid.means` gives of the sums.
+        The result of `squares_around` for the means, which `SumGrid.means` gives of the sums.
     grid : SumGrid
     sums : ndarray of float64, shape (n_grids, k, m)
         Of the rows of each cluster, as `SumGrid.add_up` gives them.
@@ -118,7 +118,7 @@ def cost_of_squares(
     """
     if squares is None:
         return math.inf
-    # What the rounding of the means adds to the squares is known and subtracted.
+    # The amount that the rounding of the means adds to the squares is known and subtracted.
     excess, scaled = grid.excess(sums, weight), grid.scaled(weight)
     size = np.where(scaled > 0, scaled, 1.0)[:, None]
     try:
@@ -126,7 +126,7 @@ def cost_of_squares(
         cost = max(total - math.fsum((excess / size * excess).ravel().tolist()), 0.0)
         if grid.weight_exponent is None:
             return cost
-        # Equal rows cost nothing: what is left of them is what the rounding of products leaves.
+        # Equal rows cost nothing: any remainder comes from the rounding of products.
         means = np.nan_to_num(grid.means(sums, weight)) * PRODUCT_ERROR
         with np.errstate(over="ignore"):
             rounding = float((size * means * means).sum())

@@ -49,7 +49,7 @@ MAX_TOTAL = 2**43
 
 @dataclass(frozen=True)
 class WeightFacts:
-    """What is known of the weights of the rows that count.
+    """Facts about the weights of the rows that count.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class WeightFacts:
 
     @classmethod
     def of(cls, weight: NDArray[np.float64] | None, n_rows: int) -> WeightFacts:
-        """Return the facts of weights, none negative and some positive; of 1 for each row where there are none."""
+        """Return the facts of weights, none negative and some positive; of 1 for each row if there are no weights."""
         if weight is None:
             return cls(n_rows, float(n_rows))
         positive = weight if weight.all() else weight[weight > 0]
@@ -169,8 +169,8 @@ def sum_exponent(weight: NDArray[np.float64]) -> int:
 def in_units(weight: NDArray[np.float64], total: float) -> NDArray[np.int64]:
     """Return weights as whole numbers in proportion, whose sums are exact in floats too.
 
-    Each is rounded by itself, a positive one to at least 1, to units that depend on the `total` of all weights. What
-    `exact_weights` returns is not rounded.
+    Each is rounded by itself, a positive one to at least 1, to units that depend on the `total` of all weights. The
+    results of `exact_weights` are not rounded.
     """
     units = np.rint(np.ldexp(weight, MANTISSA + 1 - math.frexp(total)[1])).astype(np.int64)
     return np.where(weight > 0, np.maximum(units, 1), 0)
@@ -178,7 +178,7 @@ def in_units(weight: NDArray[np.float64], total: float) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class SumGrid:
-    """The grids that the values of each column are cut on: what is added up on them is exact, in any order.
+    """The grids to which the values of each column are truncated: sums on them are exact, in any order.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class SumGrid:
 
     @classmethod
     def of(cls, ranges: Ranges, weights: WeightFacts) -> SumGrid:
-        """Return the grids for columns of these ranges, whose rows have such weights."""
+        """Return the grids for columns of these ranges and rows of these weights."""
         least, greatest = ranges
         exponent = np.frexp(np.maximum(np.abs(least), np.abs(greatest)))[1]
         added, kept, weight_exponent = weights.total, KEPT_BITS, None
@@ -258,7 +258,7 @@ class SumGrid:
     def excess(self, parts: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return by how much the sums of each group are above its weight times its mean, shape (n_groups, n_columns).
 
-        It is what the rounding of the mean leaves, with weights as they are `scaled`. `size` are exact sums of weights.
+        It is the rounding error of the mean, with weights as `scaled`. `size` are exact sums of weights.
         """
         scaled = np.ldexp(np.nan_to_num(self.means(parts, size)), -self.exponent)
         products = [half * each for half in _halves(scaled) for each in _halves(self.scaled(size)[:, None])]
@@ -272,7 +272,7 @@ class SumGrid:
 
 
 def _joined(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums of what is on each grid, that on the finest first."""
+    """Return the sums on each grid, the finest first."""
     result = np.zeros(parts.shape[1:])
     for part in parts[::-1]:
         result += part

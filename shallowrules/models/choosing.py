@@ -1,4 +1,4 @@
-"""Which number of clusters: what each of several costs, how clear and stable its clusters are, and what rules cost."""
+"""Choosing the number of clusters: the cost of each, how clear and stable its clusters are, and the cost of rules."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ extra cost of rules, and at least this share of the weight in its smallest clust
 
 @dataclass(frozen=True)
 class ClusterCount:
-    """What a number of clusters leads to.
+    """The results for a number of clusters.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class ClusterCount:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What speaks against it, with its figures."""
+        """The reasons against it, with its figures."""
         found = []
         if self.stability < STABLE:
             found.append(f"its clusters differ from seed to seed (agreement {self.stability:.2f})")
@@ -131,9 +131,9 @@ class ClusterCounts(Sequence[ClusterCount]):
 
     @property
     def recommended(self) -> ClusterCount:
-        """The number with the clearest clusters, of those that nothing speaks against if there is one.
+        """The number with the clearest clusters, among those without a drawback if there are any.
 
-        Clear is what has a large silhouette; of several that are as clear, it is the least number.
+        Clear means a large silhouette; of equally clear numbers, it is the smallest.
         """
         among = [count for count in self.counts if not count.doubts] or list(self.counts)
         return max(among, key=lambda count: -math.inf if math.isnan(count.silhouette) else count.silhouette)
@@ -147,7 +147,7 @@ class ClusterCounts(Sequence[ClusterCount]):
     def end(self) -> str:
         """Which end of those tried the recommended number is: "only", "largest", "smallest", or empty for neither.
 
-        Two is no end: there are no fewer clusters.
+        Two is not an end: there are no fewer clusters.
         """
         k = self.recommended.k
         if len(self.counts) == 1:
@@ -180,7 +180,7 @@ class ClusterCounts(Sequence[ClusterCount]):
 
     @property
     def reason(self) -> str:
-        """Why that number is recommended, what speaks against it, and whether it ends the range, in a sentence."""
+        """Why that number is recommended, its drawbacks, and whether it ends the range, in a sentence."""
         best = self.recommended
         n_sound = sum(not count.doubts for count in self.counts)
         silhouette = f"(silhouette {show_figure(best.silhouette, '.2f')})"
@@ -230,7 +230,7 @@ class ClusterCounts(Sequence[ClusterCount]):
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw each figure over k, with the limit for what is recommended; needs the extra ``plot``.
+        """Plot each figure against k, with the limit for a recommendation; needs the extra ``plot``.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ def compare_cluster_counts(
     sample_weight: ArrayLike | None = None,
     on_count: Callable[[int], None] | None = None,
 ) -> ClusterCounts:
-    """Return what each of several numbers of clusters leads to, and which to take.
+    """Return the results of several numbers of clusters, and the recommended one.
 
     Each number is fitted as the model fits it, so that its figures are those of that fit. Stability and silhouette are
     those of samples, which weigh rows by how often they are drawn.
@@ -306,7 +306,7 @@ def compare_cluster_counts(
     Raises
     ------
     OptionError
-        If a number is below 2 or not whole, if there is none or more than 1000, or if the model has a clusterer, which
+        If a number is below 2 or not whole, if there is none or more than 1,000, or if the model has a clusterer, which
         has its own.
     DataError
         If the table cannot be used as it is, or has fewer rows than clusters.
@@ -325,7 +325,7 @@ def compare_cluster_counts(
         raise OptionError(f"counts has more than {MAX_COUNTS:,} numbers of clusters: each is a fit, so compare fewer")
     wanted = sorted({int(k) for k in given})
     if model.clusterer is not None:
-        raise OptionError("clusterer has a number of clusters of its own: leave it out to compare several")
+        raise OptionError("clusterer has its own number of clusters; omit it to compare several")
     total: float | None = None  # of all k: the clustered space is the same
     found: list[ClusterCount] = []
     models: list[ExplainableKMeans] = []

@@ -50,7 +50,7 @@ NOT_OF_ALL_TABLES = ("feature_names_in_", "labels_", "reference_labels_")
 class ExplainableKMeans(ClusterMixin, BaseEstimator):
     """k-means whose clusters are explained by a shallow decision tree.
 
-    A k-means clustering is made, or taken over from `clusterer`; a tree is grown that follows it at
+    A k-means clustering is made, or adopted from `clusterer`; a tree is grown that follows it at
     little extra cost and with few conditions per leaf; its leaves are rules in the columns and units
     of X. Each cluster has one leaf, or several with `max_leaves`; by ExKMC it may have none.
 
@@ -73,20 +73,19 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
     refine : {"full", "thorough", "none"}, default="full"
         Of "exshallow" only, and not for given labels, whose leaves stay near their labels. "none" is the published
-        greedy tree. "full" goes on from it to a tree of as many leaves
-        whose ``normalized_cost_ + tradeoff * waes_`` is lower, and never higher: subtrees are grown ahead before a
-        cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of some
-        thousand rows; the best trees are judged on all rows. "thorough" searches on for as long as `budget` says; an
-        interrupt then ends the search, and the best tree so far is taken.
-        A cluster may lose its leaf and another be cut in two; clusters are then numbered so that as many rows as can
-        be keep the number of their reference cluster. With ``tradeoff=0`` "full" takes the cheapest tree of a few
-        small trade-offs.
+        greedy tree. "full" improves it to a tree of as many leaves
+        whose ``normalized_cost_ + tradeoff * waes_`` is lower, and never higher: a lookahead grows subtrees before
+        a cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of
+        some thousand rows; the best trees are judged on all rows. "thorough" keeps searching within `budget`; an
+        interrupt then ends the search with the best tree so far. A cluster may lose its leaf and another one be split;
+        clusters are then numbered so that as many rows as can be keep the number of their reference cluster. With
+        ``tradeoff=0`` "full" takes the cheapest tree of a few small trade-offs.
     budget : float or str, default=100
         Of ``refine="thorough"`` only: how many times what growing the greedy tree takes it may take, about, or how many
         seconds, as in ``"30s"``. Either way the rules say the former in a note: with that number the tree is the same.
     round_within : float or None, default=None
         The share of ``normalized_cost_ + tradeoff * waes_`` by which it may rise for rounder thresholds: 0.002 is
-        0.2 %. They may leave the gap between rows then, and a note in the rules says how many rows change cluster. 0
+        0.2%. They may leave the gap between rows then, and a note in the rules says how many rows change cluster. 0
         keeps every threshold in its gap. None is 0.0005 for refined trees, but never above the greedy tree's, and 0
         for others. Not for given labels.
     keep : sequence of str, default=()
@@ -120,8 +119,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         only). Rules stay in the units of X.
     category_weight : float, default=sqrt(1/2)
         Text and truth values of a dataframe become a column of 0 and 1 for each value, and rules ask for values by
-        name; columns of more than 50 values, or of another in nearly every row, are refused by name. This is the
-        factor that such columns are multiplied by for the clustering. By default rows that differ in a
+        name; columns of more than 50 values, or of a different one in nearly every row, are refused by name.
+        This is the factor of these columns in the clustering. By default rows that differ in a
         category are as far apart as the ends of a column that ``scale="minmax"`` brought to 0 and 1: they
         differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
     impute : {None, "median"}, default=None
@@ -160,8 +159,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         for each, and where it has integers of 2**53 and more, over a column of codes, as ``encoder_.columns`` lists
         them. Its cluster i is ``classes_[i]``.
     encoder_ : Encoder
-        What turns rows of X into these columns (``encoder_.transform``) and them into the space that was clustered
-        (``encoder_.to_clustered_space``), in which a Pipeline in `clusterer` goes on.
+        Turns rows of X into these columns (``encoder_.transform``) and them into the space that was clustered
+        (``encoder_.to_clustered_space``), in which a Pipeline in `clusterer` continues.
     rules_ : RuleSet
         One rule per leaf, with everything an exporter needs.
     n_leaves_ : int
@@ -321,8 +320,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         """Fit a table in parts: files, rows of a database, or a table of Dask or Spark.
 
         The tree and its figures are those of `fit` on the whole table, from the same centers and however the rows are
-        cut into parts. There is no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers of
-        its rows fit, they are collected in the memory of this process and the tree is grown at once; if not, it is
+        cut into parts. There are no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers
+        of its rows fit, they are collected in the memory of this process and the tree is grown at once; if not, it is
         grown by passes, two for each level, and a better one is searched for on some rows and judged on all, as `fit`
         does with more than 65,536 distinct rows. With fewer, or over 512 clusters, the refined tree may be another one
         then; its J too is never above the greedy tree's.
@@ -450,8 +449,8 @@ def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     missing = int(np.count_nonzero(column.absent))
     if missing:
         raise DataError(
-            f"sample_weight contains NaN or another missing value, in {counted(missing, 'row')}: "
-            "a row that is not to count has the weight 0"
+            f"sample_weight contains NaN or another missing value, in {counted(missing, 'row')}; "
+            "give a row that should not count the weight 0"
         )
     if column.type not in ("integer", "float", "boolean"):
         raise DataError(f"sample_weight must hold a number per row, but holds {column.nature}")
@@ -593,7 +592,7 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
 
 
 def _check_names(model: ExplainableKMeans, names: list[str], *, reset: bool) -> None:
-    """Do for a Table what scikit-learn's validation does for a dataframe."""
+    """Validate a Table as scikit-learn validates a dataframe."""
     if reset:
         model.feature_names_in_ = np.array(names, dtype=object)
         model.n_features_in_ = len(names)
@@ -602,7 +601,7 @@ def _check_names(model: ExplainableKMeans, names: list[str], *, reset: bool) -> 
 
 
 def _kind_of(X: Any) -> str:
-    """Return NumPy's kind of an array-like's numbers, "?" where it has none."""
+    """Return NumPy's kind of an array-like's numbers, "?" if it has none."""
     try:
         return str(np.asarray(X).dtype.kind)
     except ValueError:
@@ -610,7 +609,7 @@ def _kind_of(X: Any) -> str:
 
 
 def log_of(model: ExplainableKMeans) -> Callable[[str], None]:
-    """Return what prints a line, if the model is verbose."""
+    """Return the function that prints a line, if the model is verbose."""
 
     def log(message: str) -> None:
         if model.verbose:
@@ -620,7 +619,7 @@ def log_of(model: ExplainableKMeans) -> Callable[[str], None]:
 
 
 def progress_of(model: ExplainableKMeans) -> Callable[[float], None] | None:
-    """Return what is to be called with the share of growing that is done."""
+    """Return the function to call with the completed share of growing."""
     if model.on_progress is not None or model.verbose < 2:
         return model.on_progress
     log = log_of(model)

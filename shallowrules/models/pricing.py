@@ -1,4 +1,4 @@
-"""What rules cost on a table, measured as a fit measures its own: before and after an edit, and beside a fresh tree."""
+"""The cost of rules on a table, measured as in a fit: before and after an edit, and beside a fresh tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shallowrules.rules.words.editing import edit
 __all__ = ["RefitGain", "RuleEdit", "edit_rules", "measure_refit", "notes_of_edits"]
 
 MIN_REFIT_GAIN = 0.05
-"""Share of their cost by which a fresh tree has to be cheaper than today's rules to pay."""
+"""Share of the cost by which a fresh tree has to be cheaper than today's rules to be worthwhile."""
 
 EDITED = "edited by hand: "
 """How the note begins that rules keep of an edit."""
@@ -28,14 +28,14 @@ EDITED = "edited by hand: "
 
 @dataclass(frozen=True, eq=False)
 class RuleEdit:
-    """Rules that a person has changed, and what that did.
+    """Rules that a person has changed, and the effect.
 
     Attributes
     ----------
     before, after : RuleSet
         Both measured on the table.
     changes : Changes
-        What has changed, and which rows changed their cluster; ``print`` shows it in words.
+        The changes to the rules, and which rows changed their cluster; ``print`` shows them in words.
     same_table : bool
         Whether the table is, as far as figures tell, the one that the rules were made from.
     """
@@ -69,7 +69,7 @@ def edit_rules(
     rename: Iterable[str] = (),
     sample_weight: ArrayLike | None = None,
 ) -> RuleEdit:
-    """Change rules by hand, and measure on a table what that does.
+    """Change rules by hand, and measure the effect on a table.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def edit_rules(
     after = measuring.measure(edited.nodes, merged=edited.merged).with_names(edited.names, edited.notes)
     changes = changes_between(rules, after, labels=(rules.assign(table), after.assign(table)), same_numbers=True)
     if changes and edited.words:
-        cost = _change(after.statistics.normalized_cost, before.statistics.normalized_cost, " %")
+        cost = _change(after.statistics.normalized_cost, before.statistics.normalized_cost)
         n_changed = sum(moved.rows for moved in changes.moved)
         what = f"{n_changed:,} of {counted(changes.rows or 0, 'row')} changed cluster, the cost {cost}"
         notes.append(f"{EDITED}{'; '.join(edited.words)} ({what})")
@@ -140,12 +140,12 @@ def edit_rules(
 
 
 def _warn_of_another_clustering(rules: RuleSet, before: RuleSet) -> None:
-    """Warn that rules are measured otherwise than when they were made."""
+    """Warn that rules are measured differently than when they were made."""
     said, found = rules.statistics, before.statistics
     cost, here = (show_figure(statistics.normalized_cost, ".4g") for statistics in (said, found))
     warnings.warn(
-        f"by what the rules say of themselves they cost {cost} times what the clustering without "
-        f"rules does, on {counted(said.rows, 'row')}; measured here they cost {here} times that, "
+        f"according to their own figures, the rules cost {cost} times as much as the clustering without "
+        f"rules, on {counted(said.rows, 'row')}; measured here they cost {here} times that, "
         f"on {counted(found.rows, 'row')}: the table, or the parameters that cluster it, are not those that the rules "
         "were made with. Before and after the edit are measured here, and clusters matched by the rows that they share",
         ShallowRulesWarning,
@@ -155,7 +155,7 @@ def _warn_of_another_clustering(rules: RuleSet, before: RuleSet) -> None:
 
 @dataclass(frozen=True)
 class RefitGain:
-    """What rules cost on a table, and what a fresh tree for it would.
+    """The cost of rules on a table, and of a fresh tree for it.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class RefitGain:
 def measure_refit(
     rules: RuleSet, model: ExplainableKMeans, X: Any, sample_weight: ArrayLike | None = None
 ) -> RefitGain:
-    """Fit a table again, and compare rules with what comes of it, its clusters merged where somebody merged theirs.
+    """Refit a table, and compare rules with the result, its clusters merged where theirs were merged.
 
     Parameters
     ----------
@@ -222,14 +222,14 @@ def measure_refit(
 
 
 def notes_of_edits(rules: RuleSet) -> list[str]:
-    """Return what rules say of the edits that were made by hand."""
+    """Return the rules' notes on edits made by hand."""
     return [note for note in rules.statistics.notes if note.startswith(EDITED)]
 
 
-def _change(now: float, before: float, percent: str = "%") -> str:
-    """Return by how much a figure rises or falls, in words; `percent` as the other shares around it are written."""
-    said = f"{show_figure(100 * abs(normalized_cost(now, before) - 1), '.2f')}{percent}"
-    return "hardly changes" if said == f"0.00{percent}" else f"{'rises' if now > before else 'falls'} by {said}"
+def _change(now: float, before: float) -> str:
+    """Return the relative change of a figure in words."""
+    said = show_figure(abs(normalized_cost(now, before) - 1), ".2%")
+    return "hardly changes" if said == "0.00%" else f"{'rises' if now > before else 'falls'} by {said}"
 
 
 def _relative(now: float, before: float) -> str:

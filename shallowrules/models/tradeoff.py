@@ -45,7 +45,8 @@ TRADEOFFS: tuple[float, ...] = (
     *(0.0373, 0.0464, 0.0576, 0.0716, 0.089, 0.111),
     *(0.138, 0.171, 0.213, 0.264, 0.328, 0.408, 0.507),
 )
-"""The trade-offs that are tried: 0 (ExGreedy), and 19 evenly in ratio from 0.01 to 0.5, the default 0.03 among them.
+"""The trade-offs that are tried: 0 (ExGreedy), and 19 in a constant ratio from 0.01 to 0.5, the default 0.03 among
+them.
 
 Below 0.01, trees differ little from that of 0; above 0.5, saving a condition may cost half the k-means cost or more.
 """
@@ -67,7 +68,7 @@ MIN_GAP, MAX_GAPS = 0.1, 6
 
 @dataclass(frozen=True)
 class TradeoffPoint:
-    """A tree on the path, and what it is like.
+    """A tree on the path, and its figures.
 
     Attributes
     ----------
@@ -174,7 +175,7 @@ class TradeoffPath:
             self._search_within(Goal("length", middle))
 
     def _measure(self, tradeoff: float, grown: GrownTree) -> TradeoffPoint:
-        """Return what a grown tree costs and how long its rules are."""
+        """Return the cost of a grown tree and the length of its rules."""
         tree = grown.as_tree()  # any threshold of a gap gives the same figures
         cost = partition_cost(self._data.encoding.X_cluster, grown.labels, self._data.fit_weight)
         return TradeoffPoint(
@@ -224,7 +225,7 @@ class TradeoffPath:
         Parameters
         ----------
         max_cost : float, optional
-            Largest normalized cost, at least 1 in practice (1.05 is 5 % above the unrestricted clustering).
+            Largest normalized cost, at least 1 in practice (1.05 is 5% above the unrestricted clustering).
         max_conditions : float, optional
             Largest number of conditions that explain a row on average (WAES).
 
@@ -283,7 +284,7 @@ class TradeoffPath:
             self._search_within(Goal("cost", max_cost))
 
     def rule_sets(self) -> RulePath:
-        """Return the rules of every tree of the path, measured on the table: what the page's slider moves through.
+        """Return the rules of every tree of the path, measured on the table: the trees of the page's slider.
 
         Returns
         -------

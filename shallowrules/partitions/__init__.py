@@ -1,6 +1,6 @@
 """Tables in parts: names and types of the columns, and a function called on every part whose results add up.
 
-`base` says what they are, `opening` which one a source means; there is a module for each kind.
+`base` defines them, `opening` opens the one for a source; there is a module for each kind.
 """
 
 from shallowrules.partitions.base import Mergeable, Part, Partitions, TableParts, ThreadedPartitions, WholeTable

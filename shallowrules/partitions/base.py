@@ -1,4 +1,4 @@
-"""What a table in parts is, and how the parts get the same columns."""
+"""Tables in parts, and how the parts get the same columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ State = TypeVar("State")
 
 
 class Mergeable(Protocol):
-    """What is found in a part, which adds up with what is found in another."""
+    """Results from a part, which can be merged with those of other parts."""
 
     def merged(self, other: Self) -> Self:
         """Return the result of both parts; it does not depend on their order."""
@@ -60,7 +60,7 @@ class Part(Table):
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column is in all parts.
+    """The kind of a column in all parts.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ColumnKind:
     dtype : str
         NumPy's type of the numbers, "object" for other values.
     conversion : Conversion
-        What the text of any file needed.
+        The conversion needed by the text of any file.
     has_values : bool
         Whether a value may be present. A column without values goes with any type.
     declared : bool
@@ -84,12 +84,12 @@ class ColumnKind:
 
     @classmethod
     def of(cls, column: Column) -> ColumnKind:
-        """Return what a column of one part is, by its values."""
+        """Return the kind of a column in one part, by its values."""
         dtype = column.values.dtype.newbyteorder("=").str if column.is_numeric else "object"
         return cls(column.type, dtype, column.conversion, not column.absent.all())
 
     def merged(self, other: ColumnKind) -> ColumnKind | None:
-        """Return what the column is in both; None where the types do not go together."""
+        """Return the kind of a column in both; None where the types do not go together."""
         conversion = _both(self.conversion, other.conversion)
         for one, another in ((self, other), (other, self)):
             if not another.has_values and (one.type != another.type or not one.has_values):
@@ -131,7 +131,7 @@ class ColumnKind:
 
 
 def _both(one: Conversion, other: Conversion) -> Conversion:
-    """Return what text needed that needed this and that."""
+    """Return the conversion needed by text that needed either of two."""
     if one == other:
         return one
     told = one if one.decimal != "." or one.format else other
@@ -140,7 +140,7 @@ def _both(one: Conversion, other: Conversion) -> Conversion:
 
 @dataclass(frozen=True, eq=False)
 class KindsFound:
-    """What the columns of some parts are, and what does not go together.
+    """The kinds of the columns of some parts, and conflicts between them.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class KindsFound:
         By name, with the part that it was found in first.
     names : tuple of str
     clash : str
-        What is wrong; empty if nothing is.
+        The conflict; empty if there is none.
     """
 
     kinds: Mapping[str, tuple[ColumnKind, str]]
@@ -182,7 +182,7 @@ class KindsFound:
         return KindsFound(kinds, self.names, origin=self.origin)
 
     def checked(self) -> dict[str, ColumnKind]:
-        """Return what the columns are in all parts; DataError says what does not go together."""
+        """Return the kinds of the columns in all parts; DataError names those that do not go together."""
         if self.clash:
             raise DataError(self.clash)
         check_names(self.names)
@@ -190,7 +190,7 @@ class KindsFound:
 
 
 def name_clash(names: Sequence[str], origin: str, others: Sequence[str], other_origin: str) -> str:
-    """Return what is wrong with the names of two parts; empty if nothing is."""
+    """Return the difference between the names of two parts; empty if there is none."""
     for lacking, where, from_where in (
         ([name for name in names if name not in set(others)], other_origin, origin),
         ([name for name in others if name not in set(names)], origin, other_origin),
@@ -215,17 +215,17 @@ class CallPart:
         self.function, self.kinds = function, kinds
 
     def __call__(self, table: Table, origin: str, state: Any) -> Any:
-        """Return what the function finds in the part."""
+        """Return the function's result for the part."""
         return self.function(as_part(table, self.kinds, origin), state)
 
 
 def find_kinds(table: Table, origin: str, state: None) -> KindsFound:
-    """Return what the columns of one part are, as a function of a part that has no kinds yet."""
+    """Return the kinds of the columns of one part, as a function of a part that has no kinds yet."""
     return KindsFound.of(table, origin)
 
 
 def call(function: Callable[[Part, State], Result], part: Part, state: State) -> Result:
-    """Return what a function finds in a part; what is wrong there is said with its place."""
+    """Return a function's result for a part; an error is raised again with the part's place."""
     try:
         return function(part, state)
     except DataError as error:
@@ -274,7 +274,7 @@ class Partitions(ABC):
         return {name: kind.type for name, kind in self.kinds.items()}
 
     def map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result:
-        """Return what a function finds in all parts.
+        """Return a function's result for all parts.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class Partitions(ABC):
         Returns
         -------
         result
-            What `function` returns, merged by its method ``merged(other)``, in any order.
+            The results of `function`, merged by their method ``merged(other)``, in any order.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class Partitions(ABC):
 
     @abstractmethod
     def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
-        """Return what `map_reduce` does, None if no part has rows."""
+        """Return the result of `map_reduce`, None if no part has rows."""
 
     def zero_padded(self) -> set[str]:
         """Return columns whose whole numbers are written with leading zeros, as codes are, as far as a sample tells."""
@@ -415,7 +415,7 @@ class CompleteRows(ThreadedPartitions):
 
 
 class TableParts(ThreadedPartitions):
-    """Tables in memory that are parts of one.
+    """Tables in memory that are parts of one table.
 
     Parameters
     ----------

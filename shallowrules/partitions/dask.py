@@ -51,12 +51,12 @@ class DaskParts(Partitions):
         try:
             self._client = self._distributed.default_client()
         except ValueError:
-            raise DataError("there is no client of Dask: make one first (distributed.Client)") from None
+            raise DataError("there is no Dask client; create one first (distributed.Client)") from None
         self._columns, self._exclude = columns, tuple(exclude)
         self._delayed = _delayed(data)
         found = self._run(find_kinds, None)
         if found is None:
-            raise DataError("a table of Dask: there are no rows")
+            raise DataError("the Dask table has no rows")
         super().__init__(found.checked(), "a table of Dask")
 
     def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
@@ -81,7 +81,7 @@ class DaskParts(Partitions):
         return all(urlsplit(address).hostname in LOOPBACK for address in workers) or None
 
     def _computed(self, function: Callable[[Table, str, Any], Result | None], state: Any) -> Result | None:
-        # A task, and no scattered data: what a worker that died had alone, another makes again.
+        # A task, not scattered data: if a worker dies, another one repeats its work.
         pickle = self._distributed.protocol.pickle
         sent = self._dask.delayed(pickle.loads, pure=False)(pickle.dumps(state))
         call = self._dask.delayed(_call_partition, pure=False)
@@ -107,7 +107,7 @@ def _call_partition(
     columns: Sequence[str] | None,
     exclude: Sequence[str],
 ) -> Any:
-    """Return what a function gives for a partition, None for one without rows."""
+    """Return a function's result for a partition, None for one without rows."""
     if not len(partition):
         return None
     table = Table.of(partition)

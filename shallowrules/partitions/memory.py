@@ -16,7 +16,7 @@ LARGEST_MEMORY = 1 << 50
 """Bytes, more than any machine has: who allows more allows as much."""
 
 AVAILABLE_SHARE = 0.5
-"""Of the memory that the machine has available, what the work may take where nobody says so."""
+"""Share of the machine's available memory that the work may use by default."""
 
 GROWTH_SHARE = 0.4
 """Of the memory that the work may take, what growing may; the rest is for reading, for parts, and for Python."""
@@ -62,7 +62,7 @@ def rows_within(memory: int | None, row_bytes: int) -> int:
 def available_memory() -> int:
     """Return the bytes that the machine has available, or the container that this process runs in.
 
-    Where the system does not say what is available, it is all that there is, or else 2 GiB.
+    Where the system does not say how much is available, it is all the memory, or else 2 GiB.
     """
     found = [_meminfo() or _physical() or UNKNOWN]
     for limit, used in CGROUP:

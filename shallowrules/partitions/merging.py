@@ -1,4 +1,4 @@
-"""What is found in a part of a table and adds up with what is found in another; a table in memory is one part."""
+"""Merging results from the parts of a table; a table in memory is one part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Run = Callable[[Callable[[Any, Any], Any], Any], Any]
 
 
 def at_once(rows: Any) -> Run:
-    """Return what runs over rows that are one part."""
+    """Return the runner over rows that are one part."""
     return lambda function, state: function(rows, state)
 
 
@@ -35,12 +35,12 @@ class Added:
 
 @dataclass(frozen=True, eq=False)
 class ByKey:
-    """What is found of several things, of some of them in a part: results by node, say, each of which can be merged."""
+    """Results for several things, some of them found in each part: results by node, for example."""
 
     values: Mapping[Any, Any]
 
     def merged(self, other: ByKey) -> ByKey:
-        """Return what is found in both parts."""
+        """Return the merged result of both parts."""
         values = dict(self.values)
         for key, value in other.values.items():
             values[key] = values[key].merged(value) if key in values else value

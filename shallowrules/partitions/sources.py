@@ -91,7 +91,7 @@ class FileParts(ThreadedPartitions):
     def _kinds(
         self, source: DuckDBSource, positions: Sequence[int], fields: Sequence[Field]
     ) -> tuple[Mapping[str, tuple[ColumnKind, str]], tuple[str, ...]]:
-        """Return what the columns of one file are, and their names."""
+        """Return the kinds of the columns of one file, and their names."""
         with closing(_batches(source, positions, fields)) as batches:
             table = _table(next(batches))
         declared = source.provenance.kind not in FOUND_TYPES
@@ -188,7 +188,7 @@ def open_files(
 
 
 class StoredParts(ThreadedPartitions):
-    """Parts that wait in files of this process, which wrote them."""
+    """Parts stored in temporary files of this process."""
 
     def __init__(self, kinds: Mapping[str, ColumnKind], where: str, files: Sequence[str], n_threads: int) -> None:
         super().__init__(kinds, where, n_threads)

@@ -41,7 +41,7 @@ class SparkParts(Partitions):
         self._frame = frame.select(*(f"`{name.replace('`', '``')}`" for name in wanted))
         found = self._run(find_kinds, None)
         if found is None:
-            raise DataError("a table of Spark: there are no rows")
+            raise DataError("the Spark table has no rows")
         super().__init__(found.checked(), "a table of Spark")
 
     def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:
@@ -60,7 +60,7 @@ class SparkParts(Partitions):
 
 
 class _Task:
-    """What an executor does with a partition: one row with the merged result of its batches, pickled."""
+    """The work of an executor on a partition: one row with the merged result of its batches, pickled."""
 
     def __init__(self, sent: Any) -> None:
         self.sent = sent

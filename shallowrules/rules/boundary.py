@@ -54,7 +54,7 @@ def boundary_table(rules: RuleSet) -> Table:
     """Return rows around the box of every rule, in the tested columns.
 
     From a row inside the box: each threshold of the rule and the two numbers next to it, and in each column
-    of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits). Of a text each
+    of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits). For text, each
     category of the rule, a text that no row had, the empty one, and what a collation takes for the category:
     in other capitals, with a blank or an accent more.
     """
@@ -88,7 +88,7 @@ def threshold_rows(rules: RuleSet, most: int, beside: Neighbors = neighbors) -> 
         What is next to a threshold in the type that a column has where the rows go.
     """
     possible = [rule for rule in rules if None not in _inside(rules, rule, beside).values()]
-    turns = zip_longest(*(_around(rules, rule, _Beside(beside), beside) for rule in possible))
+    turns = zip_longest(*(_around(rules, rule, _BoundaryCells(beside), beside) for rule in possible))
     complete = {tuple(row.items()): row for turn in turns for row in turn if row is not None}
     missing = {
         condition.feature: {**_inside(rules, rule, beside), condition.feature: None}
@@ -129,7 +129,7 @@ def texts_without_number(rules: RuleSet) -> Table:
 
 
 class _Written(str):
-    """A text as it stands in a file, in which no decimal separator is put."""
+    """A text as in a file, without a decimal separator added."""
 
 
 def _text_table(rules: RuleSet, rows: Sequence[dict[int, Cell]]) -> Table:
@@ -206,7 +206,7 @@ def _held(column: RuleColumn) -> range:
 
 
 class _Within(ConditionVisitor[Cell]):
-    """A value that meets a condition, as far as the column's type and the categories can hold one."""
+    """A value that satisfies a condition, if the column's type and the categories allow one."""
 
     def __init__(self, beside: Neighbors) -> None:
         self.beside = beside
@@ -243,7 +243,7 @@ class _Hard(ConditionVisitor[list[Cell]]):
     """Values on the edge of a condition, and those that engines take for others."""
 
     def between(self, condition: Between) -> list[Cell]:
-        """Return each bound and its neighbours, missing values and the ends of the type."""
+        """Return each bound and its neighbors, missing values and the ends of the type."""
         bounds = [bound for bound in (condition.lower, condition.upper) if bound is not None]
         hard: list[Cell]
         if condition.column.is_whole:
@@ -273,7 +273,7 @@ class _Hard(ConditionVisitor[list[Cell]]):
         return [None, "", *condition.column.nulls, *_similar(cast(tuple[str, ...], condition.values))]
 
 
-class _Beside(ConditionVisitor[list[Cell]]):
+class _BoundaryCells(ConditionVisitor[list[Cell]]):
     """Values on both sides of each threshold, and the categories that are asked for."""
 
     def __init__(self, beside: Neighbors) -> None:
@@ -303,7 +303,7 @@ class _HardTexts(_Hard):
             if isinstance(node, Cut):
                 column = rules.columns[node.column]
                 numbers.setdefault(node.column, {*column.conversion.null_numbers}).add(node.threshold)
-        # Beside a fraction, NumPy takes whole numbers for floats, so that those beyond 2**53 lose their neighbours.
+        # Beside a fraction, NumPy takes whole numbers for floats, so that those beyond 2**53 lose their neighbors.
         self.fractional = {
             feature for feature, found in numbers.items() if all(abs(number) < 2**53 for number in found)
         }

@@ -30,7 +30,7 @@ CATEGORICAL = ("text", "boolean")
 """The types of columns that hold categories, which are compared by equality."""
 
 OPTIONAL = {"optional": True}
-"""Marks a field that a document may leave out; it is written only where it differs from its default."""
+"""Marks a field that a document may omit; it is written only if it differs from its default."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class RuleColumn:
     as numbers: 3, 3.0, a decimal 3.00 and the text '3.0' are one.
 
     `dates`, `decimal`, `nulls` and `format` say how the text of a file became the values, where it was needed
-    (`shallowrules.tables.conversion.Conversion`). `imputed` is what a missing value is taken as, None where it stays
+    (`shallowrules.tables.conversion.Conversion`). `imputed` is the substitute for missing values, None if they stay
     missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
     lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of what separates the
     clusters that the rules explain: of the sum of squares between them, in the space that was clustered, that of all
@@ -70,7 +70,7 @@ class RuleColumn:
 
     @property
     def conversion(self) -> Conversion:
-        """What turns the text of a file into the values."""
+        """The conversion of a file's text into values."""
         return Conversion(self.decimal, self.nulls, self.format, self.codes, self.dates)
 
     def read(self, given: Column) -> Column:
@@ -79,7 +79,7 @@ class RuleColumn:
         Raises
         ------
         DataError
-            If it holds values of another type, or text that is neither a number nor means "no value".
+            If it holds values of a different type, or text that is neither a number nor means "no value".
         """
         if given.is_time and not self.is_time and not given.absent.all():
             wanted = "numbers" if self.is_numeric else "text" if self.type == "text" else "true and false"
@@ -97,14 +97,14 @@ class RuleColumn:
         return read.filled(self.imputed)
 
     def read_strays(self, given: Column) -> tuple[Column, NDArray[np.bool_]]:
-        """Return a column as `read` does, and where it holds what is neither a value nor missing.
+        """Return a column as `read` does, and the places of cells that are neither values nor missing.
 
         SQL finds no value there and imputes none: the value is missing in the result.
 
         Raises
         ------
         DataError
-            If it holds values of another type.
+            If it holds values of a different type.
         """
         if (self.from_text or self.codes) and not given.is_numeric:
             strays = (stray_codes if self.codes else stray_numbers)(given, self.conversion)
@@ -155,7 +155,7 @@ class RuleColumn:
         return format_time(self.type, int(value)) if self.is_time else str(value).removesuffix(".0")
 
     def show_threshold(self, threshold: Number | Value) -> str:
-        """Return what a value is compared with, as rules show it: for points in time the first one above."""
+        """Return the value of a comparison, as rules show it: for points in time the first one above."""
         if self.is_time and not isinstance(threshold, str | bool):
             return bound_text(self.type, int(threshold), above=False)[1]
         return self.show(threshold)

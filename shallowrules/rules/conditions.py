@@ -1,4 +1,4 @@
-"""What a rule asks of one column: a value between bounds, one of some categories, or none of them.
+"""Conditions on one column: a value between bounds, one of some categories, or none of them.
 
 `Condition` is the sum of these three kinds, and whoever turns a condition into something else (a mask of rows, SQL,
 Python, Markdown, …) derives from `ConditionVisitor`, the one place that tells the kinds apart. Of the ways to
@@ -83,7 +83,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class NoneOf:
-    """A category that is none of `values`, also one that no training row had."""
+    """A category other than `values`, including one that no training row had."""
 
     feature: int
     column: RuleColumn
@@ -103,7 +103,7 @@ class ConditionVisitor(ABC, Generic[T]):
     """Something that can be made of a condition, with a method for each kind; call it with a condition."""
 
     def __call__(self, condition: Condition) -> T:
-        """Return what the method for the condition's kind makes of it."""
+        """Return the result of the method for the condition's kind."""
         match condition:
             case Between():
                 return self.between(condition)
@@ -118,11 +118,11 @@ class ConditionVisitor(ABC, Generic[T]):
 
     @abstractmethod
     def one_of(self, condition: OneOf) -> T:
-        """Return it for one of some categories; there may be none to choose from."""
+        """Return it for one of some categories, possibly none."""
 
     @abstractmethod
     def none_of(self, condition: NoneOf) -> T:
-        """Return it for none of some categories, which are one or more."""
+        """Return it for none of one or more categories."""
 
 
 def both(first: Condition, second: Condition) -> Condition:
@@ -145,9 +145,9 @@ def both(first: Condition, second: Condition) -> Condition:
 
 
 def either(first: Condition, second: Condition) -> Condition | None:
-    """Return the least condition that a value meets if it meets one of two on the same column; None for no condition.
+    """Return the strictest condition implied by either of two on the same column; None for no condition.
 
-    Between numbers it takes in what lies between the two.
+    For numbers it includes the values between the two.
     """
     match first, second:
         case Between(), Between():
@@ -181,5 +181,5 @@ def is_empty(condition: Condition) -> bool:
 
 
 def printable(text: str) -> str:
-    """Return a text in which a blank stands for what would break a line or a terminal."""
+    """Return a text with blanks instead of characters that would break a line or a terminal."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,4 +1,4 @@
-"""What was measured of the clusters and of the rules as a whole, on the training rows."""
+"""Figures of the clusters and of the rules as a whole, measured on the training rows."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from shallowrules.rules.columns import OPTIONAL
 from shallowrules.tables.conversion import Number
 
-__all__ = ["Cluster", "Statistics", "normalized_cost", "show_figure"]
+__all__ = ["Cluster", "Statistics", "normalized_cost", "percent", "show_figure"]
 
 LARGEST_SHOWN = 1e15
 """Ratios above this are of costs that are 0 but for rounding."""
 
 
 def normalized_cost(cost: float, reference_cost: float, *, finite: bool = False) -> float:
-    """Return the price of explainability: a partition's cost by that of the unrestricted one.
+    """Return the price of explainability: a partition's cost divided by that of the unrestricted one.
 
-    Where that is 0, no ratio tells how much more it costs: 1 if the partition costs nothing either, else infinity,
-    or with `finite` the largest number there is, which is what a document can hold.
+    If that is 0, the result is 1 if the partition costs nothing either, else infinity, or with `finite` the
+    largest float, which a document can hold.
     """
     ratio = cost / reference_cost if reference_cost > 0 else 1.0 if cost == 0 else math.inf
     return min(ratio, sys.float_info.max) if finite else ratio
@@ -44,9 +44,14 @@ def show_figure(value: float, spec: str) -> str:
     return "∞" if value > LARGEST_SHOWN else format(value, spec)
 
 
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal; a tiny one is not shown as zero."""
+    return "under 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+
 @dataclass(frozen=True)
 class Cluster:
-    """What is known of one cluster of the tree on the training rows.
+    """The figures of one cluster of the tree on the training rows.
 
     Attributes
     ----------
@@ -54,7 +59,7 @@ class Cluster:
         Label of the cluster, which every export returns: the given label where it is a whole number, else the row of
         its reference center.
     name : str
-        What a person calls it: the given label, or the number, or what `RuleSet.with_names` says.
+        Its name: the given label, or the number, or the one set by `RuleSet.with_names`.
     rows, weight, share
         Training rows, their summed weight and its share of the table.
     precision : float
@@ -65,16 +70,16 @@ class Cluster:
         Mean of every column of `RuleSet.columns`, in its own units; None where it has categories.
     shares : tuple of tuple of float
         Per column of categories the share of each of its `values` in the cluster; empty for a column of
-        numbers, and in all where there are only such.
+        numbers, and altogether if there are only these.
     histograms : tuple of tuple of int or float
         Per column that has `edges` the weight in each of its bins; empty where none was measured.
     reference_clusters, reference_weights : tuple
         The clusters of the unrestricted clustering that its rows are in, ascending, and the weight that is in each;
         empty where that was not measured.
     note : str
-        What a person remarks on it; empty where nobody did.
+        A person's note on it; empty if there is none.
     named_by_rules : bool
-        Whether the name was made from the conditions of its rules, for nobody has given one.
+        Whether the name was made from the conditions of its rules, because none was given.
     """
 
     index: int
@@ -99,7 +104,7 @@ class Cluster:
 
     @property
     def title(self) -> str:
-        """The number, which exports return, and the name beside it where that is another."""
+        """The number, which exports return, and the name, if it differs."""
         return self.name if self.name == str(self.index) else f"{self.index} ({self.name})"
 
 
@@ -111,8 +116,8 @@ class Statistics:
     space that was clustered, of the tree's partition and of the unrestricted one. `agreement`
     is the share of weight that both put in the same cluster. `wad` and `waes` are Eqs. 2 and 3.
     `labelled` says that labels were given to be explained, and not centers; `left_out` counts the
-    rows that belonged to no cluster (noise, or without a label) and are in no other figure. `other_columns` are those
-    that the table has besides the columns of the rules: labels, weights and what was excluded.
+    rows that belonged to no cluster (noise, or without a label) and are in no other figure. `other_columns` are the
+    table's other columns: labels, weights and excluded ones.
     """
 
     rows: int

@@ -101,7 +101,7 @@ class _Matching(ConditionVisitor[NDArray[np.bool_]]):
         return self.present & np.isin(self.positions, self._places(condition.values))
 
     def none_of(self, condition: NoneOf) -> NDArray[np.bool_]:
-        """Return the rows that have another category than these."""
+        """Return the rows with a category other than these."""
         return self.present & ~np.isin(self.positions, self._places(condition.values))
 
     def _places(self, values: Sequence[Value]) -> list[int]:

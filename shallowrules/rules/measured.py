@@ -1,6 +1,6 @@
-"""What must hold of the measured fields that pictures are made of: histograms, and the confusion with the clustering.
+"""Checks of the measured fields for pictures: histograms, and the confusion with the clustering.
 
-Each may be left out of a document. Where it is there, it agrees with the figures of `shallowrules.rules.validation`.
+A document may omit either. If present, it agrees with the figures of `shallowrules.rules.validation`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def check_histograms(columns: Sequence[RuleColumn], clusters: Sequence[Cluster])
     Raises
     ------
     RulesFormatError
-        Naming the figure, and what it should be.
+        Naming the figure, and its correct value.
     """
     binned = [i for i, column in enumerate(columns) if column.edges]
     for i in binned:
@@ -55,7 +55,7 @@ def check_histograms(columns: Sequence[RuleColumn], clusters: Sequence[Cluster])
 
 
 def _edges_fault(column: RuleColumn) -> str | None:
-    """Return what is wrong with the edges of a column's bins, to follow its name."""
+    """Return the fault in the edges of a column's bins, to follow its name."""
     edges = column.edges
     if not column.is_numeric:
         return f"is of type {column.type} and has edges of bins"
@@ -109,7 +109,7 @@ def _as_floats(numbers: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def _confusion_fault(cluster: Cluster) -> str | None:
-    """Return what is wrong with where the rows of a cluster are without rules, to follow "has"."""
+    """Return the fault in the reference clusters of a cluster's rows, to follow "has"."""
     found, weights = cluster.reference_clusters, cluster.reference_weights
     if len(found) != len(weights):
         return f"{len(weights)} reference_weights for {len(found)} reference_clusters"
@@ -128,7 +128,7 @@ def _confusion_fault(cluster: Cluster) -> str | None:
 
 
 def _check_confusion(clusters: Sequence[Cluster]) -> None:
-    """Check that all clusters with rows say where these are without rules or none does, and recall by that."""
+    """Check that either all clusters with rows have reference clusters or none has, and recall by these."""
     filled = [cluster for cluster in clusters if cluster.rows]
     measured = [cluster for cluster in filled if cluster.reference_clusters]
     if not measured:

@@ -1,4 +1,4 @@
-"""The rules of a tree: what exporters, `assign` and people see of a clustering.
+"""The rules of a tree: the view of a clustering for exporters, `assign` and people.
 
 A `RuleSet` keeps the tree's nodes as plain data and derives the rules from them. How they are matched to a table,
 written as JSON, checked and measured is in `matching`, `document`, `validation` and `shallowrules.fitting.describing`.
@@ -48,7 +48,7 @@ class RuleSet:
     statistics : Statistics
         Figures on the training rows.
     settings : mapping from str to value
-        The options that the command line made them with; empty where nobody said.
+        The options that the command line made them with; empty where these are unknown.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class RuleSet:
 
     @cached_property
     def separation(self) -> tuple[tuple[RuleColumn, float], ...]:
-        """What separates the clusters: each column with its share, the largest first; empty where it is not known."""
+        """The columns that separate the clusters, each with its share, the largest first; empty if not known."""
         shares = [(column, column.separation) for column in self.columns if column.separation is not None]
         return tuple(sorted(shares, key=lambda pair: -pair[1]))
 
@@ -196,7 +196,7 @@ class RuleSet:
         return explain_row(self.nodes, self.columns, self.rules, self.clusters, row)
 
     def without_histograms(self) -> RuleSet:
-        """Return the same rules without what pictures are made of: histograms, and the confusion of the clusterings."""
+        """Return the same rules without the data for pictures: histograms, and the confusion of the clusterings."""
         return replace(
             self,
             columns=tuple(replace(column, edges=()) for column in self.columns),
@@ -212,7 +212,7 @@ class RuleSet:
         Parameters
         ----------
         names, notes : mapping from int to str
-            By the numbers of clusters. A cluster that is not among them keeps what it has; an empty note takes it away.
+            By the numbers of clusters. Other clusters keep theirs; an empty note removes a note.
 
         Raises
         ------
@@ -254,8 +254,8 @@ class RuleSet:
         Parameters
         ----------
         numbers : mapping from int to int
-            The new number of each, by the old one; also of clusters without a rule, which other figures may name. Those
-            that are not among them keep theirs.
+            The new number of each, by the old one; also of clusters without a rule, which other figures may name. Other
+            clusters keep theirs.
 
         Raises
         ------
@@ -314,7 +314,7 @@ class RuleSet:
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of `to_json()`, in hexadecimal digits: what is made from rules says by it from which."""
+        """The SHA-256 of `to_json()`, in hexadecimal digits: outputs name their rules by it."""
         return hashlib.sha256(self.to_json().encode("utf-8", "surrogatepass")).hexdigest()
 
     @classmethod

@@ -23,14 +23,14 @@ class Cut:
     right: int
 
     def condition(self, column: RuleColumn, goes_left: bool) -> Between:
-        """Return what a row on one side meets."""
+        """Return the condition that holds for a row on one side."""
         if goes_left:
             return Between(self.column, column, upper=self.threshold)
         return Between(self.column, column, lower=self.threshold)
 
     @property
     def question(self) -> Hashable:
-        """What an explanation counts once per side, however often the tree asks it."""
+        """The unit that an explanation counts once per side, however often the tree tests it."""
         return None
 
 
@@ -38,8 +38,8 @@ class Cut:
 class Membership:
     """An inner node over categories: one of `values` goes to node `left`, any other to `right`.
 
-    `ordered` tells that the values are the first of an order of categories. Two such nodes on one path then cut the
-    same order, as two thresholds do, and count as one condition of the explanation.
+    `ordered` tells that the values are the first of an order of categories. Two of these nodes on one path then cut
+    the same order, as two thresholds do, and count as one condition of the explanation.
     """
 
     column: int
@@ -49,7 +49,7 @@ class Membership:
     ordered: bool = field(default=False, metadata=OPTIONAL)
 
     def condition(self, column: RuleColumn, goes_left: bool) -> OneOf | NoneOf:
-        """Return what a row on one side meets."""
+        """Return the condition that holds for a row on one side."""
         if goes_left:
             return OneOf(self.column, column, self.values)
         if column.type == "boolean":
@@ -58,7 +58,7 @@ class Membership:
 
     @property
     def question(self) -> Hashable:
-        """What an explanation counts once per side, however often the tree asks it."""
+        """The unit that an explanation counts once per side, however often the tree tests it."""
         return None if self.ordered else self.values
 
 

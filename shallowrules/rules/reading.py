@@ -1,6 +1,6 @@
 """The values of a table's column as rules compare them: numbers out of text, truth values, and which are missing.
 
-`docs/numbers.md` says what each of them is. What is neither a value nor missing is a DataError that names its row.
+`docs/numbers.md` defines them. A cell that is neither a value nor missing is a DataError that names its row.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Colu
     ----------
     column : Column
     conversion : Conversion
-        What a reader has to be told. Already made, it changes nothing.
+        The conversion of text. It does not change converted values.
     whole : bool
         Whether the rules compare whole numbers, exactly; else the values become doubles.
     """
@@ -152,7 +152,7 @@ def stray_truths(column: Column) -> NDArray[np.bool_]:
 
 
 def _reader(conversion: Conversion) -> Callable[[str, str], int | None]:
-    """Return what reads a text as a time of a kind: in the form of ISO 8601, or as the conversion has it."""
+    """Return the function that reads a text as a time of a kind: in ISO 8601, or in the conversion's format."""
     if not conversion.dates:
         return time_of_text
 
@@ -166,7 +166,7 @@ def _reader(conversion: Conversion) -> Callable[[str, str], int | None]:
 
 
 def _truth(value: Any) -> bool | None:
-    """Return the truth value that a value is, None for any other."""
+    """Return the truth value that a value stands for, None for any other value."""
     if isinstance(value, str):
         text = value.strip(" ").lower()
         return True if text in TRUE_TEXTS else False if text in FALSE_TEXTS else None

@@ -1,10 +1,10 @@
-"""What must hold between the parts of a rule set, so that it cannot contradict itself.
+"""Consistency checks between the parts of a rule set.
 
-`check_structure` asks whether the nodes are a tree over the columns whose leaves carry the clusters; the rules can be
-derived from what passes it. `check_figures` then holds every figure that follows from others against these. What
+`check_structure` asks whether the nodes are a tree over the columns whose leaves carry the clusters; if so, the rules
+can be derived from them. `check_figures` then compares every figure that follows from others with these. What
 remains is what only the training rows could tell: the costs, recall within the bounds that precision sets, and the
-means and shares of clusters within those that their columns set. Figures that are not finite are let pass: no document
-holds any.
+means and shares of clusters within those that their columns set. Figures that are not finite are accepted: no document
+has any.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _check_tree(nodes: Sequence[Node], columns: Sequence[RuleColumn]) -> None:
 
 
 def _check_clusters(nodes: Sequence[Node], clusters: Sequence[Cluster]) -> None:
-    """Check that the clusters are those of the leaves, each once and with a name of its own."""
+    """Check that the clusters are those of the leaves, each once and with a unique name."""
     carried = {node.cluster for node in nodes if isinstance(node, Leaf)}
     listed = [cluster.index for cluster in clusters]
     if len(set(listed)) != len(listed) or set(listed) != carried:
@@ -116,7 +116,7 @@ def _check_clusters(nodes: Sequence[Node], clusters: Sequence[Cluster]) -> None:
 
 
 def _node_fault(node: Cut | Membership, column: RuleColumn) -> str | None:
-    """Return what is wrong with a node's test of a column, to follow "the node"."""
+    """Return the fault in a node's test of a column, to follow "the node"."""
     if column.is_numeric != isinstance(node, Cut):
         return f"tests the {column.type} column {column.name!r} by {'a cut' if isinstance(node, Cut) else 'categories'}"
     if isinstance(node, Cut):
@@ -133,7 +133,7 @@ def _node_fault(node: Cut | Membership, column: RuleColumn) -> str | None:
 
 
 def _among(value: Value, values: Sequence[Value]) -> bool:
-    """Return whether a category is one of several; ``True == 1`` does not make a number one."""
+    """Return whether a category is one of several; True is not the number 1."""
     return any(type(value) is type(other) and value == other for other in values)
 
 
@@ -151,7 +151,7 @@ def _number_fault(number: Any, column: RuleColumn) -> str | None:
 
 
 def _column_fault(column: RuleColumn) -> str | None:
-    """Return what is wrong with the figures of a column, to follow its name."""
+    """Return the fault in the figures of a column, to follow its name."""
     mean, minimum, maximum = column.mean, column.minimum, column.maximum
     if column.separation is not None and not 0 <= column.separation <= MAX_SHARE:
         return f"has the separation {column.separation}, which is not from 0 to 1"
@@ -178,7 +178,7 @@ def _column_fault(column: RuleColumn) -> str | None:
 
 
 def _reading_fault(column: RuleColumn) -> str | None:
-    """Return what is wrong with how a column is read, to follow its name."""
+    """Return the fault in the reading of a column, to follow its name."""
     if column.decimal not in (".", ",") or (column.decimal == "," and not column.is_numeric):
         return f"is of type {column.type} and has the decimal separator {column.decimal!r}"
     codes = [*column.values, *([] if column.imputed is None else [column.imputed])]
@@ -196,9 +196,9 @@ def _reading_fault(column: RuleColumn) -> str | None:
         return None
     if column.is_numeric:
         fault = _number_fault(column.imputed, column)
-        return fault and f"is of type {column.type} and takes missing values as something that is {fault}"
+        return fault and f"is of type {column.type} and replaces missing values by something that is {fault}"
     if type(column.imputed) is not (bool if column.type == "boolean" else str):
-        return f"is of type {column.type} and takes missing values as {column.imputed!r}"
+        return f"is of type {column.type} and replaces missing values by {column.imputed!r}"
     return None
 
 
@@ -212,7 +212,7 @@ def _is_format(column: RuleColumn) -> bool:
 
 
 def _shares_fault(shares: Sequence[float], column: RuleColumn, total: int) -> str | None:
-    """Return what is wrong with the shares of a column's values, which sum to `total`."""
+    """Return the fault in the shares of a column's values, which sum to `total`."""
     if len(shares) != len(column.values):
         return f"has {len(shares)} shares for {len(column.values)} values"
     if not all(0 <= share <= MAX_SHARE for share in shares):
@@ -245,7 +245,7 @@ def check_figures(
     Raises
     ------
     RulesFormatError
-        Naming the figure, and what it should be.
+        Naming the figure, and its correct value.
     """
     _check_sums(rules, clusters, statistics)
     for cluster in clusters:
@@ -303,7 +303,7 @@ def _check_share(what: str, found: float, derived: float, source: str) -> None:
 
 
 def _profile_fault(cluster: Cluster, columns: Sequence[RuleColumn]) -> str | None:
-    """Return what is wrong with the means and shares of a cluster, to follow "has"."""
+    """Return the fault in the means and shares of a cluster, to follow "has"."""
     if len(cluster.means) != len(columns):
         return f"{len(cluster.means)} means for {len(columns)} columns"
     shares = cluster.shares or ((),) * len(columns)
@@ -339,7 +339,7 @@ def _check_whole_of_clusters(index: int, column: RuleColumn, clusters: Sequence[
 
 
 class _MaxShare(ConditionVisitor[float]):
-    """The largest share of the rows that can meet a condition, by what is known of its column."""
+    """The largest share of the rows that can satisfy a condition, by the figures of its column."""
 
     def between(self, condition: Between) -> float:
         """Return 0 where no number from the column's minimum to its maximum is between the bounds, else 1."""

@@ -1,6 +1,6 @@
 """Where rows come from: each source has names, types, a number of rows, and gives them as a table or in batches.
 
-`base` says what a source is, `opening` which one a name means; there is a module for each kind.
+`base` defines sources, `opening` opens the one for a name; there is a module for each kind.
 """
 
 from shallowrules.sources.base import Provenance, Source

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["Copied", "copied_as", "is_usable", "read_copied"]
 
 MIN_VERSION = (12,)
-"""Of PostgreSQL. What speaks its protocol and is none (Redshift) says an older one, and may not copy in binary."""
+"""Least version of PostgreSQL. Others that speak its protocol (Redshift) report an older one, and may not copy in
+binary."""
 
 READ_ONLY = "SET default_transaction_read_only = on"
-"""So that the database refuses what writes."""
+"""So that the database refuses statements that write."""
 
 MAX_EXACT_DIGITS = 15
 """Decimal digits that a double keeps."""
@@ -50,9 +51,9 @@ class Copied:
     Parameters
     ----------
     type : {"integer", "float", "date", "timestamp", "timestamptz", "duration", "text", "boolean", "other", "decimal"}
-        As what its values arrive; a decimal arrives as text or as a float.
+        The type in which its values arrive; a decimal arrives as text or as a float.
     expression : str
-        The SQL that gives the values of a ``{column}`` so.
+        The SQL that gives the values of a ``{column}`` in this type.
     scale : int, optional
         Of a decimal that arrives as a float: its digits behind the point.
     """
@@ -99,7 +100,7 @@ def _is_installed() -> bool:
 
 
 def copied_as(entry: Any, declared: DeclaredType) -> Copied:
-    """Return how a column is copied, by its entry in a cursor's description and what its type means."""
+    """Return how a column is copied, by its entry in a cursor's description and the meaning of its type."""
     code, precision, scale = entry[1], entry[4], entry[5]
     if declared.kind in TIME_TYPES:
         return Copied(declared.kind, declared.fetched)
@@ -122,7 +123,7 @@ def read_copied(
     Parameters
     ----------
     connection : Connection
-        To the database, by the driver psycopg. What it has not committed cannot be seen.
+        To the database, by the driver psycopg. Its uncommitted changes cannot be seen.
     names : sequence of str
     copied : sequence of Copied
         One for each column.
@@ -163,7 +164,7 @@ def read_copied(
 
 
 def _connect(connection: Connection, opened: ExitStack) -> Any:
-    """Return a connection by ADBC to where another one leads; None if there is none."""
+    """Return a connection by ADBC to the database of a given one; None if there is none."""
     import adbc_driver_manager as manager
     from adbc_driver_postgresql import connect
     from psycopg.conninfo import make_conninfo
@@ -181,7 +182,7 @@ def _connect(connection: Connection, opened: ExitStack) -> Any:
 
 
 def _answer(text: str) -> str:
-    """Return what the database itself said, without what each library on the way to it put around that."""
+    """Return the database's own message, without the text that each library on the way adds to it."""
     return re.sub(r"^.*?\[libpq\].*? ERROR: | (LINE \d+:|Query was:).*$", "", text)
 
 
@@ -206,7 +207,7 @@ def _fetch(query: Any) -> Mapping[str, Any]:
 
 
 def _column(name: str, copied: Copied, values: Any) -> Column:
-    """Return what has arrived as the column that a `ColumnBuilder` makes of a cursor's values."""
+    """Return the values that have arrived as the column that a `ColumnBuilder` makes of a cursor's values."""
     mask = np.ma.getmaskarray(values)
     if copied.type == "duration":
         values = values.astype("m8[us]")  # as which they are fetched

@@ -1,6 +1,6 @@
 """Durations in a Parquet file of pandas, Polars or Arrow: whole numbers to Parquet, which has no type for them.
 
-What they are is in the entry ``ARROW:schema`` of the file's metadata, an encapsulated message of Arrow's IPC format: a
+Their type is in the entry ``ARROW:schema`` of the file's metadata, an encapsulated message of Arrow's IPC format: a
 flatbuffer, of which the names and the units of durations are read here (Message.fbs and Schema.fbs of Arrow).
 """
 
@@ -32,7 +32,7 @@ MILLISECOND = 1
 
 
 def duration_units(encoded: bytes) -> dict[str, int]:
-    """Return the columns of durations, each with how many of its units are a second; none of what cannot be read.
+    """Return the columns of durations, each with its units per second; none if the metadata cannot be read.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def _durations(message: bytes) -> Iterator[tuple[str, int]]:
 
 
 def _at(buffer: bytes, place: int) -> int:
-    """Return what the offset at a place leads to."""
+    """Return the target of the offset at a place."""
     return int(place + struct.unpack_from("<I", buffer, place)[0])
 
 
 def _offset(buffer: bytes, place: int | None) -> int:
-    """Return what the offset at a slot leads to; ValueError where the slot is empty."""
+    """Return the target of the offset at a slot; ValueError where the slot is empty."""
     if place is None:
         raise ValueError("an entry is missing")
     return _at(buffer, place)

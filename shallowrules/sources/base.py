@@ -1,4 +1,4 @@
-"""What a source of rows is."""
+"""Sources of rows."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Source(ABC):
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position, those named in `as_text` as text where the source holds text.
 
-        What is wrong with a column is added to `findings`, and the column then comes as text.
+        Faults of a column are added to `findings`, and the column then comes as text.
         """
 
     def zero_padded(self) -> set[str]:
@@ -191,7 +191,7 @@ def named(file: str) -> Iterator[None]:
 
 
 def in_file(finding: Finding, file: str) -> Finding:
-    """Return what is wrong in one of several files, with its name."""
+    """Return the error in one of several files, with its name."""
     return replace(finding, message=f"{file}: {finding.message}", file=file)
 
 

@@ -94,8 +94,8 @@ def check_one_format(name: str, found: Sequence[tuple[str, ColumnType, Conversio
     if len(written) > 1:
         ways = " and ".join(f"{each.example} in {where}" for each, where in written.items())
         raise DataError(
-            f"column {name!r} is written as {ways}: the files of one table must write the numbers of a column in one "
-            "way, because rules keep one; correct a file"
+            f"column {name!r} is written as {ways}: all files of a table must write the numbers of a column in the "
+            "same way, because rules store one; correct a file"
         )
     dates = dict.fromkeys(each.dates for _, _, each in found if each.dates)
     if len(dates) > 1:
@@ -164,7 +164,7 @@ FOUND_TYPES = ("csv", "json", "workbook")
 
 
 def _conversion(columns: Sequence[Column]) -> Conversion:
-    """Return what the text of any part needed."""
+    """Return the conversions that the text of any part needed."""
     told = next((c.conversion for c in columns if c.conversion.decimal != "." or c.conversion.format), PLAIN)
     dates = next((c.conversion.dates for c in columns if c.conversion.dates), "")
     nulls = tuple(dict.fromkeys(token for c in columns for token in c.conversion.nulls))

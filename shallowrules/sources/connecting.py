@@ -59,13 +59,13 @@ TIMEOUTS: Mapping[str, str] = {
 """Statements that limit how long each later statement of a session may take."""
 
 IN_MEMORY = ":memory:"
-"""What SQLite and DuckDB call a database that is in no file."""
+"""SQLite's and DuckDB's name for a database without a file."""
 
 OPEN_ELSEWHERE = "a different configuration than existing connections"
-"""What DuckDB says where a file is to be read that the same process has open for writing."""
+"""DuckDB's message for reading a file that the same process has open for writing."""
 
 IN_USE = "Could not set lock on file"
-"""What it says of a file that another process writes, or reads where it is to be written."""
+"""Its message for a file that another process writes, or reads while it should be written."""
 
 INTERRUPTS_EVERY = 100_000
 """Instructions of SQLite between two looks at whether the user wants to stop."""
@@ -81,7 +81,7 @@ SHOWN_PARAMETERS = ("charset", "dbname", "host", "hostaddr", "port", "sslmode", 
 URL_TEXT = re.compile(r"([a-z][a-z0-9+.-]*)://.*", re.IGNORECASE | re.DOTALL)
 
 PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):(?:\S*|[^@\"'\n]*)(?=@)")
-"""What stands before the last @ of a URL's first word: a password that nobody encoded may hold any character."""
+"""The text before the last @ of a URL's first word: an unencoded password may hold any character."""
 
 SECRET = re.compile(r"((?:^|(?<=[?&\s]))\w*(?:pass|pwd|secret|token)\w*=)[^&\s]+", re.IGNORECASE)
 """A password as a parameter of a URL, or of a driver."""
@@ -99,7 +99,7 @@ def show_url(url: URL) -> str:
 
 
 def show_database(text: str) -> str:
-    """Return what a message calls a database: its URL as `show_url` has it, or its name in the settings."""
+    """Return the name of a database in messages: its URL as `show_url` has it, or its name in the settings."""
     if text.startswith("@"):
         return text
     try:
@@ -119,7 +119,7 @@ def hide_typed_passwords(message: str, words: Sequence[str]) -> str:
 
 
 def _show_beginning(text: str) -> str:
-    """Return a text that is not a URL as far as it can hold no password."""
+    """Return the part of a text that is not a URL which cannot hold a password."""
     found = URL_TEXT.fullmatch(text)
     if found is not None:
         return f"{found[1]}://…"
@@ -127,7 +127,7 @@ def _show_beginning(text: str) -> str:
 
 
 def _secrets_of(url: URL) -> list[str]:
-    """Return what of a URL no message may have, in each form that a driver may write it in."""
+    """Return the secrets of a URL that no message may have, in each form in which a driver may write them."""
     values = [] if url.password is None else [str(url.password)]
     for name, value in url.query.items():
         if name.lower() not in SHOWN_PARAMETERS:
@@ -264,7 +264,7 @@ def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) 
     if timeout is not None and backend not in TIMEOUTS:
         raise OptionError(
             OptionName("timeout"),
-            f": a statement of {backend} cannot be limited in time; leave it out, and stop the work by Ctrl-C",
+            f": a statement of {backend} cannot be limited in time; omit it, and stop the work with Ctrl-C",
         )
     if backend == "sqlite" and url.database and look(url.database) is None:
         raise DataError(f"{shown}: there is no file {url.database}")  # SQLite would make it
@@ -346,7 +346,7 @@ def raise_interrupt(error: Any) -> None:
 
 
 def database_answer(error: Any, url: URL) -> str:
-    """Return what a database complains of: its first line, without the password."""
+    """Return the first line of a database's error message, without the password."""
     cause = getattr(error, "orig", None) or error
     text = str(cause.args[-1] if cause.args else cause).strip() or type(cause).__name__
     for secret in _secrets_of(url):

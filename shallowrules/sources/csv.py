@@ -86,7 +86,8 @@ LETTER_FIRST = re.compile(
     rf"(?!nan|inf|({'|'.join(month[:3] for month in MONTHS)})[a-z]* \d)[a-z]", re.ASCII | re.IGNORECASE
 )
 DOUBTFUL = {"true", "false", "t", "f", *(word.lower() for word in MISSING_WORDS)}
-"""A field that begins with a letter is text, but for such words in any case and what begins as NaN or infinity does."""
+"""A field that begins with a letter is text, except these words in any case and fields that begin like NaN or
+infinity."""
 
 WHOLE_PATTERN = quote_text(r"\s*[+-]?[0-9]+\s*")
 CONVERTED_WHOLE_PATTERN = quote_text(" *[+-]?[0-9]+ *")
@@ -98,7 +99,7 @@ class CsvSource(DuckDBSource):
     """A CSV file: everything is text, and a column is numeric if all of its values are.
 
     It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
-    that a sample takes for numbers are loaded as such, unless their text is asked for. `header_line` is where `text`
+    that a sample takes for numbers are loaded as numbers, unless their text is asked for. `header_line` is where `text`
     begins in the file, for messages; `kind` is that of the file, of which a text may have been made.
     """
 
@@ -181,7 +182,7 @@ class CsvSource(DuckDBSource):
         arrays = self._read_numbers(types)
         try:
             arrays = arrays or self.database.execute(self._selection(types)).fetchnumpy()
-        except duckdb.Error as error:  # loading the table finds out what is wrong
+        except duckdb.Error as error:  # loading the table finds the error
             self._tried = _without_wrong(self._tried, error)
             return None
         n_rows = len(arrays["c0"])
@@ -253,9 +254,7 @@ class CsvSource(DuckDBSource):
                     plain.append(j)
         for j in positions:
             if self.names[j] in self.dates and kinds.get(j, fields[j].type if j in fields else "text") in NUMBERS:
-                raise DataError(
-                    f"column {self.names[j]!r} holds numbers, and not dates: leave out ", OptionName("dates")
-                )
+                raise DataError(f"column {self.names[j]!r} holds numbers, not dates; omit ", OptionName("dates"))
         floats = {j: counted[j][0] for j in kinds if kinds[j] == "float" and conversions[j] == self.told}
         for finding in self._doubtful_points(floats, conversions):
             findings.append(finding)
@@ -312,7 +311,7 @@ class CsvSource(DuckDBSource):
         return f"CASE WHEN trim({column}) NOT IN ({text_literals(self.told.nulls)}) THEN {column} END"
 
     def _counted(self, positions: Sequence[int], counts: Callable[[str], Sequence[str]]) -> dict[int, tuple[Any, ...]]:
-        """Return what SQL counts of the values of each column, by as many expressions for many columns as for one."""
+        """Return the counts by SQL of the values of each column, by as many expressions for many columns as for one."""
         if not positions:
             return {}
         if len(positions) <= COUNTED_COLUMNS:
@@ -421,7 +420,7 @@ class CsvSource(DuckDBSource):
             n_rows = self._create(types)
         self._loaded = types
         if not (self._fits(n_rows) if self._regular else n_rows == self._rewritten_rows):
-            self._complain(f"DuckDB finds {n_rows} rows, another number than the lines have")
+            self._complain(f"DuckDB finds {n_rows:,} rows, which is not the number of lines")
         else:
             self._n_rows = n_rows
 
@@ -435,7 +434,7 @@ class CsvSource(DuckDBSource):
         """Make the table, or the view, and return its number of rows."""
         kind = "VIEW" if self._streams else "TABLE"
         self.database.execute(f"CREATE OR REPLACE {kind} {self._name} AS {self._selection(types)}")
-        # What is wrong with a field of a view is to be known now, as of a table: all are read.
+        # Errors in the fields of a view have to be found now, as for a table, so all fields are read.
         counted = ["*", *(f"c{j}" for j in range(len(self.names) if self._streams else 0))]
         numbers = [
             self._count_numbers(self.formats.get(self.names[j]) or self.told, self._value(f"c{j}"))

@@ -35,14 +35,14 @@ MAX_TIMEOUT = 86_400
 
 @dataclass(frozen=True)
 class DatabaseRows:
-    """Which rows of a database to read.
+    """The rows of a database to read.
 
     Parameters
     ----------
     database : str
         A URL, or ``@name`` for an entry of ``shallowrules.toml``.
     table : str, optional
-        A table or view, behind its schema and a dot where it is not in the usual one. A name with a dot in it stands in
+        A table or view, after its schema and a dot if it is not in the default one. A name with a dot in it is put in
         double quotes.
     query : str, optional
         A SELECT statement, in place of a table.
@@ -246,7 +246,7 @@ class DatabaseSource(Source):
         return drawn
 
     def _draw(self, statement: str, n_rows: int) -> tuple[str, list[str]]:
-        """Return a query for some rows at random, and what has to be run before it, in the same session."""
+        """Return a query for some random rows, and the statement to run before it, in the same session."""
         name, seed = self.connection.dialect.name, self.rows.seed
         before: list[str] = []
         if name == "postgresql":
@@ -296,7 +296,7 @@ SQLITE: Mapping[str, Literal["boolean"] | TimeType] = {
 
 
 def _as_times_of_text(column: Column, kind: TimeType) -> Column:
-    """Return a column of text as times, one of dates with points in time as such; as it is with anything else in it."""
+    """Return a column of text as times, dates beside points in time as the latter; unchanged with other text."""
     kinds: tuple[TimeType, ...] = ("date", "timestamp") if kind == "date" else (kind,)
     for each in kinds if column.type == "text" else ():
         with suppress(DataError):
@@ -314,7 +314,7 @@ def _as_truths(column: Column) -> Column:
 
 
 def _as_times(column: Column, kind: TimeType) -> Column:
-    """Return a column of times as of the type that the database declares, where the values do not say it all."""
+    """Return a column of times with the type that the database declares, where the values leave it open."""
     if column.absent.all():
         n_rows = len(column.values)
         return Column(column.name, kind, np.zeros(n_rows, np.int64), np.ones(n_rows, bool))
@@ -324,7 +324,7 @@ def _as_times(column: Column, kind: TimeType) -> Column:
 
 
 def _as_other(column: Column) -> Column:
-    """Return a column, whose declared type is neither of numbers nor of text, as such; as it is without a value."""
+    """Return a column as its declared type, which is neither of numbers nor of text; unchanged without a value."""
     if column.type == "other" or column.absent.all():
         return column
     objects = column.values.astype(object)

@@ -63,7 +63,7 @@ _MICROSECONDS = " + ".join(
 )
 INTERVAL = DeclaredType(
     "duration",
-    # GREATEST and LEAST leave out what is NULL.
+    # GREATEST and LEAST ignore NULL.
     f"CASE WHEN {{column}} IS NOT NULL THEN CAST(GREATEST(LEAST({_MICROSECONDS}, {time_range('duration')[-1]}), "
     f"{time_range('duration')[0]}) AS BIGINT) END",
 )
@@ -123,7 +123,7 @@ DUCKDB: tuple[tuple[str, DeclaredType], ...] = (
 
 
 def declared_types(connection: Connection, description: Sequence[Any]) -> list[DeclaredType]:
-    """Return what the type code of each column in a cursor's description means; SQLite gives none."""
+    """Return the type that each column has in a cursor's description; SQLite gives none."""
     backend, codes = connection.dialect.name, [entry[1] for entry in description]
     if backend == "postgresql":
         known = _postgres_types(connection, codes)
@@ -134,7 +134,7 @@ def declared_types(connection: Connection, description: Sequence[Any]) -> list[D
 
 
 def _postgres_types(connection: Connection, codes: Sequence[int]) -> Mapping[int, DeclaredType]:
-    """Return what types mean; the database says it of those that are not built in."""
+    """Return the meaning of types; the database is asked about those that are not built in."""
     unknown = {code for code in codes if code not in POSTGRES}
     if not unknown:
         return POSTGRES

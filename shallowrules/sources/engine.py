@@ -86,7 +86,7 @@ DATES = (
 
 
 NO_ROOM = ("No space left on device", "max_temp_directory_size")
-"""What DuckDB says where a temporary file finds no room."""
+"""DuckDB's message when the disk of temporary files is full."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class DuckDBSource(Source):
         return f"c{j}"
 
     def text(self, j: int) -> str | None:
-        """Return SQL for a column as the text that it is in the file, None where the file says its type."""
+        """Return SQL for a column as the text that it is in the file, None if the file declares its type."""
         return None
 
     def fields(
@@ -484,11 +484,11 @@ def open_database(scratch: str) -> Iterator[DuckDBPyConnection]:
         except RuntimeError as error:
             if str(error) != "Query interrupted":
                 raise
-            raise KeyboardInterrupt from error  # that is what DuckDB made of it
+            raise KeyboardInterrupt from error  # DuckDB's conversion of it
 
 
 def reason(error: Exception) -> str:
-    """Return what DuckDB complains of, on one line and without the file."""
+    """Return DuckDB's error message, on one line and without the file."""
     return re.sub(r'^[A-Z][A-Za-z/ ]+ Error: | in file "[^"]*"', "", str(error).strip().splitlines()[0])
 
 

@@ -46,7 +46,7 @@ UNITS = frozenset(
         "w/m2 w/m² ppm ppb db lux lx mol years yrs days hours minutes seconds months persons units pcs",
     )
 )
-"""What stands below the names of columns, in lower case."""
+"""Units below the names of columns, in lower case."""
 
 BRACKETED = re.compile(r"[(\[].{1,24}[)\]]")
 
@@ -73,7 +73,7 @@ def is_figure(text: str) -> bool:
 
 
 def width_of(records: Sequence[Record]) -> int:
-    """Return how many columns a table among records has: most rows have as many, and many columns count for more."""
+    """Return the likely number of columns of a table among records: most rows have as many, and many are preferred."""
     widths = Counter(len(record.fields) for record in records if not is_blank(record.fields))
     return max(widths, key=lambda width: (widths[width] * width, widths[width]), default=0)
 
@@ -99,7 +99,7 @@ def is_unit(field: str) -> bool:
 
 
 class Body(NamedTuple):
-    """What columns hold, as far as the rows in the midst of the table tell."""
+    """The contents of columns, judged by the rows in the middle of the table."""
 
     width: int
     figures: tuple[int, ...]
@@ -108,7 +108,7 @@ class Body(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Record], width: int) -> Body:
-        """Return what the rows of that many fields hold, the first apart: it may name the columns."""
+        """Return the fields of the rows with that many fields, the first row separate: it may name the columns."""
         fields = [
             record.fields
             for record in rows
@@ -138,7 +138,7 @@ class Body(NamedTuple):
         return any(is_figure(fields[j]) for j in self.figures if j < len(fields))
 
     def words(self, fields: Sequence[str]) -> list[str]:
-        """Return what stands in the columns of figures and is neither a figure nor a missing value."""
+        """Return the texts in columns of figures that are neither figures nor missing values."""
         found = (fields[j] for j in self.figures if j < len(fields))
         return [field for field in found if not is_figure(field) and not is_missing(field)]
 

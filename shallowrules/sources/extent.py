@@ -31,7 +31,7 @@ from shallowrules.sources.evidence import (
 __all__ = ["Extent", "Remark", "find_comment", "find_extent", "is_comment"]
 
 COMMENT = "#"
-"""What comments begin with that nobody told of."""
+"""Prefixes of comments that are recognized by default."""
 
 MAX_SHOWN = 40
 """Characters of a line that a note shows."""
@@ -64,7 +64,7 @@ NOTE = re.compile(
 
 
 class Remark(NamedTuple):
-    """What is to be said of a file: a note of what was done, or a warning."""
+    """A message on a file: a note of an action, or a warning."""
 
     parts: tuple[str | OptionName, ...]
     is_warning: bool = False
@@ -108,7 +108,7 @@ def is_comment(fields: Sequence[str], mark: str) -> bool:
 
 
 def find_comment(records: Sequence[Record]) -> str | None:
-    """Return what comments among rows begin with; None where there are none."""
+    """Return the prefix of comments among rows; None where there are none."""
     width = width_of(records)
     marked = [record for record in records if is_comment(record.fields, COMMENT)]
     others = [record for record in records if record not in marked and not is_blank(record.fields)]
@@ -120,25 +120,25 @@ def find_comment(records: Sequence[Record]) -> str | None:
 def find_extent(
     first: Sequence[Record], last: Sequence[Record], reading: Reading, *, unit: str = "line", whole: bool
 ) -> Extent | None:
-    """Return where the table is; None where its rows are not to be told from others, so that a reader says why.
+    """Return where the table is; None where its rows cannot be told from others, so that a reader says why.
 
     Parameters
     ----------
     first : sequence of Record
-        Of the beginning, without comments and without what is to be skipped.
+        The first records, without comments and skipped lines.
     last : sequence of Record
-        Of the end; the same as `first` where these are all.
+        The last records; the same as `first` where these are all.
     reading : Reading
-        What is told of it.
+        The user's options for it.
     unit : {"line", "row"}
-        What a place is, for messages.
+        The unit of positions in messages.
     whole : bool
         Whether `first` has all records.
 
     Raises
     ------
     DataError
-        If it is doubtful what a row is; the message names the options that say so.
+        If the rows are ambiguous; the message names the options that decide.
     """
     width = width_of(first)
     rows = [record for record in first if not is_blank(record.fields)]
@@ -198,8 +198,8 @@ def _find_top(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -
             )
         if nature == "values":
             remark: tuple[str | OptionName, ...] = (
-                f"{unit} {row.place}, {_shown(row.fields)}, looks like the rows below it, so that there is no header: "
-                f"columns are called column1 to column{body.width} (",
+                f"{unit} {row.place}, {_shown(row.fields)}, looks like the rows below it, so there is no header; "
+                f"columns are named column1 to column{body.width} (",
                 OptionName("header", "none"),
                 ")",
             )
@@ -245,7 +245,7 @@ def _titles(titles: Sequence[Record], place: int, reading: Reading, unit: str) -
         return ()
     what = counted(len(titles), f"title {unit}")
     shown = _shown(titles[0].fields)
-    return (Remark((f"left out {what} above the header, {shown} (", OptionName("skip", place - 1), ")")),)
+    return (Remark((f"skipped {what} above the header, {shown} (", OptionName("skip", place - 1), ")")),)
 
 
 def _nature(fields: Sequence[str], body: Body) -> str:
@@ -332,7 +332,7 @@ def _below_header(
         else:
             break
         left_out.append(record.place)
-        remarks.append(Remark((f"left out {unit} {record.place}, {_shown(record.fields)}, {what}",)))
+        remarks.append(Remark((f"skipped {unit} {record.place}, {_shown(record.fields)}, {what}",)))
     return tuple(left_out), tuple(remarks)
 
 
@@ -365,7 +365,7 @@ def _find_end(rows: Sequence[Record], body: Body, reading: Reading, *, whole: bo
         kept -= 1
     remarks = []
     if n_empty:
-        remarks.append(Remark((f"left out {counted(n_empty, 'empty row')} at the end",)))
+        remarks.append(Remark((f"skipped {counted(n_empty, 'empty row')} at the end",)))
     if reading.footer is None:
         _check_totals(rows[:kept], left)
         if left:
@@ -411,7 +411,7 @@ def _is_wordy(fields: Sequence[str], body: Body) -> bool:
 def _left_footer(left: Sequence[Record]) -> Remark:
     shown = ", ".join(_shown(record.fields, 1) for record in left[:3]) + (", …" if len(left) > 3 else "")
     what = "the last row" if len(left) == 1 else f"the last {len(left)} rows"
-    return Remark((f"left out {what}, {shown} (", OptionName("footer", len(left)), ")"))
+    return Remark((f"skipped {what}, {shown} (", OptionName("footer", len(left)), ")"))
 
 
 def _check_totals(rows: Sequence[Record], left: Sequence[Record]) -> None:
@@ -425,7 +425,7 @@ def _check_totals(rows: Sequence[Record], left: Sequence[Record]) -> None:
                 f"the row {label!r} at the end may be a total, and {counted(same, 'row')} above it "
                 f"{'has' if same == 1 else 'have'} that label too: use ",
                 OptionName("footer", number + 1),
-                " to leave it out, or ",
+                " to skip it, or ",
                 OptionName("footer", number),
                 " if it is a row like others",
             )
@@ -440,9 +440,9 @@ def _totals_within(rows: Sequence[Record]) -> list[Remark]:
     parts = (
         f"{counted(len(found), 'row')} within the table {'is' if len(found) == 1 else 'are'} called {found[0]!r}: use ",
         OptionName("comment", found[0]),
-        " to leave out what begins so, or ",
+        " to skip lines with this prefix, or ",
         OptionName("footer", 0),
-        " if nothing is to be left out",
+        " to skip nothing",
     )
     return [Remark(parts, is_warning=True)]
 

@@ -60,7 +60,7 @@ def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = No
     Raises
     ------
     DataError
-        If there is no such file, the folder has no table in it, a file is named twice, or something cannot be reached
+        If there is no such file, the folder has no table in it, a file is named twice, or a path cannot be reached
         that may be a file or a folder of them.
     """
     names = [where] if isinstance(where, str | os.PathLike) else where
@@ -86,7 +86,7 @@ def _named(name: str, besides: Path | None) -> list[str]:
     if look(name) is None and has_magic(name):
         found = sorted(matches(name))
         if not found:
-            raise DataError(f"{name}: there is no such file, and none that the pattern fits")
+            raise DataError(f"{name}: there is no such file, and no file matches the pattern")
         return found
     return [name]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["JsonSource"]
 
 NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE")
-"""What DuckDB calls the types of numbers."""
+"""DuckDB's names for the types of numbers."""
 
 GEOJSON = ".geojson"
 """The ending of files in which DuckDB takes each feature for a row; with named columns it finds no values in them."""
@@ -55,7 +55,7 @@ class JsonSource(DuckDBSource):
             ).fetchall()
         ]
         if not names:
-            raise DataError("there are no rows with columns in it")
+            raise DataError("it has no rows with columns")
         if "" in names:
             raise DataError("a column has an empty name: rename it")
         check_names(names)

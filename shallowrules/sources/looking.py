@@ -16,7 +16,7 @@ __all__ = ["is_file", "is_folder", "look", "matches", "walk"]
 
 
 def look(path: str) -> os.stat_result | None:
-    """Return what the system knows of a path, None if nothing is there.
+    """Return the system's information on a path, None if nothing is there.
 
     Raises
     ------

@@ -18,8 +18,8 @@ from shallowrules.tables.conversion import GRAMMAR, Conversion
 from shallowrules.tables.number_format import BELOW_ZERO, MARKS, NumberFormat, parts_of
 
 __all__ = [
+    "DetectedFormat",
     "Finder",
-    "Found",
     "begins_with_currency",
     "count_points",
     "formats_by_column",
@@ -58,7 +58,7 @@ DIGIT_NEAR = re.compile("[^0-9]{1,6}[0-9]")
 """How numbers behind a currency begin."""
 
 LETTERS = re.compile(r"[^\W\d_]")
-"""What makes a text with digits more than a number: ``A1`` is a name, 7:30 or 12,34,567 may be a quantity."""
+"""Characters that make a text with digits more than a number: ``A1`` is a name, 7:30 or 12,34,567 may be a quantity."""
 
 SCALES = ("k", "K", "M", "m", "B", "b", "G", "T", "bn", "mn", "Mio", "Mio.", "Mrd", "Mrd.", "million", "billion")
 """Letters behind a number that multiply it."""
@@ -82,7 +82,7 @@ def formats_by_column(formats: Sequence[str], told: Conversion) -> dict[str, Con
 
 
 @dataclass(frozen=True)
-class Found:
+class DetectedFormat:
     """What the texts of a column are as numbers.
 
     Parameters
@@ -94,7 +94,7 @@ class Found:
     findings : tuple of Finding
         Why it is not taken: another reading that fits as well.
     notes : tuple of Finding
-        What is to be said: that it was found, or that the texts have units.
+        Messages: that it was detected, or that the texts have units.
     """
 
     format: NumberFormat | None = None
@@ -118,16 +118,16 @@ class Finder:
     decimal: str | None
     thousands: str | None
 
-    def find(self, name: str, value: str, plain: str, numbers: int, given: int) -> Found:
+    def find(self, name: str, value: str, plain: str, numbers: int, given: int) -> DetectedFormat:
         """Return the format of a column of text.
 
         Parameters
         ----------
         name : str
         value, plain : str
-            SQL for a text, and for the number that it is to any reader; NULL where there is none.
+            SQL for a text, and for the number that every reader takes it for; NULL where there is none.
         numbers, given : int
-            Texts that are such numbers, and that are not NULL.
+            Texts that are numbers in the format, and texts that are not NULL.
         """
         rows = self.source.database.execute(
             f"SELECT trim({value}) FROM {self.source.relation} WHERE {value} IS NOT NULL AND {plain} IS NULL "
@@ -145,7 +145,7 @@ class Finder:
         if notes and self._without_digits(value):  # a sample had digits in every text
             notes = ()
         fitting, nearly = max(zip(counts, tried, strict=True), key=lambda found: found[0], default=(0, None))
-        return Found(nearly, fitting, notes=notes)
+        return DetectedFormat(nearly, fitting, notes=notes)
 
     def _without_digits(self, value: str) -> int:
         """Return how many texts of a column have not a digit."""
@@ -173,7 +173,7 @@ class Finder:
         fitting = (each for each in dict.fromkeys(possible) if sum(map(each.fits, texts)) >= MIN_SHARE * len(texts))
         return list(fitting)
 
-    def _decided(self, name: str, value: str, given: int, full: Sequence[NumberFormat]) -> Found:
+    def _decided(self, name: str, value: str, given: int, full: Sequence[NumberFormat]) -> DetectedFormat:
         """Return the format that the values decide for, of those that all have; or a finding that they do not."""
         mark = next((each.decimal for each in full if not each.thousands), full[0].decimal)
         bare, long, example = self.source.row(
@@ -186,12 +186,12 @@ class Finder:
         if len(full) > 1 and (bare or mark == ","):
             grouped = next(each for each in full if each.thousands)
             decimal = next((each for each in full if not each.thousands), full[0])
-            return Found(findings=(two_readings(name, mark, given, bare, example, (grouped, decimal)),))
+            return DetectedFormat(findings=(two_readings(name, mark, given, bare, example, (grouped, decimal)),))
         taken = next((each for each in full if not each.thousands), full[0])
         notes = [three_digits(name, given, example)] if len(full) > 1 else []
         if not (taken.has_marks_alone and taken.thousands == self.thousands):
             notes.append(Finding("written", "", name, given, given, values=(taken.example,)))
-        return Found(taken, given, notes=tuple(notes))
+        return DetectedFormat(taken, given, notes=tuple(notes))
 
 
 def numbers_in_text(

@@ -1,4 +1,4 @@
-"""Which source a name means: a new kind of file has its line in `_opened`, any other source in `open_source`."""
+"""Opening the source that a name means: `_opened` has a line per kind of file, `open_source` the other sources."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Files = str | Path | Sequence[str | Path]
 """A file, several files, a folder or a pattern."""
 
 Where = Files | DatabaseRows
-"""What rows are opened by."""
+"""The sources from which rows are opened."""
 
 
 def input_files(where: Where) -> list[str]:
@@ -172,7 +172,7 @@ def _opened(
     file = regular_file(name, scratch)
     kind = kind_of(name, file)
     if reading.sheet is not None and kind != "workbook":
-        raise OptionError(OptionName("sheet"), f" is for a workbook, and {name} is not one; leave it out")
+        raise OptionError(OptionName("sheet"), f" is for a workbook, and {name} is not one; omit it")
     if kind in ("json", "parquet"):
         _refuse_options_of_rows(name, reading)
     if kind == "parquet":
@@ -213,7 +213,7 @@ def _refuse_options_of_rows(name: str, reading: Reading) -> None:
     for option in ("thousands", "header", "skip", "comment", "footer"):
         if getattr(reading, option) is not None:
             raise OptionError(
-                OptionName(option), f" is for CSV files and workbooks, and {name} is not one of these; leave it out"
+                OptionName(option), f" is for CSV files and workbooks, and {name} is not one of these; omit it"
             )
 
 
@@ -260,7 +260,7 @@ def _without_first_line(text: str, size: int, scratch: str) -> str:
 
 
 def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
-    """Return what DuckDB selects a CSV or Parquet file from by itself, as a user would write it; None for others.
+    """Return the DuckDB expression that selects from a CSV or Parquet file, as a user would write it; None for others.
 
     Nothing that `read_table` finds out is told, but for a delimiter that it had to be told too.
     """

@@ -29,7 +29,7 @@ TIMES: Mapping[str, TimeType] = {
 """By the name that DuckDB has for a type."""
 
 DURATION = "BIGINT of a duration"
-"""What a column is that only the schema of Arrow knows to be of durations."""
+"""The type of a column that only the Arrow schema marks as durations."""
 
 MICROSECONDS = 10**6
 """In a second."""

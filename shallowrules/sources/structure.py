@@ -38,9 +38,9 @@ def check_delimiter(delimiter: str | None) -> None:
 
 
 def possible_delimiters(name: str, text: str, decimal: str) -> tuple[str, ...]:
-    """Return the delimiters that a file of that name may have without being asked.
+    """Return the delimiters to try for a file of that name by default.
 
-    The decimal separator is the one only where no other one fits, and fields have it within quotes.
+    The decimal separator is the delimiter only where no other one fits and fields have it within quotes.
     """
     if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return ("\t",)
@@ -148,7 +148,7 @@ def check_rows(text: str, delimiter: str, header_line: int) -> None:
 
 
 def first_fault(text: str, delimiter: str, header_line: int) -> Finding:
-    """Return what is wrong with the first line that is not a row, and where it begins."""
+    """Return the fault of the first line that is not a row, and the line's position."""
     with open_text(text) as stream:
         reader = csv.reader(stream, delimiter=delimiter, strict=True)
         width, line = 0, header_line

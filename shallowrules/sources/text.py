@@ -18,10 +18,10 @@ __all__ = ["Scan", "check_encoding", "found_encoding", "plain_text", "scan"]
 
 CONTROL_BYTES = bytes({*range(32)} - set(b"\t\n\v\f\r"))
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""What a file in UTF-16 begins with; no text in UTF-8 does."""
+"""Prefix of a file in UTF-16; text in UTF-8 never begins with it."""
 
 MAX_CONTROL_SHARE = 0.02
-"""Share of control bytes above which a file is text in no encoding."""
+"""Share of control bytes above which a file is not text in any encoding."""
 
 NOT_TEXT = "this is not a text file; save the table as CSV, Parquet or JSON lines"
 

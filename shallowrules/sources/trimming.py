@@ -1,4 +1,4 @@
-"""A text file without what is above, between and below the rows of its table, found by the ends of the file alone."""
+"""A text file without the lines above, between and below its table's rows, found from the ends of the file alone."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ FIRST_FIELDS = 5_000
 MIN_FIRST_ROWS = 8
 LAST_BYTES = 1 << 14
 BYTES_PER_FIELD = 128
-"""What is looked at to find where a table begins and ends: rows, of many columns fewer, and bytes at the end, of many
-columns more. For 10 columns this takes 0.02 s of CPU."""
+"""The amount examined to find where a table begins and ends: rows (fewer with many columns), and bytes at the end
+(more with many columns). For 10 columns this takes 0.02 s of CPU."""
 
 MIN_LAST_SHARE = 0.5
 """Share of the last rows that must have as many fields as the first, or they were cut within a quoted field."""
 
 BLANKS = (re.compile(r"\s+"), re.compile(r"\s{2,}|\t+"))
-"""What may separate columns that are aligned: blanks, or several where a field may have one."""
+"""Separators of aligned columns: blanks, or several if a field may contain one."""
 
 CLOCK = re.compile(r"\d{1,2}:\d\d.*|\d{3}")
-"""What stands behind a blank in a single column: a time of the day, digits in groups."""
+"""Text after a blank within a single column: a time of the day, grouped digits."""
 
 ALIGNED_SHARE = 0.9
 """Share of lines with several blanks within that are columns, though not all lines have as many."""
@@ -42,7 +42,7 @@ ALIGNED_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Trimmed:
-    """A text whose first line is the header, and what is to be known of it.
+    """A text whose first line is the header, and facts about it.
 
     `line` is where it begins in the file; `delimiter` is None where it is not known yet.
     """
@@ -140,7 +140,7 @@ def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, l
         os.truncate(copy, os.path.getsize(copy) - (os.path.getsize(text) - end))
     remarks = extent.remarks
     if dropped and comment is not None and reading.comment is None:
-        remarks = (Remark(("left out comment lines (", OptionName("comment", comment), ")")), *remarks)
+        remarks = (Remark(("skipped comment lines (", OptionName("comment", comment), ")")), *remarks)
     return Trimmed(copy, begin - (extent.header is None), delimiter, remarks)
 
 
@@ -175,9 +175,7 @@ def _first_records(text: str, delimiter: str, line: int, skipped: int) -> tuple[
         except csv.Error:  # the reader of all rows says which line it is
             return [], True
         if skipped > line and not records:
-            raise DataError(
-                f"the file has {counted(n_lines, 'line')}, and ", OptionName("skip"), " leaves out all of them"
-            )
+            raise DataError(f"the file has {counted(n_lines, 'line')}, and ", OptionName("skip"), " skips all of them")
         return records, not stream.readline()
 
 

@@ -64,7 +64,7 @@ def sheet_text(file: str, reading: Reading, scratch: str) -> Trimmed:
     whole = len(records) <= FIRST_ROWS
     extent = find_extent(first, first if whole else records[-FIRST_ROWS:], reading, unit="row", whole=whole)
     if extent is None:
-        raise DataError("there is no table in the sheet")
+        raise DataError("the sheet has no table")
     dropped = 0 if extent.end is None else (len(first) if whole else FIRST_ROWS) - extent.end
     return _written(records[: len(records) - dropped], extent, os.path.join(scratch, "sheet"))
 

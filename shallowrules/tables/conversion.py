@@ -36,7 +36,7 @@ INT64 = range(-(2**63), 2**63)
 """The whole numbers that a text of digits alone keeps exactly. Any other number is the nearest double."""
 
 DOUBLE_EXACT = 2**53
-"""Up to it, a double tells each whole number from its neighbours."""
+"""Up to it, a double tells each whole number from its neighbors."""
 
 
 def has_digit(text: str) -> bool:
@@ -90,9 +90,9 @@ class Conversion:
     Parameters
     ----------
     decimal : {".", ","}
-        What separates the fraction of a number.
+        The separator of the fraction of a number.
     nulls : tuple of str
-        Texts that mean "no value", compared without the spaces around them: ``""`` is a text of nothing but
+        Null markers, compared without the spaces around them: ``""`` is a text of nothing but
         spaces, which is missing in a column of numbers in any case. A token that is a number stands for every number of
         its value, however that is written.
     format : str
@@ -162,7 +162,7 @@ class Conversion:
         return text.strip(" ") in self.nulls
 
     def read(self, text: str) -> Number | None:
-        """Return what a text in a column of numbers is: a number, NaN where it means "no value", None for neither.
+        """Return the value of a text in a column of numbers, NaN for a null marker, None for neither.
 
         The empty text means "no value" in any case.
         """

@@ -1,4 +1,4 @@
-"""What the label of a cluster may be: a whole number of 64 bits, but not the one that marks "no cluster"."""
+"""Valid labels of a cluster: a whole number of 64 bits, but not the one that marks "no cluster"."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 NO_CLUSTER = -1
-"""Stands where a row has no cluster, so that it is not a label."""
+"""Stands for a row without a cluster, so it is not a label."""
 
 MIN_LABEL, MAX_LABEL = -(2**63), 2**63 - 1
 

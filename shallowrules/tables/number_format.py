@@ -1,8 +1,8 @@
 """How a column of numbers is written: grouped digits, a currency, a percent sign, and where the minus stands.
 
-A format is told, kept and shown as an example of a number, ``$1,234.50``. `docs/numbers.md` has the grammar. From the
-two patterns of a format, the reader of CSV, the rules, the emitted Python and the page all read a text alike: what
-`pattern` fits is a number, and without what `removed` fits it is digits with a decimal separator.
+A format is told, kept and shown as an example of a number, ``$1,234.50``. `docs/numbers.md` has the grammar. By the
+two patterns of a format, the reader of CSV, the rules, the emitted Python and the page all read a text alike: a
+match of `pattern` is a number, which without the matches of `removed` is digits with a decimal separator.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BLANKS = " \u00a0\u202f\u2009"
 """The blank, and those that keep a number on one line."""
 
 MARKS = f",.'\u2019{BLANKS}"
-"""What may stand between groups of three digits."""
+"""Marks between groups of three digits."""
 
 MINUS = "\u2212"
 
@@ -122,7 +122,7 @@ class NumberFormat:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the marks are such, differ, and cannot be taken for parts of what stands before or behind."""
+        """Whether the marks are valid, differ, and cannot be taken for parts of the text before or after a number."""
         affixes = (self.before, self.behind)
         return (
             self.decimal in (".", ",")

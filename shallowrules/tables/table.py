@@ -68,7 +68,7 @@ OTHER_NATURES = {
 """The same by the type of the values of a column of type "other"."""
 
 NESTED = "mixed or nested values"
-"""What a column of type "other" may hold; else it is one kind of value."""
+"""Possible contents of a column of type "other"; else it is one kind of value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,7 +321,7 @@ class Table:
             seen.add(column.name)
             if len(column.values) != self.n_rows:
                 raise DataError(
-                    f"column {column.name!r} has {counted(len(column.values), 'row')}, the table {self.n_rows}"
+                    f"column {column.name!r} has {counted(len(column.values), 'row')}, the table {self.n_rows:,}"
                 )
 
     @cached_property
@@ -380,7 +380,7 @@ class Table:
 
     @property
     def imputed(self) -> tuple[Number | Value | None, ...]:
-        """What the missing values of each column were taken as; empty where no column has such values."""
+        """The values that replaced missing ones, by column; empty where no column had any."""
         imputed = tuple(column.imputed for column in self.columns)
         return imputed if any(value is not None for value in imputed) else ()
 
@@ -601,7 +601,7 @@ def times_of_text(
     Raises
     ------
     DataError
-        If a value is no such text; names its row.
+        If a value is not a time; names its row.
     """
     times, strays = times_among_text(column, kind, conversion, parse)
     if strays.any():
@@ -617,7 +617,7 @@ def times_of_text(
 def times_among_text(
     column: Column, kind: TimeType, conversion: Conversion, parse: Callable[[str, str], int | None]
 ) -> tuple[Column, NDArray[np.bool_]]:
-    """Return what `times_of_text` does, missing where a value is neither a time nor missing, and where that is."""
+    """Return the result of `times_of_text`, missing where a value is not a time, and the places of these values."""
     numbers = np.zeros(len(column.values), np.int64)
     absent, strays = column.absent.copy(), np.zeros(len(column.values), bool)
     for row, value in enumerate(column.values.tolist()):
@@ -661,7 +661,9 @@ def _from_times(name: str, values: NDArray[Any], kind: TimeType) -> Column:
 
 
 def _beyond(name: str, kind: str) -> DataError:
-    return DataError(f"column {name!r} has a {NATURE[kind]} beyond the years 1 to 9999: correct it or leave it out")
+    return DataError(
+        f"column {name!r} has a {NATURE[kind]} beyond the years 1 to 9999; correct it, or exclude the column"
+    )
 
 
 def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
@@ -774,7 +776,7 @@ def number_text(number: Any) -> str:
 
 
 def is_number_text(category: Value) -> bool:
-    """Return whether a category is the text of a number that a double tells from its neighbours."""
+    """Return whether a category is the text of a number that a double tells from its neighbors."""
     number = PLAIN.number(str(category))
     return number is not None and abs(number) <= DOUBLE_EXACT and number_text(number) == category
 

@@ -57,7 +57,7 @@ NATURES: Mapping[str, str] = {
     "timestamptz": "points in time with a time zone",
     "duration": "durations",
 }
-"""What a column of a kind holds, in the words of a message."""
+"""The values of a column of a kind, in the words of a message."""
 
 NATURE: Mapping[str, str] = {
     "date": "date",
@@ -85,13 +85,13 @@ FORMS: Mapping[str, str] = {
     "timestamp": f"{_DAY}(?:[ T]{_CLOCK_TEXT})?",
     "timestamptz": f"{_DAY}[ T]{_CLOCK_TEXT}{_ZONE}",
 }
-"""By kind, what every text of a column in a file has to be like so that it is one of times."""
+"""By kind, the pattern that every text in a file's column must match for the column to be one of times."""
 
 DURATION = (
     r"(?P<sign>-?)(?:(?P<days>[0-9]{1,7}) days?)?(?:(?(days) )(?P<h>[0-9]{1,2}):(?P<m>[0-5][0-9])"
     r"(?::(?P<s>[0-5][0-9])(?:\.(?P<f>[0-9]{1,6}))?)?)?"
 )
-"""A duration as text: 2 days 12:30:00, where what is 0 may be left out."""
+"""A duration as text: 2 days 12:30:00, where parts that are 0 may be omitted."""
 
 SPAN = r"-?(?:[0-9]{1,7} days?|(?:[0-9]{1,7} days? )?[0-9]{1,2}:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?)"
 """The same without groups, for engines whose patterns have no conditions."""
@@ -116,12 +116,12 @@ def time_pattern(kind: str) -> re.Pattern[str]:
 
 
 def time_range(kind: str) -> range:
-    """Return the numbers that stand for something of a kind."""
+    """Return the numbers that stand for values of a kind."""
     return _RANGES[kind]
 
 
 def to_time(kind: str, number: int) -> date | datetime | timedelta:
-    """Return what a number stands for, as Python has it."""
+    """Return the Python value that a number stands for."""
     if kind == "date":
         return EPOCH + timedelta(days=number)
     if kind == "duration":
@@ -144,7 +144,7 @@ def time_of(value: object) -> tuple[TimeType, int] | None:
 
 
 def format_time(kind: str, number: int) -> str:
-    """Return what a number stands for as text, without zeros that say nothing.
+    """Return the text that a number stands for, without needless zeros.
 
     Examples
     --------
@@ -260,7 +260,7 @@ BOUND_WORDS: Mapping[str, tuple[str, str]] = {
     "timestamptz": ("at or after", "before"),
     "duration": ("above", "at most"),
 }
-"""By the kind of a column, what is asked of a value above a bound, and at most the bound."""
+"""By the kind of a column, the words for "above a bound" and "at most a bound"."""
 
 
 def threshold_of(kind: str, sign: str, text: str) -> int | None:
@@ -333,15 +333,15 @@ _LEVELS: Mapping[str, tuple[_Level, ...]] = {
 }
 
 _SHIFT: Mapping[str, int] = {"date": 1, "timestamp": 1, "timestamptz": 1, "duration": 0}
-"""What is to be round is the first value above a threshold; of a duration, the threshold."""
+"""The first value above a threshold should be round; for a duration, the threshold."""
 
 
 def readable_time(kind: str, lower: int, upper: int) -> int:
     """Return the roundest threshold t with ``lower <= t < upper``.
 
-    A date or a point in time begins a year, a quarter, a month, a day, an hour, … above it, so that the threshold of
-    dates is the last day of these. Of those that begin the same, it is the one nearest to the middle; as far as there
-    is one, from the middle half of the gap.
+    Just above the threshold, a year, a quarter, a month, a day, an hour, … begins, so the threshold of dates is the
+    last day of one of these. Of equally round ones, it is the one nearest to the middle, from the middle half
+    of the gap if one is there.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def numbers_of_times(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def array_of_times(kind: str, numbers: NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return what numbers stand for as datetime64 or timedelta64, NaT where one is missing; without its time zone."""
+    """Return numbers as datetime64 or timedelta64 values, NaT where one is missing; without a time zone."""
     array = numbers.astype({"date": "M8[D]", "duration": "m8[us]"}.get(kind, "M8[us]"))
     array[missing] = np.array("NaT", array.dtype)
     return array

@@ -4,8 +4,8 @@ The objective is ``J' = cost / reference cost + tradeoff * WAES``, as of other t
 around their means, the length that of each row's own rule. It does not price that a cluster of several rules is longer
 to read.
 
-Leaves of the finished tree are cut in two, one part for another cluster, where that lowers J' most. With half of the
-new leaves, and with all, the search goes on by perturb and repair; and so from the tree of the data alone, whose leaves
+Leaves of the finished tree are split, one part for a different cluster, where that lowers J' most. With half of the
+new leaves, and with all, an iterated local search continues; likewise from the tree of the data alone, whose leaves
 are merged to clusters by Ward's criterion. As in `refining`, trees are searched for on a sample and judged on all rows.
 """
 
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from shallowrules.measures.summation import group_means
 from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed
-from shallowrules.trees.refining import MAX_IMPROVED_ROWS, WholeTable, aim_of, finished
+from shallowrules.trees.refining import MAX_IMPROVED_ROWS, WholeTable, finished, objective_of
 from shallowrules.trees.searching import (
     TIE,
-    Aim,
+    Candidate,
     CodedTable,
-    Found,
+    SearchObjective,
     code_rows,
     coded_table,
     different,
@@ -42,8 +42,8 @@ __all__ = ["MAX_JUDGED", "AllRows", "extend", "found_on", "merge_by_ward", "pric
 N_STREAMS = 2
 """Searches from each of the two starts, each with random numbers of its own."""
 PASSES = 560.0
-"""Visits of all rows of the sample by each. With two thirds of it, trees of twice as many leaves gain 0.02 % less on
-the nine tables of benchmarks/quality.py, seeds 40 to 42, with a third 0.1 % less in half of the time."""
+"""Visits of all rows of the sample by each. With two thirds of it, trees of twice as many leaves gain 0.02% less on
+the nine tables of benchmarks/quality.py, seeds 40 to 42, with a third 0.1% less in half of the time."""
 MAX_JUDGED = 4
 """Trees from the sample that are judged on all rows."""
 
@@ -93,7 +93,7 @@ def extend(
 def price_more(
     tree: GrownTree, unique: UniqueRows, *, max_leaves: int, tradeoff: float, reference_cost: float, n_threads: int = 1
 ) -> list[float]:
-    """Return the normalized cost of a tree, with one more leaf, with two more, ...: leaves are cut in two, no more.
+    """Return the normalized cost of a tree, with one more leaf, with two more, and so on, by splitting leaves only.
 
     Parameters
     ----------
@@ -109,22 +109,22 @@ def price_more(
 
 @dataclass(frozen=True, eq=False)
 class AllRows:
-    """The rows of a table, on which trees are judged that were searched for.
+    """The rows of a table on which trees from a search are judged.
 
     Attributes
     ----------
     table : CodedTable
     broad : CodedTable
-        The rows to search on: the same, or some of those of a large table.
+        The rows for the search: the same, or a sample of a large table.
     whole : WholeTable
         Where trees from some rows are judged.
-    aim : Aim
+    aim : SearchObjective
     """
 
     table: CodedTable
     broad: CodedTable
     whole: WholeTable
-    aim: Aim
+    aim: SearchObjective
 
     @classmethod
     def of(
@@ -137,11 +137,11 @@ class AllRows:
         n_clusters: int,
         n_threads: int,
     ) -> AllRows:
-        """Return those of a table; the labels of `tree` say which rows of a large one to search on."""
+        """Return those of a table; the labels of `tree` decide which rows of a large one the search uses."""
         data, total = unique.data, unique.total_weight
         by_part = len(unique.first) > MAX_IMPROVED_ROWS
         table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)
-        aim = replace(aim_of(tradeoff, reference_cost, data.total_weight, total, data.k), n_clusters=n_clusters)
+        aim = replace(objective_of(tradeoff, reference_cost, data.total_weight, total, data.k), n_clusters=n_clusters)
         whole = WholeTable(data, total / data.total_weight, n_threads)
         return cls(table, few_of(table) if by_part else table, whole, aim)
 
@@ -150,7 +150,7 @@ class AllRows:
         """Whether trees are searched for on some of the rows."""
         return self.broad is not self.table
 
-    def measure(self, trees: Sequence[CutTree]) -> list[Found]:
+    def measure(self, trees: Sequence[CutTree]) -> list[Candidate]:
         """Return trees with their figures on all rows."""
         if not self.is_large:
             return [self.table.measure(tree, self.aim) for tree in trees]
@@ -158,13 +158,13 @@ class AllRows:
         grown = (tree if isinstance(tree, GrownTree) else routed(tree, data, n_threads) for tree in trees)
         return [self.whole.judge(tree) for tree in grown]
 
-    def judge(self, found: list[Found]) -> list[Found]:
+    def judge(self, found: list[Candidate]) -> list[Candidate]:
         """Return trees that were found with their figures on all rows; of a large table only the best few."""
         if not self.is_large:
             return found
         return self.measure([one.tree for one in different(found, self.aim)[:MAX_JUDGED]])
 
-    def finish(self, best: Found, reference_labels: NDArray[np.int32]) -> tuple[Found, GrownTree]:
+    def finish(self, best: Candidate, reference_labels: NDArray[np.int32]) -> tuple[Candidate, GrownTree]:
         """Return a tree that was chosen as it was measured at last, and as `finished` returns it."""
         best = best if self.is_large else self.table.measure(best.tree, self.aim)
         data, n_threads = self.whole.data, self.whole.n_threads
@@ -174,13 +174,13 @@ class AllRows:
 def found_on(
     tree: CutTree,
     table: CodedTable,
-    aim: Aim,
+    aim: SearchObjective,
     max_leaves: int,
     seed: int,
     *,
     searches: bool,
     progress: Progress | None,
-) -> list[Found]:
+) -> list[Candidate]:
     """Return trees of more leaves that were found on a sample, as they are on the rows of a table.
 
     Parameters
@@ -188,7 +188,7 @@ def found_on(
     tree : CutTree
         With a leaf for each cluster.
     table : CodedTable
-    aim : Aim
+    aim : SearchObjective
         Of clusters of several leaves.
     max_leaves, searches
         As for `extend`.
@@ -220,11 +220,13 @@ def found_on(
     return judged
 
 
-def _stream(sample: CodedTable, start: CutTree, aim: Aim, seed: int, progress: Progress | None) -> list[Found]:
+def _stream(
+    sample: CodedTable, start: CutTree, aim: SearchObjective, seed: int, progress: Progress | None
+) -> list[Candidate]:
     return sample.perturb(start, aim, seed, PASSES, progress)
 
 
-def _merged_from_data(table: CodedTable, aim: Aim, n_leaves: int) -> CutTree | None:
+def _merged_from_data(table: CodedTable, aim: SearchObjective, n_leaves: int) -> CutTree | None:
     """Return the tree of the data alone with so many leaves, merged by Ward's criterion; None without one."""
     found = from_data(table, n_leaves, replace(aim, n_clusters=0))
     if not found:

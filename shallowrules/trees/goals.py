@@ -1,8 +1,7 @@
 """Goals: the cheapest tree of at most so many conditions, or the shortest that costs at most so much.
 
-The trees of all trade-offs leave gaps: a tree in a gap is the best under a bound, and the best at no trade-off. It is
-searched for by perturb and repair, under the bound itself, from trees on both sides of it and from the tree of the
-data alone.
+The trees of all trade-offs leave gaps: a tree in a gap is the best under a bound, and the best at no trade-off. An
+iterated local search under the bound itself starts from trees on both sides of it and from the tree of the data alone.
 """
 
 from __future__ import annotations
@@ -16,7 +15,15 @@ from numpy.typing import NDArray
 
 from shallowrules.trees.extending import AllRows
 from shallowrules.trees.growing import CutTree, GrownTree, Progress, UniqueRows
-from shallowrules.trees.searching import Aim, CodedTable, Found, Goal, from_data, sample_of, side_by_side
+from shallowrules.trees.searching import (
+    Candidate,
+    CodedTable,
+    Goal,
+    SearchObjective,
+    from_data,
+    sample_of,
+    side_by_side,
+)
 
 __all__ = ["search_within"]
 
@@ -53,7 +60,7 @@ def search_within(
     tradeoff : float
         By which leaves are moved in random changes.
     n_clusters : int
-        As in `Aim`.
+        As in `SearchObjective`.
     """
     rows = AllRows.of(trees[0], unique, tradeoff, reference_cost, n_clusters=n_clusters, n_threads=n_threads)
     k, aim, table = unique.data.k, rows.aim, rows.table
@@ -66,11 +73,13 @@ def search_within(
     return rows.finish(min(within, key=lambda one: goal.low(table.normalized(one, aim))), reference_labels)[1]
 
 
-def _found(goal: Goal, starts: Sequence[CutTree], table: CodedTable, k: int, aim: Aim, seed: int) -> list[Found]:
+def _found(
+    goal: Goal, starts: Sequence[CutTree], table: CodedTable, k: int, aim: SearchObjective, seed: int
+) -> list[Candidate]:
     """Return the trees that searches from several and from the data end at, as they are on the rows of a table."""
     sample = sample_of(table)
 
-    def stream(start: CutTree, number: int, progress: Progress | None) -> list[Found]:
+    def stream(start: CutTree, number: int, progress: Progress | None) -> list[Candidate]:
         return sample.perturb(start, aim, (seed << 24) + (3 << 21) + number, PASSES, progress, goal)[:1]
 
     starts = [*starts, *(one.tree for one in from_data(sample, k, replace(aim, n_clusters=0)))]
@@ -83,5 +92,5 @@ def _found(goal: Goal, starts: Sequence[CutTree], table: CodedTable, k: int, aim
 
 
 def _excess(goal: Goal, figures: tuple[float, float]) -> tuple[bool, float]:
-    """Order trees: those within the bound first, then by what is to be low."""
+    """Order trees: those within the bound first, then by the quantity to minimize."""
     return not goal.is_met(figures), goal.low(figures)

@@ -130,7 +130,7 @@ class UniqueRows:
         return _kernel.nearest_centers(self.data.X_cluster, _contiguous(self.data.cluster_centers), self.first)[0]
 
     def kernel_input(self, distances: NDArray[np.float64] | None = None) -> GrowthInput:
-        """Return what the kernel grows a tree from; `distances` as for `grow`."""
+        """Return the kernel's arguments for growing a tree; `distances` as for `grow`."""
         data = self.data
         centers = _contiguous(data.explain_centers), _contiguous(data.cluster_centers)
         table = data.X_explain, data.X_cluster, self.order, self.weight
@@ -150,7 +150,7 @@ class UniqueRows:
 
 @dataclass(frozen=True, eq=False)
 class CutTree:
-    """The nodes of a grown tree, its thresholds still gaps between rows.
+    """The nodes of a grown tree, whose thresholds are still gaps between rows.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class GrownTree(CutTree):
     labels : ndarray of int32, shape (n_rows,)
         Center of each row's leaf; -1 for rows of weight 0.
     notes : tuple of str
-        What a reader of the rules should know about how they came about.
+        Notes for readers of the rules on how they came about.
     objectives : Objectives or None
         J as refinement found it; None for a tree that was not refined.
     threshold : ndarray of float64, shape (n_nodes,), or None
@@ -378,9 +378,9 @@ def find_unique_rows(data: GrowthData, assigned: NDArray[np.int32] | None = None
         If there are too many centers.
     """
     if data.k > MAX_CENTERS:
-        raise OptionError(f"{data.k} clusters are more than the {MAX_CENTERS} that a tree can have")
+        raise OptionError(f"{data.k:,} clusters are more than the {MAX_CENTERS:,} that a tree can have")
     if data.n_rows > MAX_ROWS:
-        raise DataError(f"{data.n_rows} rows are more than the {MAX_ROWS} that can be grown at once; take a sample")
+        raise DataError(f"{data.n_rows:,} rows are more than the {MAX_ROWS:,} that can be grown at once; take a sample")
     ranges = data.cluster_ranges or _kernel.column_ranges(data.X_cluster, n_threads)
     check_range(*ranges, data.cluster_centers, 0.0 if data.weight is None else float(data.weight.sum()))
     labels = None if assigned is None else np.ascontiguousarray(assigned, dtype=np.int32)

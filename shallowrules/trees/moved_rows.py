@@ -145,7 +145,7 @@ class Moving:
         return rows_near_cuts(*self._near(rows, edges), n_threads=self.n_threads)
 
     def _near(self, rows: RoundedRows, edges: Edges) -> _WalkedNodes:
-        """Return what the kernel walks along."""
+        """Return the arrays along which the kernel walks."""
         tree = self.tree
         return rows.matrix, tree.feature, tree.threshold, tree.left, tree.right, edges.first, edges.values
 
@@ -273,7 +273,7 @@ def sum_moves(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[Roun
 
 
 def sum_both(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[RounderCut]]]) -> tuple[Leaves, Groups]:
-    """Return what `sum_leaves` does of a whole table, and `sum_moves` for the candidates that move little."""
+    """Return the result of `sum_leaves` for a whole table, and of `sum_moves` for the candidates that move little."""
     on, cuts = state
     leaves = sum_leaves(rows, state)
     return leaves, sum_moves(rows, (on, leaves.few_moved(on.tree, cuts)))
@@ -291,7 +291,7 @@ class Changes:
 
 
 def sum_changes(rows: RoundedRows, state: tuple[Moving, Sequence[NDArray[np.float64]]]) -> Changes:
-    """Return what each of some choices of thresholds moves; the state is what to add up for, and the choices."""
+    """Return the sums that each choice of thresholds moves; the state is what to move, and the choices."""
     on, choices = state
     leaf, moved, n_nodes = on.leaf_of(rows), [], on.tree.n_nodes
     for threshold in choices:

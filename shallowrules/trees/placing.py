@@ -41,10 +41,10 @@ class RounderCut:
 
 
 def place_thresholds(grown: GrownTree, encoder: Encoder, table: Table) -> Tree:
-    """Return a tree with the thresholds that were chosen for it, or with a readable one in every gap.
+    """Return a tree with its chosen thresholds, or with a readable one in every gap.
 
-    In a gap, it separates the training rows as any other there does. In a column of codes it is the greatest code that
-    goes left. Of the table nothing but the types of its columns matters.
+    Any threshold in a gap separates the training rows equally. In a column of codes it is the greatest code that
+    goes left. Only the column types of the table matter.
     """
     if grown.threshold is not None:
         return grown.as_tree(grown.threshold)

@@ -3,10 +3,10 @@
 The objective of a finished tree is ``J = cost / reference cost + tradeoff * WAES``. Three ways lead to lower ones,
 each in the kernel:
 
-- looking ahead: of several cuts of a node, the one whose finished subtree has the lowest J;
-- improving a finished tree: every node's cut in turn, with the means of the leaves; and taking away a leaf that is
-  hardly missed in order to cut another in two;
-- perturb and repair: a cut or a leaf of a finished tree is changed at random, the tree improved around it, and the
+- lookahead: of several cuts of a node, the one whose finished subtree has the lowest J;
+- improving a finished tree: every node's cut in turn, with the means of the leaves; and removing a leaf that is
+  hardly missed in order to split another in two;
+- iterated local search: a cut or a leaf of a finished tree is changed at random, the tree improved around it, and the
   change kept if J fell.
 
 Trees are searched for on a sample of the rows and judged on all of them; only the best is improved on all rows. So a
@@ -54,10 +54,10 @@ from shallowrules.trees.searching import (
     TIE,
     WIDE_ROWS,
     WIDER_SHARES,
-    Aim,
+    Candidate,
     Coded,
     CodedTable,
-    Found,
+    SearchObjective,
     code_rows,
     coded_table,
     different,
@@ -79,9 +79,9 @@ __all__ = [
     "Refinement",
     "Search",
     "WholeTable",
-    "aim_of",
     "finished",
     "numbered",
+    "objective_of",
     "refine",
 ]
 
@@ -89,7 +89,7 @@ __all__ = [
 # cancer, diabetes, digits, mice, anuran, avila and letter, 3 seeds (benchmarks/quality.py, docs/refinement.md).
 
 N_STREAMS = 2
-"""Searches by perturb and repair, each with random numbers of its own: side by side where there are threads. One of
+"""Iterated local searches, each with random numbers of its own: side by side where there are threads. One of
 twice the length gains little more."""
 MAX_SEARCHED_CLUSTERS = 512
 """Beyond this many clusters the greedy tree and that of the data alone are recut, and leaves stay where they are. A
@@ -101,16 +101,16 @@ MAX_JUDGED = 2
 """Trees from the sample that are judged on all rows, those of the lowest J on the sample. With 4, anuran, avila and
 letter gain no more."""
 PENALTY_FACTORS = (1.5, 3.0)
-"""Where the best tree is longer than the greedy one, or dearer, one that is neither is searched for with the condition
-penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, by the tables whose mean cost and mean WAES both
-fall."""
+"""If the best tree is longer or more expensive than the greedy one, one that is neither is searched for with the
+condition penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, by the tables whose mean cost and mean
+WAES both fall."""
 PENALTY_PASSES = 7.0
-"""Small tables of not too many clusters are searched so by perturb and repair that visits all rows this many times,
-others, and parts of a table, by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 7 to 16 passes
-find much the same."""
+"""Small tables of not too many clusters are searched by an iterated local search that visits all rows this many
+times, others, and parts of a table, by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 7 to 16
+passes find much the same."""
 MIN_GAIN_SHARE = 0.8
-"""A tree that is neither dearer nor longer than the greedy one is taken if it has this share of the best gain. Not
-after a thorough search, which is asked for the lowest J."""
+"""A tree that is neither more expensive nor longer than the greedy one is taken if it has this share of the best gain.
+Not after a thorough search, which is asked for the lowest J."""
 MAX_IMPROVED_ROWS = 1 << 16
 """Tables of more distinct rows are searched by a part of them, and only measured whole."""
 BOUND_REACHED = "the search for a better tree was ended by the bound on its work"
@@ -128,7 +128,7 @@ class Refinement:
         Normalized cost and WAES of the greedy tree and of this one.
     tradeoff : float
     n_sampled : int
-        Distinct rows on which trees were grown ahead; 0 if there were too many clusters for it.
+        Distinct rows on which lookahead trees were grown; 0 if there were too many clusters.
     bound_reached : bool
         Whether the bound on the work ended it before nothing better was found.
     """
@@ -174,7 +174,7 @@ def refine(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Refinement | None:
-    """Find a tree of lower J than the greedy one from the same centers, as many leaves, none empty.
+    """Find a tree of lower J than the greedy one for the same centers, with as many leaves, none of them empty.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def refine(
     random_seed : int
         Not negative. With it the search is the same for the same table.
     thorough : Thorough, optional
-        To search on for as long as it says.
+        To keep searching within its budget.
     coded : Future, optional
         What `code_rows` returns of the rows, if they were coded while the tree was grown.
     n_threads : int
@@ -206,7 +206,7 @@ def refine(
         Its J is never above that of `tree`, as the kernel sums it. None if the clustering costs nothing.
     """
     data, kernel_weight = unique.data, unique.total_weight
-    aim = aim_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k)
+    aim = objective_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k)
     if not aim.unit > 0:
         return None
     search = Search(tree, data, len(unique.first), aim, random_seed, thorough, progress)
@@ -225,13 +225,13 @@ def refine(
         outcome = search.run(table, greedy)
     best = search.choose(outcome.found, greedy)
     if best is not greedy:
-        best = best if by_part else table.measure(best.tree, aim)  # what was perturbed has no gaps yet
+        best = best if by_part else table.measure(best.tree, aim)  # a perturbed tree has no gaps yet
         tree = finished(best, data, reference_labels, has_gaps=not by_part, n_threads=n_threads)
     return outcome.refinement(tree, greedy, best, aim, kernel_weight)
 
 
 def finished(
-    best: Found, data: GrowthData, reference_labels: NDArray[np.int32], *, has_gaps: bool, n_threads: int
+    best: Candidate, data: GrowthData, reference_labels: NDArray[np.int32], *, has_gaps: bool, n_threads: int
 ) -> GrownTree:
     """Return a tree that was chosen, with the rows of its nodes and the gaps of its cuts, numbered as the reference."""
     tree = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
@@ -256,17 +256,19 @@ class WholeTable:
     unit: float
     n_threads: int
 
-    def judge(self, tree: GrownTree) -> Found:
+    def judge(self, tree: GrownTree) -> Candidate:
         """Return a tree with its figures on all rows, which depend on no order of these; each center has one leaf."""
         data = self.data
         labels = tree.labels if data.weight is None else np.maximum(tree.labels, 0)  # of weight 0, they do not count
         cost = partition_cost(data.X_cluster, labels, data.weight, self.n_threads, data.cluster_ranges)
         conditions = tree.as_tree().waes * float(tree.weight[0])
-        return Found(tree, (cost * self.unit, conditions * self.unit), False)
+        return Candidate(tree, (cost * self.unit, conditions * self.unit), False)
 
 
-def aim_of(tradeoff: float, reference_cost: float, total_weight: float, kernel_weight: float, k: int) -> Aim:
-    """Return what is searched for.
+def objective_of(
+    tradeoff: float, reference_cost: float, total_weight: float, kernel_weight: float, k: int
+) -> SearchObjective:
+    """Return the objective of the search.
 
     Parameters
     ----------
@@ -279,7 +281,7 @@ def aim_of(tradeoff: float, reference_cost: float, total_weight: float, kernel_w
     """
     penalty = rounded(tradeoff * reference_cost / total_weight)
     unit = reference_cost * kernel_weight / total_weight
-    return Aim(tradeoff, penalty, k <= MAX_SEARCHED_CLUSTERS, unit, reference_cost, kernel_weight)
+    return SearchObjective(tradeoff, penalty, k <= MAX_SEARCHED_CLUSTERS, unit, reference_cost, kernel_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,19 +290,21 @@ class Outcome:
 
     Attributes
     ----------
-    found : list of Found
+    found : list of Candidate
     notes : tuple of str
     n_sampled : int
         As in `Refinement`.
     bound_reached : bool
     """
 
-    found: list[Found]
+    found: list[Candidate]
     notes: tuple[str, ...]
     n_sampled: int
     bound_reached: bool
 
-    def refinement(self, tree: GrownTree, greedy: Found, best: Found, aim: Aim, kernel_weight: float) -> Refinement:
+    def refinement(
+        self, tree: GrownTree, greedy: Candidate, best: Candidate, aim: SearchObjective, kernel_weight: float
+    ) -> Refinement:
         """Return the refinement whose tree this is, from the greedy tree and the chosen one on all rows."""
         before, after = ((found.figures[0] / aim.unit, found.figures[1] / kernel_weight) for found in (greedy, best))
         notes = (*self.notes, *[BOUND_REACHED] * self.bound_reached)
@@ -323,7 +327,7 @@ class Search:
         The centers, and rows in whose columns trees are grown.
     n_rows : int
         Distinct rows of the table.
-    aim : Aim
+    aim : SearchObjective
     random_seed : int
     thorough : Thorough or None
     progress : callable or None
@@ -332,22 +336,22 @@ class Search:
     tree: GrownTree
     data: GrowthData
     n_rows: int
-    aim: Aim
+    aim: SearchObjective
     random_seed: int
     thorough: Thorough | None
     progress: Progress | None
 
     @property
     def is_ahead(self) -> bool:
-        """Whether trees are grown ahead: not for very many clusters."""
+        """Whether lookahead trees are grown: not for very many clusters."""
         return self.data.k <= MAX_SEARCHED_CLUSTERS
 
     @property
     def by_part(self) -> bool:
-        """Whether a part of the rows is searched on, and all rows only judge."""
+        """Whether the search uses a part of the rows, and all rows only judge."""
         return self.is_ahead and self.n_rows > MAX_IMPROVED_ROWS
 
-    def run(self, table: CodedTable, greedy: Found) -> Outcome:
+    def run(self, table: CodedTable, greedy: Candidate) -> Outcome:
         """Search on all rows of a table; `greedy` is the greedy tree as it is there."""
         if self.is_ahead:
             is_broad = self.data.k > MANY_CLUSTERS and len(table.rows) <= BROAD_ROWS
@@ -366,12 +370,12 @@ class Search:
         best = min(outcome.found, key=objective)
         return replace(outcome, found=different([best, self._pick([greedy, *outcome.found], greedy)], self.aim))
 
-    def choose(self, found: list[Found], greedy: Found) -> Found:
+    def choose(self, found: list[Candidate], greedy: Candidate) -> Candidate:
         """Return the best of some trees, all judged on the same rows, or the greedy one if none is better."""
         best, objective = self._pick([*found, greedy], greedy), self.aim.objective
         return best if objective(best) < objective(greedy) * (1 - TIE) else greedy
 
-    def _pick(self, found: list[Found], greedy: Found) -> Found:
+    def _pick(self, found: list[Candidate], greedy: Candidate) -> Candidate:
         """Return the tree of the lowest J, or one neither dearer nor longer with a large enough share of its gain.
 
         That one's J is not above that of a tree from the data alone.
@@ -385,18 +389,20 @@ class Search:
         no_higher = all(objective(other) <= objective(one) for one in found if one.from_data)
         return other if no_higher and other_gain >= min_share * gain else best
 
-    def _searched(self, sample: CodedTable, broad: CodedTable, greedy: Found) -> tuple[list[Found], tuple[str, ...]]:
+    def _searched(
+        self, sample: CodedTable, broad: CodedTable, greedy: Candidate
+    ) -> tuple[list[Candidate], tuple[str, ...]]:
         """Search for trees on the sample, judge them on more rows and improve the best; return them, and notes.
 
-        An interrupt ends a thorough search wherever it is, with the trees found by then.
+        An interrupt ends a thorough search at any point, with the trees found so far.
 
         Parameters
         ----------
-        greedy : Found
+        greedy : Candidate
             The greedy tree as it is on `broad`.
         """
         aim, thorough = self.aim, self.thorough
-        on_sample: list[Found] = []
+        on_sample: list[Candidate] = []
         data_wins = False  # whether the search begins with the tree of the data alone
         found = [greedy]
         first, later = (
@@ -431,7 +437,7 @@ class Search:
             notes = notes or (note_of(0, interrupted=True),)
         return found, notes
 
-    def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Found]]:
+    def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Candidate]]:
         """Grow trees ahead and one from the data, and perturb the best, on the sample.
 
         Where none comes of it the greedy one is improved. Of the work that `progress` is told of, these are two
@@ -439,19 +445,19 @@ class Search:
         """
         aim = self.aim
 
-        def wide(share: int, progress: Progress | None) -> list[Found]:
+        def wide(share: int, progress: Progress | None) -> list[Candidate]:
             return wide_ahead(sample.alone, self.tree, self.data, aim, share, wider=wider, progress=progress)
 
-        def ahead(factor: float, best: Found | None, progress: Progress | None) -> list[Found]:
+        def ahead(factor: float, best: Candidate | None, progress: Progress | None) -> list[Candidate]:
             return look_ahead(sample.alone, self.tree, self.data, aim, factor, best, max_trees, progress)
 
-        def improved(progress: Progress | None) -> list[Found]:
+        def improved(progress: Progress | None) -> list[Candidate]:
             return [sample.alone.improve(self.tree, aim, progress)]
 
-        def stream(number: int, progress: Progress | None) -> list[Found]:
+        def stream(number: int, progress: Progress | None) -> list[Candidate]:
             return sample.perturb(start.tree, aim, self._stream_seed(number), passes, progress)
 
-        def data(_: Progress | None) -> list[Found]:
+        def data(_: Progress | None) -> list[Candidate]:
             return self._from_data(sample.alone)
 
         is_long = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
@@ -475,10 +481,12 @@ class Search:
         streams = [partial(stream, number) for number in range(N_STREAMS)]
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
-    def _from_data(self, table: CodedTable) -> list[Found]:
+    def _from_data(self, table: CodedTable) -> list[Candidate]:
         return from_data(table, self.data.k, self.aim, FEW_DATA_VALUES)
 
-    def _neither_dearer_nor_longer(self, table: CodedTable, found: list[Found], greedy: Found) -> list[Found]:
+    def _neither_dearer_nor_longer(
+        self, table: CodedTable, found: list[Candidate], greedy: Candidate
+    ) -> list[Candidate]:
         """Search with other condition penalties, until a tree is neither dearer nor longer than the greedy one."""
         aim = self.aim
         best = min(found, key=aim.objective)
@@ -488,7 +496,7 @@ class Search:
         is_small = len(table.rows) <= MAX_ROWS_BESIDE
         perturbs = is_small and self.is_ahead and not self.by_part
 
-        def searched(number: int, _: Progress | None = None) -> list[Found]:
+        def searched(number: int, _: Progress | None = None) -> list[Candidate]:
             factor = PENALTY_FACTORS[number]
             other = replace(aim, penalty=aim.penalty * factor if longer else aim.penalty / factor)
             start = min([*found, greedy], key=other.objective)
@@ -498,7 +506,7 @@ class Search:
 
         tasks = [partial(searched, number) for number in range(len(PENALTY_FACTORS))]
         if table.n_threads > 1 and is_small:
-            more: Iterable[Found] = side_by_side(tasks, table.n_threads, None)
+            more: Iterable[Candidate] = side_by_side(tasks, table.n_threads, None)
         else:
             more = (one for task in tasks for one in task())
         tried = []
@@ -509,16 +517,16 @@ class Search:
         return tried
 
     def _stream_seed(self, number: int) -> int:
-        """Return the seed of a search by perturb and repair; those of a thorough search are lower."""
+        """Return the seed of an iterated local search; those of a thorough search are lower."""
         return (self.random_seed << 24) + (1 << 23) + number
 
 
 def _behind(progress: Progress | None, begin: float) -> Progress | None:
-    """Return what takes the share done of the work that is left after a share of it."""
+    """Return the function that takes the completed share of the work that is left after a share of it."""
     return None if progress is None else lambda share: progress(begin + (1 - begin) * share)
 
 
-def _judged(found: list[Found], sample: CodedTable, broad: CodedTable, aim: Aim) -> list[Found]:
+def _judged(found: list[Candidate], sample: CodedTable, broad: CodedTable, aim: SearchObjective) -> list[Candidate]:
     """Return trees of the sample as they are on more rows, not more than a few."""
     if sample is broad:
         return found

@@ -46,7 +46,7 @@ ROUND_WITHIN = 0.0005
 """The share of J that thresholds of a refined tree are rounded within where nothing else is asked for."""
 
 SHARES = (1.0, 0.7, 0.4, 0.15, 0.0)
-"""Of what J may rise by: choices that are tried, for where two cuts move the same rows their changes do not add up."""
+"""Choices within the bound on J that are tried: the changes of cuts that move the same rows do not add up."""
 
 
 def rounds(within: float | None, grown: GrownTree) -> bool:
@@ -59,7 +59,7 @@ def check_round_within(within: float | None, *, labelled: bool) -> None:
     if within and labelled:
         raise OptionError(
             OptionName("round_within", within),
-            " does not apply to given labels: thresholds stay where these part. Leave it out",
+            " does not apply to given labels, whose thresholds stay between the labels; omit it",
         )
 
 
@@ -83,7 +83,7 @@ def round_thresholds(
         Over the model columns. Rows follow its gaps.
     encoder : Encoder
     table : Table
-        Nothing but the types of its columns matters.
+        Only the types of its columns matter.
     grid : SumGrid
         For sums of the clustered columns.
     run : callable
@@ -142,7 +142,7 @@ def round_thresholds(
     return grown
 
 
-# What it costs -------------------------------------------------------------------------------------
+# The cost ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ class _Pricing:
         return cls(tree, on.grid, on.grid.means(sums, weight), weight, penalty)
 
     def rise(self, groups: Groups) -> float:
-        """Return what is added if rows move; infinity if a leaf loses all."""
+        """Return the cost of moving rows; infinity if a leaf loses all."""
         moved = _Moved.of(groups, self)
         return moved.rises([0, len(groups.keys)])[-1]
 
@@ -231,7 +231,7 @@ class _Moved:
         return cls(pricing, place, source, target, groups.rows, weight, added, around)
 
     def rises(self, ends: Sequence[int]) -> list[float]:
-        """Return what is added if the groups move from the first of some places up, or down, to each of the others.
+        """Return the added cost if the groups move from the first of some places up, or down, to each of the others.
 
         It is infinity if a leaf loses all its rows. A cluster of the new weight W whose rows then sum to d around its
         mean as it was costs ``|d|² / W`` less.
@@ -292,7 +292,7 @@ def _fewest_digits(
     """Return the thresholds that save most digits and add at most `room`; of equal choices those that add least."""
     threshold = tree.threshold.copy()
     most = sum(max(cut.saved for cut, _ in some) for some in options.values())
-    least = np.full(most + 1, math.inf)  # what the choices that save so many digits add at least
+    least = np.full(most + 1, math.inf)  # the least cost of choices that save this many digits
     least[0] = 0.0
     taken: list[tuple[int, Sequence[tuple[RounderCut, float]], NDArray[np.intp]]] = []
     for node, some in options.items():
@@ -317,7 +317,7 @@ def _fewest_digits(
 def _with_thresholds(
     grown: GrownTree, threshold: NDArray[np.float64], pricing: _Pricing, moved: Groups, share: float
 ) -> GrownTree:
-    """Return the tree with such thresholds and what they move; `share` is the change of J."""
+    """Return the tree with these thresholds and the rows that they move; `share` is the change of J."""
     tree = pricing.tree
     rows, weight = tree.rows.copy(), tree.weight.copy()
     for leaf, sign in zip(np.divmod(moved.keys, tree.n_nodes), (-1, 1), strict=True):

@@ -1,6 +1,6 @@
 """Searching: trees of lower J, found on a table's rows or on a sample of them.
 
-A table is here as the kernel takes it: its distinct rows and their codes. `refining` says in which order trees are
+A table has the form that the kernel takes: its distinct rows and their codes. `refining` says in which order trees are
 searched for, and which one is taken.
 """
 
@@ -43,11 +43,11 @@ __all__ = [
     "TIE",
     "WIDER_SHARES",
     "WIDE_ROWS",
-    "Aim",
+    "Candidate",
     "Coded",
     "CodedTable",
-    "Found",
     "Goal",
+    "SearchObjective",
     "broad_sizes",
     "code_rows",
     "coded_table",
@@ -78,43 +78,46 @@ BROAD_ROWS = 32768
 MIN_CLUSTER_ROWS = 32
 """Rows of each cluster in the sample, at least, if it has them, so that a small one is not lost. Not tuned."""
 LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH = 2, 4
-"""On this many levels of the tree, this many cuts of a node are tried. A width of 8, or 3 levels, gains up to 0.08 %
-more on seven of the tables and takes one to two growths longer; so much perturb and repair gains in a third of that."""
+"""On this many levels of the tree, this many cuts of a node are tried. A width of 8, or 3 levels, gains up to 0.08%
+more on seven of the tables and takes one to two growths longer; an iterated local search gains as much in a third of
+that."""
 ROUND_FACTORS = (1.0, 0.6, 1.6)
-"""Trees grown ahead: what the trade-off that proposes cuts is multiplied by. J has the true one. The second and third
-start, side by side, from the means of the best tree's leaves: without them letter gains 1.9 % in place of 2.8."""
+"""Lookahead trees: factors of the trade-off that proposes cuts. J has the true one. The second and third
+start, side by side, from the means of the best tree's leaves: without them letter gains 1.9% instead of 2.8%."""
 MAX_TREES, ONE_ROUND_TREES = 6.0, 2.0
 """Such a tree takes at most the work of this many greedy ones on the sample, the only one of a shorter table that of
-the second number: what it spares gains more in perturb and repair (mice 1.39 % in place of 1.14)."""
+the second number: what it spares gains more in the local search (mice 1.39% instead of 1.14%)."""
 WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
-"""Another tree is grown ahead of which many cuts of the root are tried, on about this many rows of the sample at most.
-Without it diabetes gains 3.2 % in place of 4.1. On so few rows the work of 12 trees gains no more than that of 8, and
-that of 6 gains 0.04 to 0.12 % less on three of the tables."""
+"""One more lookahead tree is grown with many cuts of the root, on at most about this many rows of the sample.
+Without it diabetes gains 3.2% instead of 4.1%. On so few rows the work of 12 trees gains no more than that of 8, and
+that of 6 gains 0.04% to 0.12% less on three of the tables."""
 WIDER_TREES, WIDER_ROWS, WIDER_SHARES = 9.5, 2048, 2
-"""A table of more rows that is looked at in one round is grown ahead on more of them, and its cuts are tried in two
+"""The lookahead of a larger table that is searched in one round uses more rows, and its cuts are tried in two
 searches side by side, of half the work each, which improve the best of theirs. In one, a second thread has nothing to
-do for 6 ms of 86 of a fit of digits. On `WIDE_ROWS` digits gains 2.8 % in place of 3.3. With the work of 8 to 10 trees
-J is the same within 0.03 %. Avila and letter, looked at in three rounds, gain nothing by it."""
+do for 6 ms of 86 of a fit of digits. On `WIDE_ROWS` digits gains 2.8% instead of 3.3%. With the work of 8 to 10 trees
+J is the same within 0.03%. Avila and letter, looked at in three rounds, gain nothing by it."""
 DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
 """A tree of the data alone visits all rows of the sample this many times at most; of a wide table those columns are cut
 that tell the clusters best, so that a visit takes no more sums than this. Not tuned."""
 WHOLE_DATA_CLUSTERS, FEW_DATA_ROWS, FEW_DATA_VALUES = 30, 512, 1e6
-"""For fewer clusters that tree is grown on `WIDE_ROWS` rows, or on so many of a longer table, and a visit takes no more
-sums than this: on no table tried is it the best start then, and on all rows a fit of digits takes a third longer."""
+"""For fewer clusters that tree is grown on `WIDE_ROWS` rows, or on that many of a longer table, and a visit takes no
+more sums than this: on the tables tried it is then never the best start, and on all rows a fit of digits takes a third
+longer."""
 MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
-"""Cuts ahead are tried between so many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On few
-rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6 % with 64, in place of 1.5."""
+"""The lookahead tries cuts between this many bins of a feature: one for every `RANK_ROWS` rows, within these bounds. On
+few rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6% with 64, instead of
+1.5%."""
 STREAM_PASSES, SHORT_STREAM_PASSES, MIN_STREAM_VISITS = 75.0, 42.0, 28e3
-"""A search by perturb and repair visits all rows of the sample this many times at most; those of a table that is
+"""An iterated local search visits all rows of the sample this many times at most; those of a table that is
 looked at in one round the second number of times, since a visit is a larger part of a growth there, but a very small
 table's until it has visited so many rows in all."""
 PART_STREAM_PASSES = 31.0
-"""The same for a table that is searched by a part. With 62, 22 tables of 100,000 rows gain 0.01 % more, and a fit takes
-up to 14 % longer."""
+"""The same for a table of which a part is searched. With 62, 22 tables of 100,000 rows gain 0.01% more, and a fit takes
+up to 14% longer."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
 """Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
 and the share of it by which it rises with a change that is repaired, at most. Shares of leaf moves from 0.3 to 0.9,
-steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within what seeds differ by; a rise of 0.1 gains 0.1 % less
+steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within what seeds differ by; a rise of 0.1 gains 0.1% less
 on some tables."""
 N_KEPT = 2
 """Trees of such a search that are judged on all rows where it had a sample: the best one after each of so many parts of
@@ -123,20 +126,20 @@ MAX_BINS = 512
 """Cuts of a node are searched between this many bins of a feature, then within the best bin. Not tuned."""
 MAX_PASSES, MAX_VISITED_VALUES = 40.0, 1.5e7
 """An improvement visits all rows at most `MAX_PASSES` times, and at most `MAX_VISITED_VALUES` values in all, but twice
-in any case. With 3e7, ten tables of 100,000 x 50 gain 0.03 % more, and a fit takes 5 % longer; of 10 columns, nothing
+in any case. With 3e7, ten tables of 100,000 x 50 gain 0.03% more, and a fit takes 5% longer; of 10 columns, nothing
 changes."""
 MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
 of sorting; not tuned."""
 MAX_ROWS_BESIDE = 32767
-"""Tables of at most this many rows are searched on by tasks side by side, each with one thread."""
+"""Tables of at most this many rows are searched by parallel tasks, each with one thread."""
 TINY = 1e-300
 TIE = 1e-9
 """Relative difference below which two sums are equal: equal partitions are summed in different orders."""
 
 
 @dataclass(frozen=True)
-class Aim:
+class SearchObjective:
     """What is searched for.
 
     Attributes
@@ -166,7 +169,7 @@ class Aim:
     weight: float
     n_clusters: int = 0
 
-    def objective(self, found: Found) -> float:
+    def objective(self, found: Candidate) -> float:
         """Return J of a tree times the reference cost."""
         return found.figures[0] + self.penalty * found.figures[1]
 
@@ -200,7 +203,7 @@ class Goal:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Candidate:
     """A tree, with its cost and the conditions of its rows, both summed by weight.
 
     Attributes
@@ -223,14 +226,14 @@ class Found:
         """Equal for equal trees."""
         return b"".join(array.tobytes() for array in (self.tree.feature, self.tree.cut, self.tree.center))
 
-    def no_worse_than(self, other: Found) -> bool:
+    def no_worse_than(self, other: Candidate) -> bool:
         """Whether it is neither dearer nor longer."""
         return all(mine <= its * (1 + TIE) for mine, its in zip(self.figures, other.figures, strict=True))
 
 
-def _without_gaps(found: dict[str, Any]) -> Found:
+def _without_gaps(found: dict[str, Any]) -> Candidate:
     """Return a tree of the kernel's, whose gaps were not looked for."""
-    return Found(preordered(found | {"lower": found["cut"], "upper": found["cut"]}), found["after"], False)
+    return Candidate(preordered(found | {"lower": found["cut"], "upper": found["cut"]}), found["after"], False)
 
 
 def _arrays(tree: CutTree) -> dict[str, NDArray[Any]]:
@@ -284,26 +287,26 @@ class CodedTable:
         """Their summed weight, as the kernel counts it."""
         return float(len(self.rows) if self.weight is None else self.weight.sum())
 
-    def normalized(self, found: Found, aim: Aim) -> tuple[float, float]:
+    def normalized(self, found: Candidate, aim: SearchObjective) -> tuple[float, float]:
         """Return the normalized cost and the WAES of a tree that was measured on these rows."""
         weight = self.total_weight
         return found.figures[0] / (aim.unit * weight / aim.weight), found.figures[1] / weight
 
     @property
     def alone(self) -> CodedTable:
-        """The same rows for one thread: what searches side by side are given."""
+        """The same rows for one thread, for searches that run side by side."""
         return replace(self, n_threads=1)
 
-    def measure(self, tree: CutTree, aim: Aim) -> Found:
+    def measure(self, tree: CutTree, aim: SearchObjective) -> Candidate:
         """Return a tree, whose every leaf has some of these rows, with its gaps and figures on them."""
         return replace(self._improve(tree, aim, 0.0, None), bound_reached=False)
 
-    def improve(self, tree: CutTree, aim: Aim, progress: Progress | None = None) -> Found:
+    def improve(self, tree: CutTree, aim: SearchObjective, progress: Progress | None = None) -> Candidate:
         """Improve a tree whose every leaf has some of these rows."""
         max_passes = min(MAX_PASSES, max(2.0, MAX_VISITED_VALUES / self.coded.codes.size))
         return self._improve(tree, aim, max_passes, progress)
 
-    def _improve(self, tree: CutTree, aim: Aim, max_passes: float, progress: Progress | None) -> Found:
+    def _improve(self, tree: CutTree, aim: SearchObjective, max_passes: float, progress: Progress | None) -> Candidate:
         found = improve_tree(
             self.coded,
             _arrays(tree),
@@ -314,18 +317,18 @@ class CodedTable:
             n_threads=self.n_threads,
             progress=progress,
         )
-        return Found(preordered(found), found["after"], found["ended"])
+        return Candidate(preordered(found), found["after"], found["ended"])
 
     def perturb(
         self,
         tree: CutTree,
-        aim: Aim,
+        aim: SearchObjective,
         seed: int,
         passes: float,
         progress: Progress | None = None,
         goal: Goal | None = None,
-    ) -> list[Found]:
-        """Search for a better tree by perturb and repair; return the best ones on the way, the last one first.
+    ) -> list[Candidate]:
+        """Search locally for a better tree, with perturbations; return the best ones on the way, the last one first.
 
         Under a goal that is the better one under its bound, not the one of the lower J.
         """
@@ -345,7 +348,9 @@ class CodedTable:
         )
         return [_without_gaps(one) for one in reversed(found)]
 
-    def split(self, tree: CutTree, aim: Aim, n_leaves: int, progress: Progress | None = None) -> list[Found]:
+    def split(
+        self, tree: CutTree, aim: SearchObjective, n_leaves: int, progress: Progress | None = None
+    ) -> list[Candidate]:
         """Cut leaves of a tree in two, for other clusters, up to so many; return the tree after each cut."""
         found = split_leaves(
             self.coded,
@@ -387,7 +392,7 @@ def code_rows(unique: UniqueRows, n_threads: int, *, with_codes: bool) -> Coded:
 
 
 def coded_table(coded: Coded, tree: GrownTree, n_threads: int) -> CodedTable:
-    """Return the rows of a table as trees are searched on them; `tree` is the greedy one."""
+    """Return the rows of a table for the search; `tree` is the greedy one."""
     rows, keys = coded
     return CodedTable(rows, keys, tree.labels[rows.rows], n_threads)
 
@@ -460,7 +465,7 @@ def few_of(table: CodedTable) -> CodedTable:
 
 
 def broad_sizes(weights: NDArray[Any]) -> NDArray[np.int64]:
-    """Return how many rows of each cluster of a large table are searched on, if it has them, by its weight."""
+    """Return how many rows of each cluster of a large table the search uses, if it has them, by its weight."""
     return _sizes(weights, BROAD_ROWS)
 
 
@@ -473,7 +478,7 @@ def highest_keys(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray
 
 
 def some_of(table: CodedTable, n_rows: int) -> CodedTable:
-    """Return about so many rows at even distances, weighted as by `sample_of`; `table` if it has no more."""
+    """Return about this many rows at even distances, weighted as by `sample_of`; `table` itself if it is no larger."""
     step = -(-len(table.rows) // n_rows)
     return table if step == 1 else _part(table, np.arange(0, len(table.rows), step))
 
@@ -529,7 +534,7 @@ def sampled(
     return CodedTable(CodedRows(X_explain, X_cluster, slots, equal, *codes), keys, labels, n_threads)
 
 
-def different(found: list[Found], aim: Aim) -> list[Found]:
+def different(found: list[Candidate], aim: SearchObjective) -> list[Candidate]:
     """Return the trees that differ, those of the lowest J first."""
     by_key = {one.key: one for one in found}
     return sorted(by_key.values(), key=aim.objective)
@@ -543,12 +548,12 @@ def look_ahead(
     sample: CodedTable,
     tree: GrownTree,
     data: GrowthData,
-    aim: Aim,
+    aim: SearchObjective,
     factor: float,
-    best: Found | None,
+    best: Candidate | None,
     max_trees: float,
     progress: Progress | None = None,
-) -> list[Found]:
+) -> list[Candidate]:
     """Grow a tree ahead, from the means of the best one's leaves where there is one, and improve it; on the sample."""
     centers = (data.explain_centers, data.cluster_centers) if best is None else leaf_means(sample, best.tree, data.k)
     shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
@@ -559,12 +564,12 @@ def wide_ahead(
     sample: CodedTable,
     tree: GrownTree,
     data: GrowthData,
-    aim: Aim,
+    aim: SearchObjective,
     share: int,
     *,
     wider: bool,
     progress: Progress | None = None,
-) -> list[Found]:
+) -> list[Candidate]:
     """Grow a tree for each of many cuts of the root, on some rows of the sample; improve the best on all of these.
 
     With `wider`, the rows are more, and the cuts are those of one of `WIDER_SHARES` shares.
@@ -575,7 +580,7 @@ def wide_ahead(
     return grown_ahead(few, sample, tree, data, centers, aim, 1.0, WIDE_SHAPE, max_trees, progress, cuts)
 
 
-def from_data(table: CodedTable, k: int, aim: Aim, few_values: float = MAX_DATA_VALUES) -> list[Found]:
+def from_data(table: CodedTable, k: int, aim: SearchObjective, few_values: float = MAX_DATA_VALUES) -> list[Candidate]:
     """Grow the tree of least cost from the data alone; none if that takes too long.
 
     It knows neither centers nor conditions: where there are many clusters its cost can be the lowest. Where there are
@@ -620,13 +625,13 @@ def grown_ahead(
     tree: GrownTree,
     data: GrowthData,
     centers: Centers,
-    aim: Aim,
+    aim: SearchObjective,
     factor: float,
     shape: tuple[int, int],
     max_trees: float,
     progress: Progress | None,
     cuts: tuple[int, int] = (0, 1),
-) -> list[Found]:
+) -> list[Candidate]:
     """Grow a tree ahead from some centers and improve it on the sample; none if a center got no leaf.
 
     Parameters
@@ -685,13 +690,13 @@ def group_centers(sample: CodedTable, labels: NDArray[np.int32], k: int) -> Cent
 
 
 def side_by_side(
-    tasks: Sequence[Callable[[Progress | None], list[Found]]], n_threads: int, progress: Progress | None
-) -> list[Found]:
-    """Return what several searches find, in their order; they run at the same time where there are threads.
+    tasks: Sequence[Callable[[Progress | None], list[Candidate]]], n_threads: int, progress: Progress | None
+) -> list[Candidate]:
+    """Return the results of several searches, in their order; they run at the same time where there are threads.
 
-    Then the first one tells its progress, from the thread that called, where an interrupt is raised. What ends it ends
-    the others: they look, as often as they would tell theirs. Those that wait for a thread by then are done by the one
-    that called.
+    Then the first one reports progress, from the calling thread, in which an interrupt is raised. An interrupt of
+    it ends the others: they check as often as they would report progress. Searches that still wait for a thread at that
+    point are run by the calling one.
     """
     if n_threads == 1 or len(tasks) == 1:
         return [found for i, task in enumerate(tasks) for found in task(part_of(progress, i, len(tasks)))]
@@ -713,7 +718,7 @@ def side_by_side(
 
 
 def part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | None:
-    """Return what takes the share done of one of several equal parts of the work."""
+    """Return the function that takes the completed share of one of several equal parts of the work."""
     if progress is None or n_parts == 1:
         return progress
     return lambda share: progress((part + share) / n_parts)

@@ -1,9 +1,9 @@
-"""Searching thoroughly: rounds of looking ahead, perturb and repair, for as long as the user grants.
+"""Searching thoroughly: rounds of lookahead and iterated local search, within the user's budget.
 
-Each round grows a tree ahead, from other centers, with another trade-off or with more cuts tried than the one before,
-and perturbs two trees: that one, and the best one so far. Centers are the means of the best tree's leaves and, where
-the clustering is the package's own, those of other starts of k-means. Whatever a tree came from, its J is that of the
-clustering that is explained.
+Each round grows a lookahead tree, from other centers, with another trade-off or with more cuts tried than the one
+before, and perturbs two trees: that one, and the best one so far. Centers are the means of the best tree's leaves and,
+where the clustering is the package's own, those of other starts of k-means. Whatever a tree came from, its J is that of
+the clustering that is explained.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from shallowrules.errors import OptionError, OptionName
 from shallowrules.trees.growing import GrownTree, GrowthData, Progress
 from shallowrules.trees.searching import (
     ROUND_FACTORS,
-    Aim,
+    Candidate,
     CodedTable,
-    Found,
+    SearchObjective,
     group_centers,
     grown_ahead,
     leaf_means,
@@ -37,18 +37,18 @@ __all__ = ["BUDGET", "Budget", "Thorough", "note_of", "search_on"]
 BUDGET = 100
 """Growths that a thorough search takes by default."""
 ROUND_PASSES = 31.0
-"""Each of a round's two searches by perturb and repair visits all rows this many times at most. With 62, and half as
-many rounds, the mean gain of letter is 3.2 % in place of 3.4, of anuran 4.0 in place of 4.1, of mice 1.7 in place of
-1.8."""
+"""Each of a round's two iterated local searches visits all rows this many times at most. With 62, and half as
+many rounds, the mean gain of letter is 3.2% instead of 3.4%, of anuran 4.0% instead of 4.1%, of mice 1.7% instead of
+1.8%."""
 PASSES_PER_GROWTH = 9.0
 """Visits of all rows that count as the growth of a greedy tree. Measured, 7 to 17 take as long, and a round takes up to
-5 growths more for looking ahead."""
+5 growths more for the lookahead."""
 MIN_GROWTHS_PER_ROUND = 2.0
-"""What a round counts at least. On a million rows it takes as long as about two greedy trees."""
+"""Least count of a round. On a million rows it takes as long as about two greedy trees."""
 SHAPES = ((2, 4), (1, 16), (3, 4), (2, 8))
-"""Levels on which cuts are tried ahead, and how many of a node, in turn. Digits alone needs more than the first."""
+"""Levels of the lookahead, and cuts tried per node, in turn. Digits alone needs more than the first."""
 MAX_TREES = 12.0
-"""Looking ahead takes at most the work of this many greedy trees on the sample."""
+"""The lookahead takes at most the work of this many greedy trees on the sample."""
 STREAMS_PER_ROUND = 2
 
 
@@ -104,7 +104,7 @@ class Thorough:
     log: Callable[[str], None]
     tell_best: Callable[[float], None] | None = None
 
-    def tell(self, found: list[Found], aim: Aim) -> float:
+    def tell(self, found: list[Candidate], aim: SearchObjective) -> float:
         """Tell J of the best of some trees, and return it."""
         best = min(map(aim.objective, found)) / aim.unit
         if self.tell_best is not None:
@@ -123,30 +123,31 @@ def search_on(
     broad: CodedTable,
     tree: GrownTree,
     data: GrowthData,
-    found: list[Found],
-    aim: Aim,
+    found: list[Candidate],
+    aim: SearchObjective,
     seed: int,
     progress: Progress | None,
-) -> tuple[list[Found], str]:
+) -> tuple[list[Candidate], str]:
     """Search for better trees than those found until the budget is spent or the user interrupts.
 
     Parameters
     ----------
     sample, broad : CodedTable
-        Rows on which k-means starts and trees are grown ahead; rows on which they are perturbed and were found before.
+        Rows on which k-means starts and lookahead trees are grown; rows on which they are perturbed and were found
+        before.
     seed : int
 
     Returns
     -------
-    list of Found
+    list of Candidate
     str
-        What is to be noted.
+        The note.
     """
     growths_per_round = max(
         STREAMS_PER_ROUND * ROUND_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * int(tree.rows[0])),
         MIN_GROWTHS_PER_ROUND,
     )
-    more: list[Found] = []
+    more: list[Candidate] = []
     n_done, interrupted = 0, False
     try:
         for number, part in _rounds(thorough.budget, growths_per_round, progress):
@@ -187,12 +188,12 @@ def _round(
     broad: CodedTable,
     tree: GrownTree,
     data: GrowthData,
-    best: Found,
-    aim: Aim,
+    best: Candidate,
+    aim: SearchObjective,
     seed: int,
     number: int,
     progress: Progress | None,
-) -> list[Found]:
+) -> list[Candidate]:
     """Grow a tree ahead and perturb it, and perturb the best one so far."""
     centers = leaf_means(broad, best.tree, data.k)
     if number % 2 == 0:
@@ -202,14 +203,14 @@ def _round(
             centers = group_centers(sample, labels, data.k)
     factor, shape = ROUND_FACTORS[number % len(ROUND_FACTORS)], SHAPES[number % len(SHAPES)]
 
-    def from_ahead(progress: Progress | None) -> list[Found]:
+    def from_ahead(progress: Progress | None) -> list[Candidate]:
         ahead = grown_ahead(sample.alone, sample.alone, tree, data, centers, aim, factor, shape, MAX_TREES, None)
         measured = [broad.alone.measure(one.tree, aim) for one in ahead]
         if not ahead:
             return measured
         return measured + broad.perturb(ahead[0].tree, aim, seed, ROUND_PASSES, progress)
 
-    def from_best(progress: Progress | None) -> list[Found]:
+    def from_best(progress: Progress | None) -> list[Candidate]:
         return broad.perturb(best.tree, aim, seed + 1, ROUND_PASSES, progress)
 
     return side_by_side([from_ahead, from_best], broad.n_threads, progress)

@@ -264,7 +264,7 @@ def _widest_below(threshold: float) -> float:
     # Beyond the largest float32, values round as if the next float32 were 2**128.
     low, high = (math.copysign(2.0**128, side) if np.isinf(side) else float(side) for side in (below, above))
     middle = low / 2 + high / 2
-    # The middle itself rounds to the neighbour whose last bit is 0.
+    # The middle itself rounds to the neighbor whose last bit is 0.
     return middle if below.view(np.int32) % 2 == 0 else math.nextafter(middle, -math.inf)
 
 
@@ -273,7 +273,7 @@ def compare(values: NDArray[Any], bound: int | float) -> tuple[NDArray[np.bool_]
 
     Objects are Python's numbers, which it compares by their value. Floats narrower than 64 bits are widened (NumPy
     would narrow `bound` instead) and integers are compared as integers, so that values beyond 2**53 keep their
-    neighbours. If `bound` is an integer that is not a float, floats are compared with the next float below, which
+    neighbors. If `bound` is an integer that is not a float, floats are compared with the next float below, which
     separates them at the same place. Both answers are False for NaN.
     """
     if values.dtype.kind == "O":

@@ -23,7 +23,7 @@ __all__ = [
 
 SEVERAL = "more than one cluster"
 NO_ANSWER = "a value that is not a cluster's"
-"""What a form may give a row besides a cluster and none: these are not numbers, as any number may be a cluster's."""
+"""Results of a form other than a cluster or none: these are not numbers, as any number may be a cluster's."""
 
 
 @dataclass(frozen=True)

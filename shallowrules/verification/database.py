@@ -104,9 +104,9 @@ def verify_database(
 
 @dataclass(frozen=True, eq=False)
 class _Relation:
-    """Rows that SQL can be run on: what stands before a query of them, and their name in it.
+    """Rows that SQL can be run on: the text before a query of them, and their name in it.
 
-    `kept` tells that nobody else sees them, so that they are the same in two statements.
+    `kept` means that no one else sees them, so they are the same in two statements.
     """
 
     name_parts: Sequence[str]
@@ -136,7 +136,7 @@ class _Verification:
         self.tested, self.positions = found.columns, found.positions
         self.given_names = columns
         self.options = found.options
-        # What cannot be written is refused before any work.
+        # Values that cannot be written are refused before any work.
         for style in LABELLING_STYLES:
             self._export(style)
         self.predicates = cluster_predicates(rules, **self.options)
@@ -197,7 +197,7 @@ class _Verification:
     # Boundary rows -----------------------------------------------------------------------------------
 
     def _compare_boundary(self) -> BoundaryRows:
-        """Compare the styles on boundary rows, as far as the columns can hold them."""
+        """Compare the styles on those boundary rows that the columns can hold."""
         from sqlalchemy.exc import SQLAlchemyError
 
         if not self.tested:
@@ -312,7 +312,7 @@ class _Verification:
 
 
 def _stray(column: RuleColumn) -> str:
-    """Return what a cell of a column holds that is neither a value nor missing."""
+    """Return the content of a column's cell that is neither a value nor missing."""
     if column.type == "boolean":
         return "value that is not a truth value"
     return f"text that is not a {NATURE.get(column.type, 'number')}"

@@ -56,7 +56,7 @@ class CsvFile:
     delimiter : str
         The character between its fields.
     told : bool
-        Whether a person had to say it, so that it is said to every loader.
+        Whether a person had to give it, so that every loader is given it.
     """
 
     path: str
@@ -66,7 +66,7 @@ class CsvFile:
 
 @dataclass(frozen=True)
 class Change:
-    """A column whose values a loader changes in rows that get another label for it.
+    """A column whose values a loader changes so that rows get a different label.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Change:
     row : int
         The first of these rows, from 1.
     written, loaded : object
-        What the file has there, and what was made of it; None for no value.
+        The file's text there, and the loaded value; None for no value.
     """
 
     column: RuleColumn
@@ -200,7 +200,7 @@ def _check_shape(loaded: Loaded, table: Table) -> None:
     """Raise DataError unless a loaded file has the rows and columns that were read."""
     lacking = [name for name in table.names if name not in loaded.names]
     if lacking:
-        raise DataError(f"there is no column {lacking[0]!r} then")
+        raise DataError(f"the loaded table has no column {lacking[0]!r}")
     if loaded.n_rows != table.n_rows:
         raise DataError(f"it finds {counted(loaded.n_rows, 'row')}, and the file has {table.n_rows:,}")
 
@@ -212,7 +212,7 @@ def _compare(loader: Loader, loaded: Loaded, rows: Rows, answers: Answers, repor
     for form, label in loaded.forms.items():
         try:
             labels = label()
-        except Exception as error:  # of what people run, whatever it is
+        except Exception as error:  # of the user's loader, whatever it is
             message = NUMPY.sub(r"\1", str(error).strip()) or type(error).__name__
             errors.setdefault(message, []).append(form)
             continue
@@ -233,11 +233,13 @@ def _compare(loader: Loader, loaded: Loaded, rows: Rows, answers: Answers, repor
             f"becomes {_shown(change.loaded)}"
         )
     if changes:
-        report.remarks.append(f"{n_rows} with another label for it. {loader.advise(rows.file, changes)}")
+        report.remarks.append(f"this gives {n_rows} a different label. {loader.advise(rows.file, changes)}")
     elif unread := _unread(rows.rules):
-        report.remarks += [f"{n_rows} with another label: {loader.title} leaves column {words}" for words in unread]
+        report.remarks += [
+            f"this gives {n_rows} a different label: {loader.title} leaves column {words}" for words in unread
+        ]
     else:
-        report.remarks.append(f"{loader.title} changes no value of the {n_rows} with another label")
+        report.remarks.append(f"{loader.title} changes no value of the {n_rows} that get a different label")
 
 
 def _unread(rules: RuleSet) -> list[str]:
@@ -409,7 +411,7 @@ def _load_by_sqlite(rules: RuleSet, file: CsvFile, answers: Answers) -> Iterator
             found = database.execute(f"SELECT {quote_name(column.name)} FROM {TABLE} ORDER BY rowid")
             texts = [value for (value,) in found]
             if column.is_numeric and not column.is_time and not column.from_text:
-                return [PLAIN.read(text) for text in texts]  # which is what the SQL compares
+                return [PLAIN.read(text) for text in texts]  # which the SQL compares
             no_value = column.type == "boolean" and column.imputed is None  # to the SQL, as it is not a truth value
             return [text or None for text in texts] if no_value else texts
 

@@ -135,7 +135,7 @@ def test_weights_are_not_imputed(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a,b,w\n" + "0.5,2,1\n,3,2\n4.5,1,\n" * 5)
     refused = CliRunner().invoke(shallowrules, ["fit", "t.csv", "-k", "2", "--weight", "w", "--impute", "median"])
     assert "missing in 'w' (5 rows)" in refused.stderr
-    assert refused.stderr.endswith("(--drop-missing in place of --impute median)\n")
+    assert refused.stderr.endswith("(--drop-missing instead of --impute median)\n")
 
 
 def test_findings_about_weights_and_other_columns_are_said_at_once(tmp_path, monkeypatch):

@@ -167,7 +167,7 @@ def test_missing_values_are_counted_or_dropped(write):
     loaded = prepare(write(a=[1, "", 3, 3], b=[0.5, 1.5, 2, 3]), options(drop_missing=True), READING)
     assert loaded.table["a"].values.tolist() == [1, 3, 3]
     [note] = loaded.notes
-    assert note.startswith("1 of 4 rows left out ")
+    assert note.startswith("1 of 4 rows excluded ")
     assert "'a' (1 row)" in note
 
 
@@ -324,7 +324,7 @@ def test_weights(write):
     assert prepare(path, options(weight="w", columns=("a",)), READING).weight is not None
     with pytest.raises(DataError, match="no column 'v'"):
         prepare(path, options(weight="v"), READING)
-    with pytest.raises(DataError, match="no column but .*'w'"):
+    with pytest.raises(DataError, match="no column besides .*'w'"):
         prepare(path, options(weight="w", exclude=("a",)), READING)
     with pytest.raises(DataError, match="weights 'w' .*not numbers"):
         prepare(write(a=[1, 5], w=["x", "y"]), options(weight="w"), READING)

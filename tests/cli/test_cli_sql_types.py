@@ -53,12 +53,12 @@ def test_types_are_those_of_a_statement(shop):
 def test_what_is_missing_is_said(shop):
     export = ("export", "rules.json")
     message = refused(*export, "markdown", "--database", shop, status=2)
-    assert "markdown does not depend on the types of columns: leave out --database" in message
+    assert "markdown does not depend on the types of columns; omit --database" in message
     assert "--database needs --table, the table whose column types are read" in refused(
         *export, "sql", "--database", shop, status=2
     )
     message = refused(*export, "sql", "--type", "Spend=INT", "--type", "regio=TEXT", status=2)
-    assert "the table has no column 'region' (the nearest is 'regio'): give its type by --type" in message
+    assert "the table has no column 'region' (the nearest is 'regio'); give its type with --type" in message
     assert "--types none.sql: it cannot be read" in refused(*export, "sql", "--types", "none.sql", status=2)
 
 

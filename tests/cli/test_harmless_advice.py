@@ -57,7 +57,7 @@ def test_a_text_with_a_digit_is_a_value(tmp_path, value, share):
     few, many = [i % 3 for i in range(100)], [i * 1.5 for i in range(100)]
     said, proposed = refusal(tmp_path, plain() | {"few": sprinkled(few, [value], share)})
     assert proposed[-2:] == ["--categories", "few"]
-    assert "takes column 'few' as categories" in said
+    assert "treats column 'few' as categories" in said
     assert call(*proposed[1:]).exit_code == 0
     rules = RuleSet.from_json(tmp_path / "r.json")
     assert {column.name: column.values for column in rules.columns}.get("few", (value,)).count(value) == 1
@@ -98,18 +98,18 @@ def test_ways_out_are_ordered_by_what_they_lose(tmp_path, words):
     columns["PoolQC"] = sprinkled([""] * 1460, ["Gd"], 0.005)
     columns["rooms"] = sprinkled([i % 7 for i in range(1460)], [""], 0.01)
     said, proposed = refusal(tmp_path, columns)
-    assert said.index("--drop-missing") < said.index("--impute median: takes 'rooms' as 3") < said.index("1 of 4 col")
+    assert said.index("--drop-missing") < said.index("--impute median: 'rooms' as 3") < said.index("1 of 4 col")
     assert (
-        said.index("(--missing category)") < said.index("leave 1,453 of 1,460 rows out") < said.index("out (--exclude")
+        said.index("(--missing category)") < said.index("exclude 1,453 of 1,460 rows") < said.index("(--exclude PoolQC")
     )
-    assert "leaves out 15 of 1,460 rows, and takes 'PoolQC' as '(missing)' in 1,445 of 1,445 rows." in said
+    assert "excludes 15 of 1,460 rows, and imputes 'PoolQC' as '(missing)' in 1,445 of 1,445 rows." in said
     assert proposed[-3:] == ["--missing", "category", "--drop-missing"]
     words(said.strip())
     columns["rooms"] = sprinkled([i % 7 for i in range(1460)], [""], 0.3)
     said, proposed = refusal(tmp_path, columns)
     rooms = said.splitlines()[1]
-    assert rooms.index("--impute median: takes 'rooms' as ") < rooms.index("--drop-missing") < rooms.index("1 of 4 col")
-    assert "takes 'PoolQC' as '(missing)' in 1,453 of 1,460 rows, 'rooms' as 3 in 438 of 1,460 rows." in said
+    assert rooms.index("--impute median: 'rooms' as ") < rooms.index("--drop-missing") < rooms.index("1 of 4 col")
+    assert "imputes 'PoolQC' as '(missing)' in 1,453 of 1,460 rows, 'rooms' as 3 in 438 of 1,460 rows." in said
     assert proposed[-4:] == ["--missing", "category", "--impute", "median"]
     columns["street"] = columns.pop("rooms")
     columns["floors"] = sprinkled([""] * 1460, [3], 0.005)
@@ -197,11 +197,11 @@ def test_the_line_that_is_printed_runs_and_loses_what_it_says(tmp_path, columns)
     rules = RuleSet.from_json(tmp_path / "r.json")
     left = {name: values for name, values in columns.items() if name in {column.name for column in rules.columns}}
     assert len(left) >= 2
-    gone = re.search(r"leaves out (?:column|(\d+) columns)", losses)
+    gone = re.search(r"excludes (?:column|(\d+) columns)", losses)
     assert len(columns) - len(left) == (int(gone[1] or 1) if gone else 0)
     as_category = {name for name in left if "--missing" in proposed and name.startswith(("text gaps", "NA", "both"))}
     missing = {name: sum(value in ("", *nulls) for value in values) for name, values in left.items()}
-    rows = re.search(rf"(\d+) of {n_rows} rows(?:\.|, and)", losses.partition(" takes '")[0])
+    rows = re.search(rf"(\d+) of {n_rows} rows(?:\.|, and)", losses.partition(" imputes '")[0])
     assert sum(cluster.rows for cluster in rules.clusters) == n_rows - (int(rows[1]) if rows else 0)
     if "--impute" in proposed:
         taken = {name: int(count) for name, count in re.findall(rf"'([^']+)' as \S+ in (\d+) of {n_rows}", losses)}

@@ -104,7 +104,7 @@ def test_a_sentinel_that_is_a_value_elsewhere_is_not_said_to_be_missing_everywhe
     columns = {"answer": of([97, 98, 99, *range(11)]), "weight": of(range(50, 130))}
     [note], done = notes_of(tmp_path, **columns)
     assert "leave these fields empty" in note
-    assert "'weight' too" in note
+    assert "also remove it from 'weight'" in note
     words(note)
     columns["weight"] = of([97, 98, 99, *range(20)])
     notes, done = notes_of(tmp_path, **columns)

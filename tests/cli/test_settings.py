@@ -127,7 +127,7 @@ def test_names_of_other_clusters_are_not_repeated(table) -> None:
     call("run", "t.csv", "-k", 3, "--names", "names.csv", "-o", "first")
     other = call("run", "--settings", "first/settings.json", "-k", 2, "-o", "second")
     assert other.exit_code == 0
-    assert "note: the names of clusters in --settings are left out, for other options are typed" in other.stderr
+    assert "note: the names of clusters in --settings are not used, because other options are given" in other.stderr
     assert "Low" not in (table / "second" / "rules.json").read_text()
 
 
@@ -183,7 +183,7 @@ def test_a_file_that_is_none_is_refused(table, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ('"options": {"speed": 1}', "has options that are not known here: 'speed'"),
+        ('"options": {"speed": 1}', "has unknown options: 'speed'"),
         ('"options": {"exclude": "a"}', "option 'exclude' must be a list of names"),
         ('"options": {"seed": [1]}', "option 'seed' cannot be [1]"),
         ('"options": {"seed": "x"}', "option 'seed': 'x' is not a valid integer"),

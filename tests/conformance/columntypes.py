@@ -65,7 +65,7 @@ class Doubles(Numbers):
     infinite: bool = True
 
     def beside(self, number: int | float) -> list[int | float | Decimal]:
-        """Return the nearest double and its neighbours."""
+        """Return the nearest double and its neighbors."""
         nearest = float(number)
         near = (math.nextafter(nearest, -math.inf), nearest, math.nextafter(nearest, math.inf))
         return [x for x in near if math.isfinite(x)]
@@ -84,7 +84,7 @@ class Singles(Numbers):
     infinite: bool = True
 
     def beside(self, number: int | float) -> list[int | float | Decimal]:
-        """Return the nearest single and its neighbours."""
+        """Return the nearest single and its neighbors."""
         with np.errstate(over="ignore", under="ignore"):
             nearest = np.float32(number)
             below, above = (np.nextafter(nearest, np.float32(side)) for side in (-np.inf, np.inf))
@@ -109,7 +109,7 @@ class Whole(Numbers):
         return [n for n in near if self.low <= n <= self.high]
 
     def ends(self) -> list[int | float | Decimal]:
-        """Return the ends and their neighbours."""
+        """Return the ends and their neighbors."""
         return [n for n in (self.low, self.low + 1, -1, 0, 1, self.high - 1, self.high) if self.low <= n <= self.high]
 
 
@@ -211,7 +211,7 @@ class Times:
         return [self._value(each) for each in near if self.low <= each <= self.high]
 
     def ends(self) -> list[date | timedelta]:
-        """Return the ends and their neighbours."""
+        """Return the ends and their neighbors."""
         last = self.high // self.unit * self.unit
         return [self._value(each) for each in (self.low, self.low + self.unit, last - self.unit, last)]
 

@@ -34,7 +34,7 @@ Does SQL give every row the cluster that the tree gives it? This page is the ans
 A row is compared with [the definition of numbers and missing values](numbers.md), which is written again for this
 run, in `tests/conformance/definition.py`. Where a value is missing and not imputed, or is not a value, the row must
 get no cluster. A **mismatch** is a row that gets anything else in one of the styles. A row is **refused** where the
-engine is known to be unable to follow: each such case is listed, with a statement that shows it and the engine's
+engine is known to be unable to follow: each of these cases is listed, with a statement that shows it and the engine's
 answer. A **cell** is one kind of value in one type of column; it counts as compared if none of its rows is refused.
 """
 
@@ -84,7 +84,7 @@ def _summary(results: Sequence[Result]) -> Iterator[str]:
     for each in results:
         counts = [f"{sum(counter.values()):,}" for counter in (each.rows, each.mismatches, each.refused)]
         share = 100 * len(each.compared) / max(1, len(each.cells))
-        cells = f"{len(each.compared)} of {len(each.cells)} ({share:.1f} %)"
+        cells = f"{len(each.compared)} of {len(each.cells)} ({share:.1f}%)"
         yield f"| {' | '.join([each.title, each.version, each.guards or '–', *counts, cells])} |"
     yield ""
 
@@ -97,7 +97,7 @@ def _kinds(results: Sequence[Result]) -> Iterator[str]:
     for kind in sorted({kind for each in results for kind, _ in each.cells}):
         yield f"| {kind} | {' | '.join(_counted(each, kind) for each in results)} |"
     yield ""
-    yield "–: the engine has no column that holds such values.\n"
+    yield "–: the engine has no column that holds these values.\n"
 
 
 def _counted(result: Result, kind: str) -> str:

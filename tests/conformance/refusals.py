@@ -60,7 +60,7 @@ REFUSALS: tuple[Refusal, ...] = (
         ".*",
         "VARCHAR COLLATE .*",
         "A text column declared with a collation cannot be compared by another. It is cast, but not beside a text that "
-        "may stand for a number or a truth value, which DuckDB may hold as such: the query ends with an error.",
+        "may stand for a number or a truth value, which DuckDB may hold as one: the query ends with an error.",
         "SELECT 'A' COLLATE NOCASE = '7' COLLATE C",
         texts=DIALECTS["duckdb"].texts.typed,
     ),

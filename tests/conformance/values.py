@@ -141,7 +141,7 @@ def _numbers(column: RuleColumn, cuts: list[Any], holds: Numbers, chooser: rando
     for number in (*column.conversion.null_numbers, 2**53 + 1):
         yield from (("null numbers", value) for value in holds.beside(number))
     for number in (2**53, -(2**53), 2**53 + 1, -(2**53) - 1, 2**24 + 1, -(2**24) - 1):
-        yield from (("neighbours of 2^53 and 2^24", value) for value in holds.beside(number))
+        yield from (("neighbors of 2^53 and 2^24", value) for value in holds.beside(number))
     for number in (2**63 - 1, -(2**63), 2**63, 2**64, -(2**63) - 1):
         yield from (("ends of 64 bits", value) for value in holds.beside(number))
     yield from (("ends of the type", value) for value in holds.ends())
@@ -185,8 +185,7 @@ def _texts_of_numbers(column: RuleColumn, cuts: list[Any], chooser: random.Rando
         yield from (("boundaries", text.replace(".", point)) for text in texts if len(text) < 350)
     for number in (2**53 + 1, -(2**53) - 1, 2**53, 2**24 + 1):
         yield from (
-            ("neighbours of 2^53 and 2^24", form.format(number))
-            for form in ("{}", " {} ", "000{}".replace("000-", "-"))
+            ("neighbors of 2^53 and 2^24", form.format(number)) for form in ("{}", " {} ", "000{}".replace("000-", "-"))
         )
     for number in (2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 2**64, 10**18, 10**19):
         yield from (("ends of 64 bits", text) for text in (str(number), f" {number}"))

@@ -176,12 +176,17 @@ def test_rows_of_no_weight_do_not_fit_the_transformer():
         (PCA(2), ["months", "amount"], OptionError, r"PCA mixes columns.*clusterer=make_pipeline\(transformer, KMeans"),
         (make_pipeline(StandardScaler(), PCA(1)), ["months"], OptionError, "PCA mixes columns.*clusterer="),
         (PolynomialFeatures(), ["months"], OptionError, "PolynomialFeatures mixes columns.*clusterer="),
-        (FunctionTransformer(np.cos), ["months"], OptionError, "column 'months' that neither only rises.*clusterer="),
+        (
+            FunctionTransformer(np.cos),
+            ["months"],
+            OptionError,
+            "column 'months' in a way that is not.*clusterer=",
+        ),
         (
             FunctionTransformer(lambda X: X.sub(X.mean(axis=1), axis=0)),
             ["months", "amount"],
             OptionError,
-            "column 'months' that neither only rises nor only falls with it",
+            "column 'months' in a way that is not monotone",
         ),
         (
             FunctionTransformer(lambda X: X[["months"]]),
@@ -190,7 +195,7 @@ def test_rows_of_no_weight_do_not_fit_the_transformer():
             "FunctionTransformer gives 1 columns where 2 can be traced",
         ),
         (OneHotEncoder(max_categories=2), ["kind"], OptionError, "puts infrequent categories together"),
-        (SimpleImputer(add_indicator=True), ["gaps"], OptionError, "leave the indicator out"),
+        (SimpleImputer(add_indicator=True), ["gaps"], OptionError, "turn the indicator off"),
         (SimpleImputer(missing_values=-9), ["months"], OptionError, r"missing_values=-9\) .* make them missing"),
         (make_pipeline(MinMaxScaler(), SimpleImputer()), ["gaps"], OptionError, "'gaps' after it was scaled.*first"),
         (

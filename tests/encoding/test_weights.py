@@ -209,7 +209,7 @@ def test_threads_and_known_ranges_change_nothing_in_a_scaled_table(scale, dtype,
 
 def test_quartiles_by_weights_that_are_not_whole_are_refused():
     X = np.arange(4.0)[:, None]
-    with pytest.raises(OptionError, match="need weights that are whole numbers"):
+    with pytest.raises(OptionError, match="need whole-number weights"):
         ExplainableKMeans(2, scale="robust").fit(X, sample_weight=[1, 1, 0.5, 1])
 
 
@@ -291,7 +291,7 @@ def test_a_step_that_cannot_weigh_rows_is_named(groups, weight):
     clusterer = make_pipeline(PCA(2), AgglomerativeClustering(5))
     model = ExplainableKMeans(clusterer=clusterer).fit(groups, sample_weight=weight)
     assert model.rules_.statistics.notes == (
-        "PCA and AgglomerativeClustering cannot weigh rows: fitted as if each counted once",
+        "PCA and AgglomerativeClustering cannot weight rows; it was fitted as if each counted once",
     )
     # Rows of weight 0 are left out.
     inside = weight > 0

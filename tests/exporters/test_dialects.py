@@ -212,7 +212,7 @@ def test_names_that_bigquery_cannot_have_are_refused(name):
 @pytest.mark.parametrize("style", styles_of("ansi"))
 def test_ansi_says_that_nan_may_get_a_cluster(style):
     floats, integers = (make_rules([("x", kind)], (0, 1, 0, 1)) for kind in ("float", "integer"))
-    caveat = "-- NaN may get a cluster: "
+    caveat = "-- NaN may get a cluster, "
     assert caveat in export(floats, "sql", style=style)
     assert caveat not in export(integers, "sql", style=style)
     assert caveat not in export(floats, "sql", style=style, dialect="trino")

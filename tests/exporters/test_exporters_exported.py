@@ -75,8 +75,8 @@ def test_bytes_and_files_come_through_as_they_are(folder):
         ({"a": "x", "A": "y"}, "the files 'a' and 'A', which cannot be in one folder"),
         ({"a/b": "x", "A": "y"}, "the files 'a/b' and 'A'"),
         ({"é": "x", unicodedata.normalize("NFD", "É"): "y"}, "cannot be in one folder"),
-        ("\ud800", "half a surrogate pair at character 0"),
-        ({"a": "b\udfff"}, "text as file 'a' with half a surrogate pair at character 1"),
+        ("\ud800", "an unpaired surrogate at character 0"),
+        ({"a": "b\udfff"}, "text as file 'a' with an unpaired surrogate at character 1"),
     ],
 )
 def test_what_no_file_can_hold_is_named(value, fault):

@@ -337,7 +337,7 @@ def test_options_that_cannot_be(form):
 
 def test_what_polars_cannot_hold():
     rules = make_rules([("c", "text")], (0, "\ud800", 0, 1))
-    with pytest.raises(ExportError, match="half a surrogate pair"):
+    with pytest.raises(ExportError, match="an unpaired surrogate"):
         export(rules, "polars")
 
 

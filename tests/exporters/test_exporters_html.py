@@ -247,7 +247,9 @@ def test_of_many_clusters_the_largest_moves_are_shown_and_the_rest_counted(long_
     cells = [re.sub("<[^>]*>", " ", row).split()[:3] for row in re.findall(r"<tr>.*?</tr>", table)[1:]]
     assert cells == [[str(index), str(origin), f"{weight:g}"] for weight, index, origin in moves[:20]]
     share = sum(weight for weight, *_ in moves[20:]) / rules.statistics.weight
-    assert f"and so are {len(moves) - 20} smaller such groups, which hold {100 * share:.1f} % of the table" in page
+    assert (
+        f"and so are {len(moves) - 20} smaller groups of this kind, which hold {100 * share:.1f}% of the table" in page
+    )
 
 
 # --- a path
@@ -283,7 +285,7 @@ def test_rules_that_are_not_on_the_path_have_a_place_among_its_trees(path, tmp_p
     other = ExplainableKMeans(4, random_state=0, scale="minmax", method="imm").fit(data).rules_
     found = unpacked(export(other, "html", path=written(path, tmp_path)))
     assert len(found["trees"]) == len(path) + 1
-    assert "the rules that this page was made of" in found["points"][found["shown"]]
+    assert "the rules that this page was made from" in found["points"][found["shown"]]
     costs = [tree.rules.statistics.cost for tree in path]
     assert found["shown"] == sum(cost <= other.statistics.cost for cost in costs)
 

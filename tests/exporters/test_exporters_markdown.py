@@ -165,9 +165,9 @@ def test_a_single_leaf_takes_every_row():
 @pytest.mark.parametrize(
     ("cost", "sentence"),
     [
-        (1.05, "5.00 % less tight"),
+        (1.05, "5.00% less tight"),
         (1.0, "costs nothing"),
-        (0.9, "10.00 % tighter than those of the clustering without rules."),
+        (0.9, "10.00% tighter than those of the clustering without rules."),
     ],
 )
 def test_the_price_is_in_words(cost, sentence):
@@ -176,7 +176,7 @@ def test_the_price_is_in_words(cost, sentence):
 
 def test_given_labels_need_not_be_the_tightest_clusters():
     rules = make_rules([("x", "float")], 0, cost=0.9, reference_cost=1.0, labelled=True)
-    assert "10.00 % tighter than the given ones." in export(rules, "markdown")
+    assert "10.00% tighter than the given ones." in export(rules, "markdown")
 
 
 def test_weights_are_named():

@@ -237,7 +237,7 @@ def test_no_formula_holds_anything_of_the_data(rules):
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (make_rules([("x", "float")], (0, 1e-310, 0, 1)), "Excel takes so small a number for 0"),
+        (make_rules([("x", "float")], (0, 1e-310, 0, 1)), "Excel reads so small a number as 0"),
         (make_rules([("c", "text")], (0, "", 0, 1)), "cannot tell from an empty cell"),
         (make_rules([("c", "text")], (0, "\0", 0, 1)), "XML cannot hold"),
         (make_rules([("c", "text")], (0, "a\rb", 0, 1)), "would change the text"),

@@ -309,7 +309,7 @@ COLOURS = """Object.fromEntries([...document.querySelectorAll('.card')].map(
 
 # --- names that are read from right to left
 
-# Where a category and the number after it begin, of each text "category: 12.3 %" on the page.
+# Where a category and the number after it begin, of each text "category: 12.3%" on the page.
 POSITIONS = """category => {
   const places = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode());) {

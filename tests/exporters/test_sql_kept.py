@@ -127,7 +127,7 @@ def test_a_materialized_view_is_a_view_where_there_is_one():
     for dialect in DIALECTS:
         options = {"dialect": dialect, "style": "view", "materialized": True}
         if WRITING[dialect].materialized is None:
-            with pytest.raises(ExportError, match="has no materialized views: make a table"):
+            with pytest.raises(ExportError, match="has no materialized views; make a table"):
                 export(rules_of(), "sql", **options)
         else:
             assert "CREATE MATERIALIZED VIEW" in export(rules_of(), "sql", **options)
@@ -217,7 +217,7 @@ def test_arguments_are_what_a_parameter_can_be():
     assert 'CREATE FUNCTION "t_cluster" AS' in export(
         rules_of(), "sql", dialect="clickhouse", style="function", table="d.t"
     )
-    with pytest.raises(ExportError, match="a function of ClickHouse is in no database"):
+    with pytest.raises(ExportError, match="a function of ClickHouse is not in a database"):
         export(rules_of(), "sql", dialect="clickhouse", style="function", into="d.f")
 
 

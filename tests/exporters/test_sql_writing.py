@@ -244,7 +244,7 @@ def test_a_column_has_the_name_that_it_is_given_or_it_is_refused(engine):
         try:
             query = export(rules, "sql", dialect=engine.dialect, style="select", table="t", cluster_column=name)
         except ExportError as error:
-            assert "takes the blanks before the name" in str(error)  # noqa: PT017
+            assert "drops the blanks before the name" in str(error)  # noqa: PT017
             refused.append(before)
             continue
         assert engine.query(f"SELECT {engine.quote(name)} FROM (\n{query}\n) AS made") == [("0",)]

@@ -88,7 +88,7 @@ def test_a_disk_that_is_full_is_an_error_that_says_what_to_do(folder: Path, monk
 
     monkeypatch.setattr(np, "save", save)
     with (
-        pytest.raises(DataError, match=r"No space left on device\): make room there, or .*TMPDIR"),
+        pytest.raises(DataError, match=r"No space left on device\); free some space there, or .*TMPDIR"),
         scratch.stored_rows(Streamed(tables()), encode, 1000),
     ):
         pass

@@ -1,9 +1,9 @@
-"""Give rows their cluster by the rules of a shallow decision tree.
+"""Label rows with their cluster by the rules of a shallow decision tree.
 
 The rules describe a clustering of 350 rows into 5 clusters. Their k-means cost is
 1.029 times that of the clustering without rules.
 
-Written by shallowrules; it needs nothing but Python. In use:
+Written by shallowrules; it needs only Python. In use:
 
     cluster = assign_cluster(row)
 
@@ -17,7 +17,7 @@ import operator
 from decimal import Decimal
 from typing import Any, Protocol
 
-# Cluster number: what is known of it. Shares are of the whole table.
+# Cluster number: facts about it. Shares are of the whole table.
 CLUSTERS = {
     2: {'name': '2', 'rows': 142, 'share': 0.4057142857142857},
     4: {'name': '4', 'rows': 135, 'share': 0.38571428571428573},
@@ -28,7 +28,7 @@ CLUSTERS = {
 
 
 class NamedValues(Protocol):
-    """What gives a value by the name of its column."""
+    """An object that gives a value by the name of its column."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
@@ -36,8 +36,8 @@ class NamedValues(Protocol):
 def assign_cluster(row: NamedValues) -> int | None:
     """Return the cluster number of a row, or None if no rule matches it.
 
-    No rule that tests a column matches where the column's value is missing (None or NaN). A
-    column that is not there at all is a KeyError, a value that is not a number a TypeError.
+    No rule that tests a column matches where the column's value is missing (None or NaN). An
+    absent column is a KeyError, a value that is not a number a TypeError.
     """
     try:
         contract = row['contract']
@@ -63,25 +63,25 @@ def assign_cluster(row: NamedValues) -> int | None:
         if paid is None:
             return None  # no value
         if paid is False:
-            return 4  # 86 rows, 24.6 %
+            return 4  # 86 rows, 24.6%
         if size is None:
             return None  # no value
         if size in ('S', 'M'):
-            return 0  # 12 rows, 3.4 %
-        return 4  # 49 rows, 14.0 %
+            return 0  # 12 rows, 3.4%
+        return 4  # 49 rows, 14.0%
     if contract == 'One year':
-        return 2  # 60 rows, 17.1 %
+        return 2  # 60 rows, 17.1%
     if pay_ment is None:
         return None  # no value
     if pay_ment == 'Mailed check':
-        return 0  # 34 rows, 9.7 %
+        return 0  # 34 rows, 9.7%
     if pay_ment == 'it\'s "auto" | \\':
-        return 1  # 8 rows, 2.3 %
+        return 1  # 8 rows, 2.3%
     if months != months:
         return None  # no value
     if months <= 12:
-        return 2  # 82 rows, 23.4 %
-    return 3  # 19 rows, 5.4 %
+        return 2  # 82 rows, 23.4%
+    return 3  # 19 rows, 5.4%
 
 
 def _number(value: Any, column: str) -> Any:
@@ -91,7 +91,7 @@ def _number(value: Any, column: str) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    """Tell None, and the marks of pandas and numpy for no value, without importing either."""
+    """Recognize None, and the null markers of pandas and numpy, without importing either."""
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
@@ -108,7 +108,7 @@ def _integer(value: Any, column: str) -> int | float | Decimal:
 
 
 def _to_float(value: Any, column: str) -> float:
-    """Convert to a double; a missing value becomes NaN, which meets no condition."""
+    """Convert to a double; a missing value becomes NaN, which satisfies no condition."""
     if _is_missing(value):
         return float("nan")
     try:
@@ -120,7 +120,7 @@ def _to_float(value: Any, column: str) -> float:
 
 
 def _text(value: Any, column: str) -> str | None:
-    """Return the text as it stands, None where it is missing."""
+    """Return the text unchanged, None where it is missing."""
     if isinstance(value, str):
         return value
     if _is_missing(value) or value != value:

@@ -1,15 +1,15 @@
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 fa413136dbf2b984e976c6c9abb5046cc3f449f75cc59f455b16baacb3419cd8.
--- 350 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 350 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'data' AND (data_type LIKE 'decimal%')
--- A truth value in a column of decimals, 1.00, is neither true nor false: cast such a column to whole numbers.
--- cluster 2: 142 rows, 40.6 %
--- cluster 4: 135 rows, 38.6 %
--- cluster 0 (small orders): 46 rows, 13.1 %
--- cluster 3: 19 rows, 5.4 %
--- cluster 1: 8 rows, 2.3 %
+-- A truth value in a column of decimals, 1.00, is neither true nor false: cast the column to whole numbers.
+-- cluster 2: 142 rows, 40.6%
+-- cluster 4: 135 rows, 38.6%
+-- cluster 0 (small orders): 46 rows, 13.1%
+-- cluster 3: 19 rows, 5.4%
+-- cluster 1: 8 rows, 2.3%
 CASE
   WHEN
     "contract" NOT IN ('Two year', 'One year')

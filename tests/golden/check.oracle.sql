@@ -1,15 +1,15 @@
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 d807141fb0939c2d7deb2c9f5170aefd203d418c50d2642937bc72d921bb42ca.
--- 349 rows, 4 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 349 rows, 4 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
--- A row that no rule matches is counted as one without a cluster.
--- May differ from the tree on NUMBER values of more than 15 digits; this finds such columns:
+-- A row that no rule matches is counted as a row without a cluster.
+-- May differ from the tree on NUMBER values of more than 15 digits; this finds these columns:
 -- SELECT column_name, data_type FROM user_tab_columns WHERE table_name = 'customers' AND (data_precision > 15)
--- cluster 1: 146 rows, 41.8 %
--- cluster 4: 105 rows, 30.1 %
--- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6 %
--- cluster 0 (small orders): 12 rows, 3.4 %
--- To run once the table is loaded: rows by cluster, as in training or not; rows without a cluster; and texts in tested
--- columns that no training row had, without the spaces around them.
+-- cluster 1: 146 rows, 41.8%
+-- cluster 4: 105 rows, 30.1%
+-- cluster 2 (#2 *large* -- DROP): 86 rows, 24.6%
+-- cluster 0 (small orders): 12 rows, 3.4%
+-- Run this once the table is loaded: rows by cluster, compared with training; rows without a cluster; and texts in tested
+-- columns that did not occur in training, without the spaces around them.
 WITH "labels" AS (
   SELECT
     CASE

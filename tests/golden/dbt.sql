@@ -11,13 +11,13 @@ WITH rows_to_label AS (
 
 labelled_rows AS (
   -- Written by shallowrules 0.1.0 from the rules with SHA-256 de0ebd5f1e4c470c8c647f152c552e7c892da68b6718c2e2d03b4742c6a9f1f7.
-  -- 99 rows, 3 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+  -- 99 rows, 3 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
   -- A rule that tests a column does not match a row without a value in it.
   -- A row that no rule matches gets NULL.
   -- Written for the types that the table's columns have, and for a table, not for a view of files: export again if one of them changes.
-  -- cluster 2: 49 rows, 49.5 %
-  -- cluster 0: 38 rows, 38.4 %
-  -- cluster 1: 12 rows, 12.1 %
+  -- cluster 2: 49 rows, 49.5%
+  -- cluster 0: 38 rows, 38.4%
+  -- cluster 1: 12 rows, 12.1%
   SELECT
     "row",
     "id",

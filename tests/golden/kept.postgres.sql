@@ -1,14 +1,14 @@
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds such columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
--- cluster 4: 97 rows, 29.4 %
--- cluster 2: 86 rows, 26.1 %
--- cluster 0: 75 rows, 22.7 %
--- cluster 3: 60 rows, 18.2 %
--- cluster 1: 12 rows, 3.6 %
+-- cluster 4: 97 rows, 29.4%
+-- cluster 2: 86 rows, 26.1%
+-- cluster 0: 75 rows, 22.7%
+-- cluster 3: 60 rows, 18.2%
+-- cluster 1: 12 rows, 3.6%
 CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
@@ -26,16 +26,16 @@ SELECT
 FROM "shop"."customers"
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds such columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
--- cluster 4: 97 rows, 29.4 %
--- cluster 2: 86 rows, 26.1 %
--- cluster 0: 75 rows, 22.7 %
--- cluster 3: 60 rows, 18.2 %
--- cluster 1: 12 rows, 3.6 %
+-- cluster 4: 97 rows, 29.4%
+-- cluster 2: 86 rows, 26.1%
+-- cluster 0: 75 rows, 22.7%
+-- cluster 3: 60 rows, 18.2%
+-- cluster 1: 12 rows, 3.6%
 CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   *,
@@ -55,16 +55,16 @@ SELECT
 FROM "shop"."customers"
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds such columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
--- cluster 4: 97 rows, 29.4 %
--- cluster 2: 86 rows, 26.1 %
--- cluster 0: 75 rows, 22.7 %
--- cluster 3: 60 rows, 18.2 %
--- cluster 1: 12 rows, 3.6 %
+-- cluster 4: 97 rows, 29.4%
+-- cluster 2: 86 rows, 26.1%
+-- cluster 0: 75 rows, 22.7%
+-- cluster 3: 60 rows, 18.2%
+-- cluster 1: 12 rows, 3.6%
 UPDATE "shop"."customers"
 SET
   "cluster" = CASE
@@ -92,16 +92,16 @@ WHERE
   END
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds such columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
--- cluster 4: 97 rows, 29.4 %
--- cluster 2: 86 rows, 26.1 %
--- cluster 0: 75 rows, 22.7 %
--- cluster 3: 60 rows, 18.2 %
--- cluster 1: 12 rows, 3.6 %
+-- cluster 4: 97 rows, 29.4%
+-- cluster 2: 86 rows, 26.1%
+-- cluster 0: 75 rows, 22.7%
+-- cluster 3: 60 rows, 18.2%
+-- cluster 1: 12 rows, 3.6%
 ALTER TABLE "shop"."customers"
 ADD COLUMN "cluster" SMALLINT GENERATED ALWAYS AS (
   CASE
@@ -118,17 +118,17 @@ ADD COLUMN "cluster" SMALLINT GENERATED ALWAYS AS (
 ) STORED
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
--- A row that no rule matches is counted as one without a cluster.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds such columns:
+-- A row that no rule matches is counted as a row without a cluster.
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
--- cluster 4: 97 rows, 29.4 %
--- cluster 2: 86 rows, 26.1 %
--- cluster 0: 75 rows, 22.7 %
--- cluster 3: 60 rows, 18.2 %
--- cluster 1: 12 rows, 3.6 %
--- Rows by cluster against training; -1 stands for rows without a cluster, of which training had none.
+-- cluster 4: 97 rows, 29.4%
+-- cluster 2: 86 rows, 26.1%
+-- cluster 0: 75 rows, 22.7%
+-- cluster 3: 60 rows, 18.2%
+-- cluster 1: 12 rows, 3.6%
+-- Rows by cluster compared with training; -1 stands for rows without a cluster, of which training had none.
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE

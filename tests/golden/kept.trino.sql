@@ -1,15 +1,15 @@
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type LIKE 'decimal%')
--- Parsed, not executed: try it where nothing is lost.
--- cluster 4: 97 rows, 29.4 %
--- cluster 2: 86 rows, 26.1 %
--- cluster 0: 75 rows, 22.7 %
--- cluster 3: 60 rows, 18.2 %
--- cluster 1: 12 rows, 3.6 %
+-- Parsed, not executed: try it on a copy first.
+-- cluster 4: 97 rows, 29.4%
+-- cluster 2: 86 rows, 26.1%
+-- cluster 0: 75 rows, 22.7%
+-- cluster 3: 60 rows, 18.2%
+-- cluster 1: 12 rows, 3.6%
 CREATE VIEW "shop"."customers_clusters" AS
 SELECT
   *,
@@ -27,17 +27,17 @@ SELECT
 FROM "shop"."customers"
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type LIKE 'decimal%')
--- Parsed, not executed: try it where nothing is lost.
--- cluster 4: 97 rows, 29.4 %
--- cluster 2: 86 rows, 26.1 %
--- cluster 0: 75 rows, 22.7 %
--- cluster 3: 60 rows, 18.2 %
--- cluster 1: 12 rows, 3.6 %
+-- Parsed, not executed: try it on a copy first.
+-- cluster 4: 97 rows, 29.4%
+-- cluster 2: 86 rows, 26.1%
+-- cluster 0: 75 rows, 22.7%
+-- cluster 3: 60 rows, 18.2%
+-- cluster 1: 12 rows, 3.6%
 CREATE TABLE "shop"."customers_clusters" AS
 SELECT
   *,
@@ -57,17 +57,17 @@ SELECT
 FROM "shop"."customers"
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type LIKE 'decimal%')
--- Parsed, not executed: try it where nothing is lost.
--- cluster 4: 97 rows, 29.4 %
--- cluster 2: 86 rows, 26.1 %
--- cluster 0: 75 rows, 22.7 %
--- cluster 3: 60 rows, 18.2 %
--- cluster 1: 12 rows, 3.6 %
+-- Parsed, not executed: try it on a copy first.
+-- cluster 4: 97 rows, 29.4%
+-- cluster 2: 86 rows, 26.1%
+-- cluster 0: 75 rows, 22.7%
+-- cluster 3: 60 rows, 18.2%
+-- cluster 1: 12 rows, 3.6%
 UPDATE "shop"."customers"
 SET
   "cluster" = CASE
@@ -94,20 +94,20 @@ WHERE
     WHEN "contract" = 'Two year' AND "months" > 12 AND "months" <= INFINITY() THEN 1
   END
 
--- dialect 'trino' has no style 'column': it is not known here that the database takes the rules for a computed column: make a view
+-- dialect 'trino' has no style 'column': the database is not known to accept the rules as a computed column; make a view
 
 -- Written by shallowrules 0.1.0 from the rules with SHA-256 af8d2d836ae0538210319af910117f5d16f5b6ebb0127c136c2ea1208d024383.
--- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2 % of the rows in the same cluster as there.
+-- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
--- A row that no rule matches is counted as one without a cluster.
--- May differ from the tree on DECIMAL values of more than 15 digits; this finds such columns:
+-- A row that no rule matches is counted as a row without a cluster.
+-- May differ from the tree on DECIMAL values of more than 15 digits; this finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type LIKE 'decimal%')
--- cluster 4: 97 rows, 29.4 %
--- cluster 2: 86 rows, 26.1 %
--- cluster 0: 75 rows, 22.7 %
--- cluster 3: 60 rows, 18.2 %
--- cluster 1: 12 rows, 3.6 %
--- Rows by cluster against training; -1 stands for rows without a cluster, of which training had none.
+-- cluster 4: 97 rows, 29.4%
+-- cluster 2: 86 rows, 26.1%
+-- cluster 0: 75 rows, 22.7%
+-- cluster 3: 60 rows, 18.2%
+-- cluster 1: 12 rows, 3.6%
+-- Rows by cluster compared with training; -1 stands for rows without a cluster, of which training had none.
 WITH "labelled" AS (
   SELECT
     COALESCE(CASE

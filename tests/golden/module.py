@@ -1,9 +1,9 @@
-"""Give rows their cluster by the rules of a shallow decision tree.
+"""Label rows with their cluster by the rules of a shallow decision tree.
 
 The rules describe a clustering of 349 rows into 4 clusters. Their k-means cost is
 1.029 times that of the clustering without rules.
 
-Written by shallowrules; it needs nothing but Python. In use:
+Written by shallowrules; it needs only Python. In use:
 
     cluster = assign_cluster(row)
 
@@ -17,7 +17,7 @@ import operator
 from decimal import Decimal
 from typing import Any, Protocol
 
-# Cluster number: what is known of it. Shares are of the whole table.
+# Cluster number: facts about it. Shares are of the whole table.
 CLUSTERS = {
     1: {'name': '1', 'rows': 146, 'share': 0.4183381088825215},
     4: {'name': '4', 'rows': 105, 'share': 0.3008595988538682},
@@ -27,7 +27,7 @@ CLUSTERS = {
 
 
 class NamedValues(Protocol):
-    """What gives a value by the name of its column."""
+    """An object that gives a value by the name of its column."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
@@ -35,8 +35,8 @@ class NamedValues(Protocol):
 def assign_cluster(row: NamedValues) -> int | None:
     """Return the cluster number of a row, or None if no rule matches it.
 
-    No rule that tests a column matches where the column's value is missing (None or NaN). A
-    column that is not there at all is a KeyError, a value that is not a number a TypeError.
+    No rule that tests a column matches where the column's value is missing (None or NaN). An
+    absent column is a KeyError, a value that is not a number a TypeError.
     """
     try:
         alcohol = row['alcohol']
@@ -59,19 +59,19 @@ def assign_cluster(row: NamedValues) -> int | None:
         if order != order:
             return None  # no value
         if order > 1200:
-            return 2  # 86 rows, 24.6 %
+            return 2  # 86 rows, 24.6%
         if odd_name_x_b != odd_name_x_b:
             return None  # no value
         if odd_name_x_b <= -0.25:
-            return 0  # 12 rows, 3.4 %
-        return 1  # 49 rows, 14.0 %
+            return 0  # 12 rows, 3.4%
+        return 1  # 49 rows, 14.0%
     if colour_intensity != colour_intensity:
         return None  # no value
     if colour_intensity > 3.5:
-        return 4  # 71 rows, 20.3 %
+        return 4  # 71 rows, 20.3%
     if colour_intensity <= 1e-07:
-        return 1  # 97 rows, 27.8 %
-    return 4  # 34 rows, 9.7 %
+        return 1  # 97 rows, 27.8%
+    return 4  # 34 rows, 9.7%
 
 
 def _number(value: Any, column: str) -> Any:
@@ -81,7 +81,7 @@ def _number(value: Any, column: str) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    """Tell None, and the marks of pandas and numpy for no value, without importing either."""
+    """Recognize None, and the null markers of pandas and numpy, without importing either."""
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
@@ -102,7 +102,7 @@ def _integer(value: Any, column: str) -> int | float | Decimal:
 
 
 def _to_float(value: Any, column: str) -> float:
-    """Convert to a double; a missing value becomes NaN, which meets no condition."""
+    """Convert to a double; a missing value becomes NaN, which satisfies no condition."""
     if _is_missing(value):
         return float("nan")
     try:

@@ -52,7 +52,7 @@ class Reading:
 
 
 def _beside(*values: float) -> tuple[float, ...]:
-    """Return numbers, each with the double below it, so that cuts at them tell a number from its neighbours."""
+    """Return numbers, each with the double below it, so that cuts at them tell a number from its neighbors."""
     return tuple(x for value in values for x in (math.nextafter(value, -math.inf), value))
 
 

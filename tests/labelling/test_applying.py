@@ -43,7 +43,7 @@ def test_applied_made_anew_and_taken_away(shop, other, style):
     said = applied(shop, style, "--replace", rules="other.json")
     assert ("index" in said) == (style == "table")
     assert labelled(shop, target(style)) == expected(OTHER_LABELS)
-    assert re.search(r"took away (view|table|column) .* \w+://", applied(shop, style, "--undo"))
+    assert re.search(r"dropped (view|table|column) .* \w+://", applied(shop, style, "--undo"))
     assert schema_of(shop) == before
 
 
@@ -51,7 +51,7 @@ def test_a_view_is_what_is_made_where_nothing_else_is_said(shop):
     done = call("label", "rules.json", "--database", shop.url, "--table", "small", "--apply")
     assert done.exit_code == 0, done.output
     assert labelled(shop, "small_clusters") == expected()
-    assert "took away view" in applied(shop, "view", "--undo")
+    assert "dropped view" in applied(shop, "view", "--undo")
 
 
 def test_a_table_shows_its_rows_by_cluster_as_a_dry_run_does(shop):

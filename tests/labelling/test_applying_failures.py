@@ -301,7 +301,7 @@ def test_who_is_stopped_while_waiting_leaves_nothing(shop, end):
     status, said = ended_while_it_waits(shop, style, end)
     assert status == (3 if end == "server" else 130)
     if end == "server":
-        assert "connection is lost" in said or "been taken away" in said
+        assert "connection is lost" in said or "been dropped" in said
     assert "Traceback" not in said
     assert schema_of(shop) == before
     applied(shop, style)
@@ -361,7 +361,7 @@ def test_what_could_not_be_taken_away_is_said(shop, monkeypatch):
             raise sqlalchemy.exc.OperationalError("a statement", None, Exception("gone"))
 
     before_each_event(monkeypatch, fail)
-    with pytest.raises(DataError, match="been taken away, but .*undo"):
+    with pytest.raises(DataError, match="been dropped, except .*undo"):
         run_plan(plan)
     monkeypatch.undo()
     assert "shallowrules_new" in repr(schema_of(shop))

@@ -97,7 +97,7 @@ def test_a_key_tells_every_row_apart(keyed):
     assert "1 key more than once in 'id'" in refused(keyed, "labels", "--key", "id", table="keyed")
     said = refused(keyed, "labels", "--key", "naem", table="keyed")
     assert "has no column 'naem' (the nearest is 'name')" in said
-    assert "name them by --key" in message(apply(keyed, "labels", table="keyed"))
+    assert "name them with --key" in message(apply(keyed, "labels", table="keyed"))
     assert "--key names columns" in message(apply(keyed, "view", "--key", "id", table="keyed"))
 
 
@@ -116,7 +116,7 @@ def test_what_is_of_another_table_stays(keyed):
     execute(keyed, "INSERT INTO other VALUES (1, 0.25, 1)")
     for more in ([], ["--replace"], ["--undo"]):
         said = refused(keyed, "labels", "--key", "id", "--into", "lab", *more, table="other")
-        assert re.search(r"made by shallowrules for table \S*keyed, so that it is left alone", said)
+        assert re.search(r"made by shallowrules for table \S*keyed, so it is not touched", said)
     assert found(keyed, table="lab") == wanted(small_rules())
 
 
@@ -151,7 +151,7 @@ def test_names_that_would_be_two_things(keyed):
     assert "'labelled_at' twice" in refused(keyed, "labels", "--key", "labelled_at", table="keyed")
     for name in ("excluded", "shallowrules_source"):
         said = refused(keyed, "labels", "--key", "id", "--into", name, table="keyed")
-        assert f"cannot have the name '{name}': name another by --into" in said
+        assert f"cannot have the name '{name}': name another with --into" in said
     for _ in range(2):
         applied(keyed, "labels", "--key", "id", "--into", '"a{b} %s"', table="keyed")
     assert keyed.query(f"SELECT count(*) FROM {keyed.quote('a{b} %s')}") in ([(1,)], [("1",)])
@@ -160,7 +160,7 @@ def test_names_that_would_be_two_things(keyed):
 def test_both_beside_a_column_of_that_name(keyed):
     execute(keyed, "ALTER TABLE keyed ADD COLUMN Cluster_Name INTEGER")
     said = refused(keyed, "view", "--cluster-as", "both", table="keyed")
-    assert re.search("already has a column '(?i:cluster_name)': name the new one by --cluster-column", said)
+    assert re.search("already has a column '(?i:cluster_name)': name the new one with --cluster-column", said)
     applied(keyed, "view", "--cluster-as", "both", "--cluster-column", "segment", table="keyed")
     assert found(keyed, ["segment", "segment_name"], "keyed_clusters") == {
         key: label[:2] for key, label in wanted(small_rules()).items()

@@ -214,7 +214,7 @@ def test_who_can_be_asked_is_asked(tmp_path, monkeypatch, answer):
     before = schema_of(file)
     monkeypatch.setattr(applying, "_somebody_answers", lambda: True)
     done = apply(file, "update", input=answer)
-    assert "Go on? [y/N]" in done.stderr
+    assert "Continue? [y/N]" in done.stderr
     assert (done.exit_code == 0) == (answer == "y\n")
     assert (schema_of(file) == before) == (answer != "y\n")
 

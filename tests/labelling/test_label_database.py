@@ -69,7 +69,7 @@ def test_clusters_go_by_their_names_and_a_taken_name_is_refused(small):
     assert {row[-1] for row in rows_of("out.csv")[1]} == {*names, None}
     done = label(small, "-o", "other.csv", "--cluster-column", "I")
     assert done.exit_code == 3
-    assert "already has a column 'i': name the new one by --cluster-column" in " ".join(done.stderr.split())
+    assert "already has a column 'i': name the new one with --cluster-column" in " ".join(done.stderr.split())
     assert not Path("other.csv").exists()
 
 

@@ -151,7 +151,7 @@ def test_what_cannot_be_compared_is_refused(four):
     for counts in ([], [1, 2]):
         with pytest.raises(OptionError, match="each 2 or more"):
             compare_cluster_counts(model, four, counts)
-    with pytest.raises(OptionError, match="clusterer has a number of clusters of its own"):
+    with pytest.raises(OptionError, match="clusterer has its own number of clusters"):
         compare_cluster_counts(ExplainableKMeans(clusterer=KMeans(3)), four)
     with pytest.raises(DataError, match="n_samples=3 should be >= n_clusters=4"):
         compare_cluster_counts(model, four[:3], [2, 4])
@@ -209,7 +209,7 @@ def test_options_are_those_of_run(four, tmp_path, monkeypatch):
     run = call("run", "t.csv", "-k", "4", *options, "--max-leaves", "4", "-o", "r", "--method", "exkmc")
     assert run.exit_code == 0, run.stderr
     settings = call("clusters", "--settings", "r/settings.json", "--from", "4", "--to", "4")
-    assert "note: max_leaves of r/settings.json is not for this command and is left out" in settings.stderr
+    assert "note: max_leaves of r/settings.json is not for this command and is ignored" in settings.stderr
     typed = call("clusters", "t.csv", "--from", "4", "--to", "4", *options, "--method", "exkmc")
     assert typed.exit_code == 0, typed.stderr
     assert settings.stdout == typed.stdout

@@ -31,8 +31,8 @@ def test_every_number_and_every_refusal_is_on_the_page():
     mariadb.answers[YEARS] = "1"
     spark = result("Spark", {("boundaries", "INT"): 5})
     lines = page([mariadb, spark]).splitlines()
-    assert "| MariaDB | 1.0 | – | 1,207 | 2 | 30 | 2 of 3 (66.7 %) |" in lines
-    assert "| Spark | 1.0 | – | 5 | 0 | 0 | 1 of 1 (100.0 %) |" in lines
+    assert "| MariaDB | 1.0 | – | 1,207 | 2 | 30 | 2 of 3 (66.7%) |" in lines
+    assert "| Spark | 1.0 | – | 5 | 0 | 0 | 1 of 1 (100.0%) |" in lines
     assert "| boundaries | 1,200 (30 refused) | 5 |" in lines
     assert "| NaN | 7 (2 **mismatches**) | – |" in lines
     start = lines.index("- **MariaDB.** A YEAR is a year of two digits.")

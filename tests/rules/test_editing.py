@@ -36,7 +36,7 @@ from shallowrules.rules import Between, Cut, Leaf, Membership, NoneOf, OneOf, Ru
 from shallowrules.rules.conditions import is_empty, printable
 from shallowrules.rules.nodes import derive_rules
 from shallowrules.rules.words.editing import edit
-from shallowrules.rules.words.from_rules import Asked, nodes_of_rules
+from shallowrules.rules.words.from_rules import WrittenRule, nodes_of_rules
 from shallowrules.rules.words.written import read_condition, read_rules
 from shallowrules.sources import read_table
 
@@ -157,7 +157,7 @@ def labels_of(nodes, rules, rows) -> list:
     return found
 
 
-def points(asked: list[Asked], rules: RuleSet) -> list[tuple]:
+def points(asked: list[WrittenRule], rules: RuleSet) -> list[tuple]:
     """Return a row for each combination of values that the rules tell apart."""
     columns = []
     for index, column in enumerate(rules.columns):
@@ -184,7 +184,7 @@ def meets(row, condition) -> bool:
             return value not in values
 
 
-def changed(asked: list[Asked], chooser: random.Random) -> list[Asked]:
+def changed(asked: list[WrittenRule], chooser: random.Random) -> list[WrittenRule]:
     """Return rules one of which is left out, repeated, without a condition, or with another bound or category."""
     rules = list(asked)
     place = chooser.randrange(len(rules))
@@ -485,7 +485,7 @@ def test_a_model_with_other_parameters_is_said():
     with pytest.warns(ShallowRulesWarning, match="measured here they cost") as caught:
         found = edit_rules(rules, other, X, merge=[(0, 1)])
     [said] = [str(warning.message) for warning in caught]
-    assert f"they cost {rules.statistics.normalized_cost:.4g} times" in said
+    assert f"the rules cost {rules.statistics.normalized_cost:.4g} times" in said
     assert f"measured here they cost {found.before.statistics.normalized_cost:.4g} times" in said
     assert not found.same_table
 
@@ -523,7 +523,7 @@ def test_what_cannot_be_edited_is_refused(tmp_path, monkeypatch):
     assert "holds for no row of the table" in refused("edit", "rules.json", "--set", far, "--table", "people.csv")
     replace(rules, settings={}).to_json("old.json")
     message = refused("edit", "old.json", "--merge", "0,1", "--table", "people.csv")
-    assert "does not say with which options it was made" in message
+    assert "does not record the options that it was made with" in message
     replace(rules, settings={**rules.settings, "method": "magic"}).to_json("odd.json")
     assert "odd.json: option 'method': 'magic' is not one of" in refused(
         "edit", "odd.json", "--merge", "0,1", "--table", "people.csv"

@@ -127,9 +127,9 @@ def test_rows_of_a_file(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "say which row"),
+        ([], "no row is given"),
         (["t.csv"], "--number says which row of TABLE"),
-        (["t.csv", "--row", "x=1"], "say which row"),
+        (["t.csv", "--row", "x=1"], "no row is given"),
         (["--row", "x=1", "--number", "1"], "--number says which row of TABLE"),
         (["--row", "y=1"], "'y=1' is not COLUMN=VALUE with a column of the rules; they test 'x', 'n=m', 'city'"),
         (["--row", "x=1,x=2"], "--row gives column 'x' twice"),

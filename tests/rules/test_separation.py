@@ -103,10 +103,10 @@ def test_a_column_that_decides_alone_is_named_with_the_way_out(tmp_path, words) 
     assert "differ by      big 100.0%, " in done.stdout
     sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "**Before you sign**" in sheet
-    assert "| Made of | big 100.0 %, " in sheet
+    assert "| Separated by | big 100.0%, " in sheet
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert ": big 100.0 %, " in page
-    [said] = re.findall("<li>(&#39;big&#39; .* 100.0 % .*)</li>", page)
+    assert ": big 100.0%, " in page
+    [said] = re.findall("<li>(&#39;big&#39; .* 100.0% .*)</li>", page)
     assert unescape(said) in " ".join(sheet.split())
     for text in (sheet, page):
         assert "--exclude" not in text
@@ -156,7 +156,7 @@ def test_a_clustering_that_rules_cannot_follow() -> None:
     assert rules.statistics.agreement < 0.6
     assert [doubt.kind for doubt in doubts_about(rules)] == ["poor"]
     [line] = re.findall(r"\*\*Before you sign\*\*\n\n(- .*)", export(rules, "markdown"))
-    assert f"{100 * rules.statistics.agreement:.1f} %" in line
+    assert f"{100 * rules.statistics.agreement:.1f}%" in line
     labelled = ExplainableKMeans(clusterer=np.random.default_rng(0).integers(0, 2, 1500))
     with pytest.warns(match="given label"):
         assert doubts_about(labelled.fit(X).rules_) == []
@@ -169,10 +169,10 @@ def test_a_flag_is_said_to_be_0_or_1_in_the_sheet_and_exact_elsewhere() -> None:
     sheet = export(rules, "markdown")
     assert "**Weekend** is 0" in sheet
     assert "**Weekend** is 1" in sheet
-    assert "as 0 up to 0" in sheet
+    assert "values up to 0 count as 0" in sheet
     assert "Weekend <= 0" in str(rules)
-    [line] = {line for line in sheet.splitlines() if line.startswith("| Weekend (tested) | 0.0 % | ")}
-    assert f"| {100 * table['Weekend'].mean():.1f} % |" in line
+    [line] = {line for line in sheet.splitlines() if line.startswith("| Weekend (tested) | 0.0% | ")}
+    assert f"| {100 * table['Weekend'].mean():.1f}% |" in line
     assert "Mean or share" in sheet
     assert "share of 1." in sheet
     other = ExplainableKMeans(2, random_state=0).fit(table.assign(Weekend=table["Weekend"] * 2)).rules_
@@ -195,7 +195,7 @@ def test_a_sheet_that_run_writes_says_what_it_was_made_from(tmp_path) -> None:
     done = call("run", tmp_path / "shop.csv", "-k", 3, "--seed", 4, "--exclude", "b", "-o", tmp_path / "out")
     assert done.exit_code == 0, done.stderr
     sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
-    made = "shop.csv; seed 4; columns left out: b (excluded)"
+    made = "shop.csv; seed 4; unused columns: b (excluded)"
     assert f"| Made from | {made} |" in sheet
     rules = RuleSet.from_json(tmp_path / "out" / "rules.json")
     assert re.search(rf"<p>Made from {re.escape(made)}\.</p>\n<p>.* {rules.sha256}, ", export(rules, "html"))
@@ -217,19 +217,19 @@ def test_rules_say_what_they_were_made_from_wherever_they_are_exported(tmp_path,
         [line] = re.findall(r"^\| Made from \| (.*?) \| file", call("export", path, "markdown").stdout, re.MULTILINE)
         return line.replace("\\", "")
 
-    left_out = "columns left out: flag_a, flag_b, z (excluded), seg (holds the labels), w (holds the weights)"
+    left_out = "unused columns: flag_a, flag_b, z (excluded), seg (holds the labels), w (holds the weights)"
     call("fit", "shop.csv", "--labels", "seg", "--weight", "w", "--exclude", "flag_*,z", "-o", "a.json")
     assert made("a.json") == f"shop.csv; seed 0; {left_out}"
     call("fit", "shop.csv", "-k", 2, "--columns", "a,b,z", "--exclude", "z", "-o", "b.json")
     others = "kind, yes, flag_a, flag_b, seg, w (not chosen), z (excluded)"
-    assert made("b.json") == f"shop.csv; seed 0; columns left out: {others}"
+    assert made("b.json") == f"shop.csv; seed 0; unused columns: {others}"
     call("fit", "shop.csv", "-k", 2, "--exclude", "seg", "-o", "c.json")
     table.to_csv("later.csv", index=False)
     merged = call("edit", "a.json", "--merge", "0,1", "--table", "later.csv", "-o", "d.json")
     assert merged.exit_code == 0, merged.stderr
     assert made("d.json") == f"later.csv; seed 0; {left_out}"
     call("refit", "c.json", "later.csv", "-o", "e.json")
-    assert made("e.json") == "later.csv; seed 0; columns left out: seg (excluded)"
+    assert made("e.json") == "later.csv; seed 0; unused columns: seg (excluded)"
     wide = pd.DataFrame({f"x{j}": [*range(9), j] for j in range(30)})
     wide.to_csv("wide.csv", index=False)
     call("fit", "wide.csv", "-k", 2, "--columns", "x0,x1", "-o", "f.json")

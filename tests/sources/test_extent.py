@@ -254,7 +254,7 @@ def test_what_is_told_is_checked(write, told):
 
 @pytest.mark.parametrize("skip", [5, 60, 10**18, 10**30])
 def test_no_more_lines_are_skipped_than_there_are(write, skip):
-    with pytest.raises(DataError, match="the file has 4 lines, and skip leaves out all of them"):
+    with pytest.raises(DataError, match="the file has 4 lines, and skip skips all of them"):
         read_table(write(PLAIN), skip=skip)
 
 

@@ -189,5 +189,5 @@ def test_a_file_is_refused_by_what_it_holds(nature):
 
 def test_dates_that_are_told_of_numbers_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,1.1.2020\n2,2.1.2020\n")
-    with pytest.raises(DataError, match="column 'a' holds numbers, and not dates: leave out dates"):
+    with pytest.raises(DataError, match="column 'a' holds numbers, not dates; omit dates"):
         read_table(tmp_path / "t.csv", dates=["a=%d.%m.%Y"])

@@ -135,7 +135,7 @@ def test_text_labels_have_numbers_and_by_choice_their_names(given_names):
 
 def test_an_empty_name_is_refused_where_it_is_null():
     rules = fitted(np.array([["", "b", "c"][i] for i in GROUPS], dtype=object)).rules_
-    with pytest.raises(ExportError, match="takes for NULL, no cluster: say number for cluster_as"):
+    with pytest.raises(ExportError, match="treats as NULL, no cluster; use number for cluster_as"):
         export(rules, "sql", dialect="oracle", style="case", cluster_as="name")
     assert "THEN ''" in export(rules, "sql", dialect="postgres", style="case", cluster_as="name")
 
@@ -171,7 +171,10 @@ def test_select_gives_no_second_column_of_a_name(tmp_path, monkeypatch, options)
     X.assign(CLUSTER=GROUPS).to_csv("t.csv", index=False)
     refused = call("run", "t.csv", *options, "--style", "select", "-o", "out")
     assert refused.exit_code == 3
-    assert "the table already has a column 'CLUSTER': name the new one otherwise by --cluster-column" in refused.stderr
+    assert (
+        "the table already has a column 'CLUSTER'; give the new one a different name with --cluster-column"
+        in refused.stderr
+    )
     assert not Path("out").exists()
     assert call("fit", "t.csv", *options, "-o", "rules.json").exit_code == 0
     assert call("export", "rules.json", "sql", "--style", "select").exit_code == 3

@@ -46,7 +46,7 @@ def test_rules_test_truth_values_and_it_is_said(words):
     write_visits(words)
     result = call("fit", "visits.csv", "-k", "2", "-o", "rules.json", "--force")
     assert result.exit_code == 0
-    assert "nothing but true and false is in 'revenue': read as truth values, not as text" in result.stderr
+    assert "the only values are true and false in 'revenue': read as truth values, not as text" in result.stderr
     rules = RuleSet.from_json("rules.json")
     assert [column.type for column in rules.columns] == ["float", "boolean"]
     assert rules.tested_columns == (1,)

@@ -185,7 +185,7 @@ def test_a_refit_on_a_table_without_the_columns_is_refused(tmp_path, monkeypatch
     message = refused("refit", "rules.json", "bc.csv", *memory)
     assert message.endswith("the table lacks columns that rules.json tests: 'a'")
     message = refused("refit", "rules.json", "ab.csv", "--exclude", "a", *memory, status=2)
-    assert message.startswith("rules.json tests 'a', which this fit does not use, so that the rows cannot tell")
+    assert message.startswith("rules.json tests 'a', which this fit does not use, so the rows cannot show")
 
 
 @pytest.mark.slow

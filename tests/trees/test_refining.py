@@ -24,7 +24,7 @@ from shallowrules._kernel import CodedRows
 from shallowrules.errors import OptionError
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.trees import refining
-from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS, aim_of
+from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS, objective_of
 from shallowrules.trees.searching import CodedTable, code_rows, coded_table, few_of, from_data, sample_of, some_of
 
 some = draws(60)
@@ -308,7 +308,7 @@ def test_a_refined_tree_is_never_behind_one_of_the_data_alone(problem):
     greedy, refinement = refined(problem)
     unique = unique_rows(*problem.arrays, weight=problem.weight)
     table = coded_table(code_rows(unique, 1, with_codes=True), greedy, 1)
-    aim = aim_of(
+    aim = objective_of(
         problem.tradeoff, refinement.tree.objectives.reference_cost, unique.data.total_weight, unique.total_weight,
         len(problem.centers),
     )  # fmt: skip

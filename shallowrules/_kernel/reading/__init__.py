@@ -1,1 +1,1 @@
-"""What reads the bytes of files, and values as Python has them."""
+"""Reading the bytes of files, and Python values."""

@@ -1,1 +1,1 @@
-"""Refinement: looking ahead while growing, and improving a finished tree."""
+"""Refinement: lookahead while growing, and improving a finished tree."""

@@ -1,1 +1,1 @@
-"""What growing, ExKMC and refinement share: reading matrices, codes, equal rows, routing, sums of squares."""
+"""Code shared by growing, ExKMC and refinement: reading matrices, codes, equal rows, routing, sums of squares."""

@@ -1,7 +1,7 @@
 """The commands, one module each: a command reads, calls the package, and writes.
 
-A command is the attribute ``command`` of the module of its name, and is imported when it is asked for. What a command
-needs of the package it imports when it runs, so that its help is quick.
+A command is the attribute ``command`` of the module of its name, and is imported when it is asked for. A command
+imports the parts of the package that it needs when it runs, so that its help is quick.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 from shallowrules.cli.escaping import printable, spell_plainly
 from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
 from shallowrules.cli.options.shared import TYPED
-from shallowrules.cli.output import Found
+from shallowrules.cli.output import FindingsReported
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 
 __all__ = ["shallowrules"]
@@ -41,10 +41,10 @@ NAMES = (
 
 
 class Commands(click.Group):
-    """Loads a command when it is asked for; turns what the package raises into a message and an exit status."""
+    """Loads a command when it is asked for; turns the package's exceptions into a message and an exit status."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep what was typed, so that a message can propose a whole command."""
+        """Keep the command line, so that a message can propose a whole command."""
         ctx.meta[TYPED] = list(args)
         return super().parse_args(ctx, args)
 
@@ -82,7 +82,7 @@ class Commands(click.Group):
             status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
         except click.ClickException as error:
             _show(error, typed)
-            status = error.exit_code if isinstance(error, click.UsageError | Found) else STOPPED
+            status = error.exit_code if isinstance(error, click.UsageError | FindingsReported) else STOPPED
         except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
             status = STOPPED if end.code else DONE
         except Exception as error:
@@ -92,9 +92,9 @@ class Commands(click.Group):
 
 
 def _show(error: click.ClickException, typed: Sequence[str]) -> None:
-    """Show an error without what a terminal would obey, and without passwords: it may quote what was typed or read."""
+    """Show an error without terminal control sequences and passwords: it may quote the command line or a file."""
     message = error.message
-    if any("://" in word for word in typed):  # else no source is imported to say what is wrong
+    if any("://" in word for word in typed):  # otherwise no source is imported for a message
         from shallowrules.sources.connecting import hide_typed_passwords
 
         message = hide_typed_passwords(message, typed)
@@ -107,7 +107,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, wanted: b
         try:
             click.echo(f"shallowrules {version('shallowrules')}")
         except PackageNotFoundError:
-            raise click.ClickException("shallowrules is not installed, so that its version is not known") from None
+            raise click.ClickException("shallowrules is not installed, so its version is unknown") from None
         context.exit()
 
 
@@ -126,8 +126,8 @@ def shallowrules() -> None:
       shallowrules export wine_rules/rules.json sql --dialect postgres --table wines
 
     TABLE is a CSV, Parquet or JSON file (also .gz), a folder of them or a quoted pattern such as 'sales/*.parquet',
-    a sheet of a workbook (.xlsx, .xls, .ods), or several of these: their rows are one table; - is standard input. In a
-    folder, workbooks, rules and folders of results are left out. Results go to stdout or the named file, everything
-    else to stderr. The exit status is 0 when all is done, 1 where verify, drift or diff found something, 2 for wrong
-    use, 3 for any other error and 130 for an interrupt.
+    a sheet of a workbook (.xlsx, .xls, .ods), or several of these, whose rows form one table; - is standard input. In
+    a folder, workbooks, rules and folders of results are skipped. Results go to stdout or the named file, everything
+    else to stderr. The exit status is 0 for success, 1 if verify, drift or diff found something, 2 for a usage
+    error, 3 for any other error and 130 for an interrupt.
     """  # noqa: D301 (click wants a backspace)

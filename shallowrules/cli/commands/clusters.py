@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 DECIDED = ("clusters", "labels", "histograms", "max_leaves", "max_cost", "max_conditions")
-"""The options of a fit that are not to choose here."""
+"""The options of a fit that cannot be chosen here."""
 
 
-@click.command("clusters", short_help="Show which number of clusters to take.")
+@click.command("clusters", short_help="Compare numbers of clusters.")
 @table_or_database
 @click.option("--from", "first", type=click.IntRange(min=2), default=2, show_default=True, metavar="K", help="Least k.")
 @click.option("--to", "last", type=click.IntRange(min=2), default=12, show_default=True, metavar="K", help="Largest k.")
 @fit_options
 @method_options
 @settings_option
-@plot_option("the figures over k")
+@plot_option("the figures against k")
 @force_option
 @reading_options
 def command(tables: Tables, first: int, last: int, plot: Path | None, force: bool, **options: Any) -> None:
-    """Cluster TABLE into several numbers of clusters, show what each leads to, and say which to take and why.
+    """Cluster TABLE into several numbers of clusters, show the results of each, and recommend one, with the reason.
 
-    Explained is the share of the squared deviations that lies between the clusters. The silhouette says how clear they
-    are, stability how far clusterings from several seeds agree (1: entirely), price what rules cost, the clustering
-    without rules being 1. Each is fitted as `run` with this -k and these options fits it. Where no number is
-    convincing, that comes first. What speaks against the clusters of the one to take is said as `run` says it.
+    Explained is the share of the squared deviations that lies between the clusters. Silhouette measures how clear the
+    clusters are, stability how far clusterings from several seeds agree (1: entirely), and price the cost of rules,
+    relative to the clustering without rules. Each is fitted as by `run` with this -k and these options. If no number
+    is convincing, the first line says so. Doubts about the recommended clusters are shown as by `run`.
 
     \b
     Examples:
@@ -86,7 +86,7 @@ command.params = [parameter for parameter in command.params if parameter.name no
 
 
 def _spell(option: OptionName) -> str:
-    """Return a parameter as this command spells it: the largest number of clusters is what the rows have to allow."""
+    """Return a parameter as this command spells it: the rows have to allow the largest number of clusters."""
     return "--to" if option.name == "clusters" else spell_plainly(option)
 
 

@@ -1,4 +1,4 @@
-"""``shallowrules diff``: what has changed from one set of rules to another."""
+"""``shallowrules diff``: the changes from one set of rules to another."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["command"]
 @optional_table
 @reading_options
 def command(old_file: str, new_file: str, tables: Tables, **options: Any) -> None:
-    """Show in words what has changed from the rules OLD to the rules NEW: thresholds that moved, rules added and gone.
+    """Show the changes from the rules OLD to the rules NEW in words: moved thresholds, added rules and removed ones.
 
-    With TABLE, its rows are labelled by both, and those that change cluster are counted. Clusters are matched by the
-    rows that they share then, so that it does not matter whether a new fit numbers them otherwise; else by their rules.
+    With TABLE, its rows are labelled by both, and those that change cluster are counted. Clusters are then matched
+    by the rows that they share, so a new fit may number them differently; otherwise they are matched by their rules.
     The exit status is 1 if anything has changed.
 
     \b

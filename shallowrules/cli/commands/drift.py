@@ -18,7 +18,7 @@ from shallowrules.cli.options.reading import (
 )
 from shallowrules.cli.options.settings import options_of, refuse_without_settings
 from shallowrules.cli.options.shared import columns_option, gather, seed_option
-from shallowrules.cli.output import Found, progress, show_message, warnings_shown
+from shallowrules.cli.output import FindingsReported, progress, show_message, warnings_shown
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
     found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(%?)\s*", text)
     share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
     if not 0 <= share <= 1:
-        raise click.BadParameter(f"{text!r} is not a share: use for example 5% or 0.05", context, parameter)
+        raise click.BadParameter(f"{text!r} is not a share; use for example 5% or 0.05", context, parameter)
     return share
 
 
@@ -48,8 +48,8 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
     default="5%",
     show_default=True,
     callback=_share,
-    help="A cluster's share may be this much larger or smaller than in training, and that of rows without a cluster "
-    "this large.",
+    help="Largest accepted change of a cluster's share since training, and largest accepted share of rows without a "
+    "cluster.",
 )
 @click.option(
     "--refit",
@@ -63,9 +63,9 @@ def command(
 ) -> None:
     """Compare the share of each cluster in TABLE with that in training, and the share of rows without a cluster.
 
-    Of rows that are read, it says too how many have values in the tested columns that training did not have. The exit
-    status is 1 if one has moved by more than --max-shift. A table of a database is counted there, by the
-    SQL that `export sql --style drift` writes; of a --query or a --sample the rows are read.
+    For rows that are read, it also reports how many have values in the tested columns that did not occur in training.
+    The exit status is 1 if a share has moved by more than --max-shift. A table of a database is counted there, by the
+    SQL that `export sql --style drift` writes; the rows of a --query or a --sample are read.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def command(
     rows = rows_of(tables, options)
     counted_there = isinstance(rows, DatabaseRows) and rows.is_whole_table
     if columns and not counted_there:
-        raise click.UsageError("--column is for a table of a database: say which by --database URL and --table")
+        raise click.UsageError("--column is for a table of a database; name it with --database URL and --table")
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
     if refit:
@@ -104,14 +104,14 @@ def command(
     if moved:
         worst = max(moved, key=lambda shift: abs(shift.size))
         title = "rows without a cluster" if worst.cluster is None else f"cluster {worst.title}"
-        raise Found(
+        raise FindingsReported(
             f"{title}: {worst.share:.1%} of rows ({worst.trained:.1%} in training): a shift of more than "
             f"{100 * max_shift:.4g} percentage points"
         )
 
 
 def _gain(rules: RuleSet, rules_file: str, rows: Tables | DatabaseRows) -> RefitGain:
-    """Fit rows with the settings of rules, and say what that gains."""
+    """Fit rows with the settings of rules, and show the gain."""
     from shallowrules.models.pricing import measure_refit
 
     chosen, growing, reading = options_of(rules, rules_file)

@@ -1,4 +1,4 @@
-"""``shallowrules edit``: rules changed by hand, and what that costs."""
+"""``shallowrules edit``: rules changed by hand, and the cost."""
 
 from __future__ import annotations
 
@@ -29,47 +29,47 @@ def _groups(context: click.Context, parameter: click.Parameter, values: tuple[st
         return tuple(tuple(int(number) for number in value.split(",")) for value in values)
     except ValueError:
         raise click.BadParameter(
-            "say the numbers of clusters with commas between, as 3,4", context, parameter
+            "give the numbers of clusters separated by commas, such as 3,4", context, parameter
         ) from None
 
 
-@click.command("edit", short_help="Change rules by hand, and show what that costs.")
+@click.command("edit", short_help="Change rules by hand, and show the cost.")
 @click.argument("rules_file", metavar="RULES")
 @click.option(
     "--set",
     "replacements",
     multiple=True,
     metavar="CHANGE",
-    help="'COLUMN: OLD -> NEW': another threshold, or another category, in all rules; 'COLUMN: NEW' where they test "
-    "one value of it. Numbers and dates may be written as in the table, or as 50,000. May be repeated.",
+    help="'COLUMN: OLD -> NEW': change a threshold or a category in all rules; 'COLUMN: NEW' if they test one value "
+    "of it. Write numbers and dates as in the table, or as 50,000. May be repeated.",
 )
 @click.option(
     "--merge",
     multiple=True,
     metavar="A,B,…",
     callback=_groups,
-    help="Make one cluster of several; it keeps the lowest number. May be repeated.",
+    help="Merge several clusters into one, which keeps the lowest number. May be repeated.",
 )
 @click.option(
     "--rename",
     multiple=True,
     metavar="CLUSTER=NAME",
-    help="Give a cluster, by its number or its name, another name; alone it needs no --table. May be repeated.",
+    help="Rename a cluster, given by its number or its name; alone it needs no --table. May be repeated.",
 )
 @click.option(
     "--rules",
     "text_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="All rules: a line for each, as `edit RULES` prints them without another option; or the sheet (report.md), "
-    "whose headings of clusters and sentences that say their rules are read.",
+    help="All rules: one per line, as `edit RULES` prints them without further options; or the sheet (report.md), "
+    "of which the headings of clusters and the sentences with their rules are read.",
 )
 @click.option(
     "--table",
     "tables",
     multiple=True,
     metavar="TABLE",
-    help="The table that RULES were made from, or a newer one: what the edit does is measured on it. May be repeated.",
+    help="The table that RULES were made from, or a newer one, used to measure the effect. May be repeated.",
 )
 @output_option("Write the rules here, not to stdout.")
 def command(
@@ -82,7 +82,7 @@ def command(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Change RULES by hand. TABLE is clustered again, with the settings that RULES hold.
+    """Change RULES by hand. TABLE is clustered again with the settings stored in RULES.
 
     It says which rows change cluster, and what cost and length of rules were before and are now. Rules that overlap,
     leave a gap or hold for no row are refused. Names and notes stay, unless --rename gives others. With RULES alone it

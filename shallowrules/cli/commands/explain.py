@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("explain", short_help="Show why a row has its cluster, and what would move it.")
+@click.command("explain", short_help="Show why a row is in its cluster, and what would move it.")
 @click.argument("rules_file", metavar="RULES")
 @optional_table
 @click.option(
@@ -38,14 +38,19 @@ __all__ = ["command"]
     help="A row, written out; a value with a comma needs quotes: '\"city=Bonn, Rhine\",age=40'. May be repeated.",
 )
 @click.option(
-    "--number", "numbers", multiple=True, type=click.IntRange(min=1), metavar="N", help="Row N of TABLE, from 1 on."
+    "--number",
+    "numbers",
+    multiple=True,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Row N of TABLE, counted from 1.",
 )
 @reading_options
 def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tuple[int, ...], **options: Any) -> None:
     """Show which cluster a row is in, the conditions that decide it, and the smallest change that would move it.
 
-    That is a change of one value, measured in ranges of its column in training; another category is a whole range away.
-    A value that --row leaves out is missing.
+    That is a change of one value, measured in ranges of its column in training; a different category is a whole range
+    away. A value that --row does not give is missing.
 
     \b
     Examples:
@@ -57,7 +62,7 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
     from shallowrules.rules import RuleSet
 
     if bool(rows) == bool(tables):
-        raise click.UsageError("say which row: either --row 'COLUMN=VALUE,...', or TABLE and --number N")
+        raise click.UsageError("no row is given; use either --row 'COLUMN=VALUE,...', or TABLE and --number N")
     if bool(tables) != bool(numbers):
         raise click.UsageError("--number says which row of TABLE: give both, or neither")
     with warnings_shown():
@@ -74,7 +79,7 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
 
 
 def _written_row(rules: RuleSet, text: str) -> Row:
-    """Return what --row says, missing where it says nothing and nothing is imputed."""
+    """Return the row that --row gives; a column that it does not name is missing, or imputed."""
     row: dict[int, Number | Value | None] = {
         feature: rules.columns[feature].imputed for feature in rules.tested_columns
     }

@@ -1,4 +1,4 @@
-"""``shallowrules export``: rules in another form."""
+"""``shallowrules export``: rules in another format."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["command"]
 def _choose(command: ExporterCommand, context: click.Context, arguments: list[str]) -> list[ExporterChoice]:
     """Return the exporter that the arguments name as FORMAT, if they do.
 
-    What is an argument and what the value of an option is known from the exporter's options alone, so each exporter
-    that is named anywhere is tried.
+    Only the exporter's options tell arguments from values of options, so each exporter that is named anywhere is
+    tried.
     """
     from shallowrules.exporters import exporter_names, get_exporter
 
@@ -123,7 +123,7 @@ def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
     from shallowrules.sources.database import DatabaseRows, open_rows
 
     if "types" not in choice.facts:
-        raise click.UsageError(f"{choice.name} does not depend on the types of columns: leave out --database")
+        raise click.UsageError(f"{choice.name} does not depend on the types of columns; omit --database")
     table = choice.given_for("table")
     if table is None:
         raise click.UsageError("--database needs --table, the table whose column types are read")

@@ -1,4 +1,4 @@
-"""``shallowrules exporters``: what is installed, and from which distribution."""
+"""``shallowrules exporters``: the installed exporters, and their distributions."""
 
 from __future__ import annotations
 

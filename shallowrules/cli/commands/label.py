@@ -45,7 +45,7 @@ TEXT_FILES = [field.name for field in fields(Reading)]
     "label",
     cls=GroupedCommand,
     groups={"Options of labels in a database": APPLYING, "Options of text files": TEXT_FILES},
-    short_help="Give every row of a table its cluster.",
+    short_help="Label every row of a table with its cluster.",
 )
 @click.argument("rules_file", metavar="RULES")
 @table_or_database
@@ -78,15 +78,15 @@ def command(
     names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
-    """Write TABLE with one more column: the cluster of each row, empty where no rule matches.
+    """Write TABLE with an additional column: the cluster of each row, empty where no rule matches.
 
-    Values of tested columns that training did not have are said, with their rows. Where RULES know how the text of a
-    column is read, --null and --decimal add to it. In a file clusters go by their numbers. Where people named some of
-    them, by --names or by the labels that --labels explains, all go by their names, which `export --cluster-as name`
-    gives too. Text is written as it is, also where a spreadsheet would run it as a formula: --csv-safe.
+    Values of tested columns that did not occur in training are reported, with their rows. RULES know how the text of
+    each column is read; --null and --decimal add to it. A file has the numbers of the clusters, or, if some clusters
+    were named by --names or by the labels that --labels explains, the names of all, which `export --cluster-as name`
+    gives too. Text is written unchanged, even if a spreadsheet would run it as a formula (see --csv-safe).
 
-    With --apply the labels stay in the database: the statements and the rows of each cluster are shown, and then run.
-    What is there already is left alone, but for what --apply made: --replace recreates it, --undo takes it away.
+    With --apply the labels stay in the database: the statements and the size of each cluster are shown, and the
+    statements are run. Only objects that --apply created are ever changed: --replace recreates them, --undo drops them.
 
     \b
     Examples:
@@ -108,15 +108,17 @@ def command(
     if applying.apply is None:
         _refuse_options_of_apply(applying, options)
         if output is None:
-            raise click.UsageError("say what to do: -o OUT writes a file, --apply view puts labels into a --database")
+            raise click.UsageError(
+                "no output is given; use -o OUT to write a file, or --apply view to put labels into a --database"
+            )
         _write_file(rules_file, names, rows, output, force, cluster_column, options)
         return
     if options["csv_safe"]:
-        raise click.UsageError("--csv-safe is for a CSV file, which -o writes; leave it out with --apply")
+        raise click.UsageError("--csv-safe is for a CSV file, which -o writes; omit it with --apply")
     if output is not None:
         raise click.UsageError("-o and --apply exclude each other: a file is written, or the database")
     if not isinstance(rows, DatabaseRows):
-        raise click.UsageError("--apply puts labels into a database: say which by --database URL and --table NAME")
+        raise click.UsageError("--apply puts labels into a database; name it with --database URL and --table NAME")
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
     others = {name: options[name] for name in ("columns", "cluster_as", "otherwise")}
@@ -151,7 +153,7 @@ def _write_file(
 
     _, kind, _ = check_format(output)
     if options["csv_safe"] and kind != "csv":
-        raise click.UsageError(f"--csv-safe is for a CSV file, and -o {output} is not one; leave it out")
+        raise click.UsageError(f"--csv-safe is for a CSV file, and -o {output} is not one; omit it")
     files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of last time
     check_target(output, rules_file, *files, *files_of_names(names), force=force)
     with warnings_shown():

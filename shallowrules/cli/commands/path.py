@@ -1,4 +1,4 @@
-"""``shallowrules path``: what shorter rules cost."""
+"""``shallowrules path``: the cost of shorter rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shallowrules.files import Reading
 __all__ = ["command"]
 
 
-@click.command("path", short_help="Show what shorter rules cost.")
+@click.command("path", short_help="Show the cost of shorter rules.")
 @table_or_database
 @refine_options
 @max_leaves_option
@@ -38,7 +38,7 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Cluster TABLE and show the trees between the cheapest and the shortest, a line for each.
+    """Cluster TABLE and show the trees between the cheapest and the shortest, one per line.
 
     No tree that was tried is both cheaper and shorter than another. `run` with --max-cost, --max-conditions or both
     takes one of them. Notes and warnings are about the best tree at the trade-off of `run`.

@@ -35,7 +35,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str) -> Name
     return NamedRules(rules, path, keeps_numbers=True)
 
 
-@click.command("refit", short_help="Make rules again, from a newer table.")
+@click.command("refit", short_help="Refit rules on a newer table.")
 @click.argument("old", metavar="RULES", is_eager=True, callback=_read)
 @table_or_database
 @fit_options
@@ -53,10 +53,11 @@ def command(
     names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
-    """Cluster TABLE with the settings that RULES hold, and write its rules as JSON. Options that are typed go before.
+    """Cluster TABLE with the settings stored in RULES, and write its rules as JSON.
 
-    --keep says a cut that the new tree has to start with. The numbers, names and notes of RULES go to the clusters that
-    share the most rows of TABLE with theirs. Edits by hand are not repeated.
+    Options on the command line take precedence. --keep gives a cut with which the new tree has to start. The
+    numbers, names and notes of RULES go to the clusters that share the most rows of TABLE with theirs. Edits by hand
+    are not repeated.
 
     \b
     Examples:
@@ -70,7 +71,7 @@ def command(
 
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     if isinstance(names, NamedRules):
-        raise OptionError(f"--names: names go on from {old.path}; give others as a list of number, name and note")
+        raise OptionError(f"--names: names are kept from {old.path}; give others as a list of number, name and note")
     rows = rows_of(tables, options)
     check_target(output, old.path, *input_files(rows), *files_of_names(names), force=force)
     for note in notes_of_edits(old.rules):

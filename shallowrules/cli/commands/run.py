@@ -1,4 +1,4 @@
-"""``shallowrules run``: the main job, a table's rules in every form."""
+"""``shallowrules run``: the main task, a table's rules in every format."""
 
 from __future__ import annotations
 
@@ -85,9 +85,10 @@ def _split_names(values: Sequence[str]) -> list[str]:
     cls=ExporterCommand,
     choose=_choose,
     usual=_split_names([WRITTEN]),
-    short_help="Cluster a table and write its rules in every form.",
-    epilog="The exporters that --write names have options of their own, with the exporter's name before them: "
-    "--sql-dialect postgres, --markdown-title X. Those of sql go without it too: --dialect, --table, --style, "
+    short_help="Cluster a table and write its rules in every format.",
+    epilog="The exporters that --write names have options of their own, prefixed with the exporter's name: "
+    "--sql-dialect postgres, --markdown-title X. Those of sql also work without the prefix: --dialect, --table, "
+    "--style, "
     "--column, --cluster-column. `shallowrules run --write NAMES --help` shows them, "
     "`shallowrules exporters` lists the exporters.",
 )
@@ -118,7 +119,7 @@ def command(
     names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
-    """Cluster TABLE and write rules.json and, unless --write says otherwise, SQL, Python, a sheet and a page.
+    """Cluster TABLE and write rules.json and, by default, SQL, Python, a sheet and a page (--write).
 
     \b
     Examples:
@@ -142,13 +143,13 @@ def command(
     fitting, growing = gather(FitOptions, options), gather(MethodOptions, options)
     check_numbers(names, fitting.clusters)
     if tables and table is not None and "table" not in wanted:
-        raise click.UsageError("--table says how a table is called in SQL, which is not written (--write)")
+        raise click.UsageError("--table names the table in SQL, which is not written (--write)")
     folder = output if output is not None else Path(f"{stem}_rules")
     reading = gather(Reading, options)
     files = _check_distinct({choice.name: [_file_of(choice)] for choice in chosen if choice.exporter.file_extension})
     for choice in chosen:
         with choice.as_typed():
-            choice.exporter.options(**choice.settings(facts))  # a wrong value is to be known before the work
+            choice.exporter.options(**choice.settings(facts))  # report a wrong value before the work
     read = [*input_files(rows), *files_of_names(names), *(path for choice in chosen for path in choice.paths)]
     check_folder(folder, files, *read, force=force)
 
@@ -198,7 +199,7 @@ def command(
 
 
 def _file_of(choice: ExporterChoice) -> str:
-    """Return the name of the file for what an exporter gives, where that is one file."""
+    """Return the name of the file for an exporter's output, if that is one file."""
     return f"{getattr(choice.exporter, 'file_stem', 'rules')}{choice.exporter.file_extension}"
 
 
@@ -220,9 +221,9 @@ def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _known_of(rows: Tables | DatabaseRows, table: str | None, wanted: Set[str]) -> tuple[str, dict[str, Any]]:
-    """Return what to name the folder after, and what is known of the rows: facts, by the name of each `Fact`.
+    """Return the name of the folder, and the facts about the rows, by the name of each `Fact`.
 
-    What SQL calls the table, unless --sql-table says so, is --table, or else the name of the file.
+    The table's name in SQL is that of --sql-table, --table, or the file.
     """
     from shallowrules.sources import DatabaseRows
 

@@ -16,7 +16,7 @@ __all__ = ["command"]
 SAMPLES = ("breast_cancer", "digits", "iris", "wine")
 
 
-@click.command("sample", short_help="Write a table to try things on.")
+@click.command("sample", short_help="Write a sample table to experiment with.")
 @click.argument("name", type=click.Choice(SAMPLES), metavar="NAME")
 @output_option("Write the table here, not to stdout.")
 def command(name: str, output: Path | None, force: bool) -> None:

@@ -17,7 +17,7 @@ from shallowrules.cli.options.reading import (
     table_or_database,
 )
 from shallowrules.cli.options.shared import answer_options, columns_option, gather, output_option, seed_option
-from shallowrules.cli.output import Found, check_target, progress, warnings_shown, write_result
+from shallowrules.cli.output import FindingsReported, check_target, progress, warnings_shown, write_result
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
@@ -43,16 +43,15 @@ __all__ = ["command"]
     "dialects",
     multiple=True,
     metavar="NAME",
-    help="SQL to run: duckdb, sqlite, postgres, mysql, clickhouse, spark; any of them that is installed, several by "
-    "repeating the option. A --database runs its own. [default: duckdb and sqlite]",
+    help="SQL to run: duckdb, sqlite, postgres, mysql, clickhouse, spark; any that is installed. May be repeated. A "
+    "--database runs its own. [default: duckdb and sqlite]",
 )
 @click.option(
     "--exporter",
     "exporters",
     multiple=True,
     metavar="NAME",
-    help="Run what this exporter writes alone; several by repeating the option. [default: all that are installed and "
-    "can be run here]",
+    help="Run only the output of this exporter. May be repeated. [default: all that are installed and can be run here]",
 )
 @answer_options("number", "name")
 @columns_option
@@ -72,17 +71,17 @@ def command(
 ) -> None:
     """Run every form of the rules over TABLE and compare it with the tree, row by row.
 
-    Rows on every threshold, next to it, and with missing values are compared too, and a CSV file is loaded as people
-    load it: by pandas.read_csv, DuckDB's read_csv and SQLite's .import, each with its defaults. What these change so
-    that a row gets another label is said, with the way out; where a form ends in an error there, the exit status is 3.
-    Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java are installed, the page where playwright
-    and chromium are, the workbook where LibreOffice is; at last it is said of which installed exporters nothing was
-    run, and why. The exit status is 1 if any row differs. RULES knows how the text of a column becomes numbers, so the
-    options for it need not be repeated. With --cluster-as and --else the SQL is what `export` writes with these; a row
-    that gets VALUE counts as one without a cluster.
+    Rows on every threshold, next to it, and with missing values are compared too, and a CSV file is loaded in the
+    usual ways: by pandas.read_csv, DuckDB's read_csv and SQLite's .import, each with its defaults. If a loader changes
+    a value so that a row gets a different label, that is reported with a remedy; if a form fails on the loaded rows,
+    the exit status is 3. Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java are installed, the
+    page where playwright and chromium are, the workbook where LibreOffice is; the end lists the installed exporters
+    that were not run, and why. The exit status is 1 if any row differs. RULES know how the text of a column becomes
+    numbers, so the options for it need not be repeated. With --cluster-as and --else the SQL is that of `export`
+    with these options; a row that gets VALUE counts as a row without a cluster.
 
     With --database the SQL runs where the rows are, in the database's own dialect; the boundary rows go to a
-    temporary table with the types of the table's columns. What was compared is shown as a certificate.
+    temporary table with the types of the table's columns. The comparison is shown as a certificate.
 
     \b
     Examples:
@@ -100,12 +99,12 @@ def command(
                 "--dialect and --database exclude each other: a database runs SQL of its own dialect"
             )
         if exporters:
-            raise click.UsageError("--exporter is for rows of a file: a database runs SQL")
+            raise click.UsageError("--exporter is for rows of a file; a database runs SQL")
         if output is not None and output.suffix.lower() not in (".json", ".txt"):
             raise OptionError(f"-o {output}: the ending says what to write; known are: .json, .txt")
     elif output is not None or columns:
         raise click.UsageError(
-            f"{'-o' if output else '--column'} is for rows of a database: say which by --database URL"
+            f"{'-o' if output else '--column'} is for rows of a database; name it with --database URL"
         )
     check_target(output, rules_file, *input_files(rows), force=force)
     with warnings_shown():
@@ -116,7 +115,7 @@ def command(
     else:
         wrong = _verify_files(rules, rows, dialects, exporters, gather(Reading, options), answers)
     if wrong:
-        raise Found(f"not all forms agree with the tree: {'; '.join(wrong)}")
+        raise FindingsReported(f"not all forms agree with the tree: {'; '.join(wrong)}")
 
 
 def _verify_database(
@@ -190,16 +189,16 @@ def _verify_files(
 
 
 def _refuse_unknown(rules: RuleSet, told: RuleSet, table: Table) -> None:
-    """Raise OptionError where what was said of the file means "no value" to `told` alone: no exported form knows it."""
+    """Raise OptionError for a null marker that only `told` has, since no exported format knows it."""
     for feature in rules.tested_columns:
         known, column = rules.columns[feature], told.columns[feature]
         if column == known:
             continue
         if column.decimal != known.decimal and not known.is_whole:
-            raise OptionError(f"the rules read column {column.name!r} with a decimal point: leave out --decimal")
+            raise OptionError(f"the rules read column {column.name!r} with a decimal point; omit --decimal")
         words = {value.strip(" ") for value in table[column.name].values.tolist() if isinstance(value, str)}
         if new := sorted(words & (set(column.nulls) - set(known.nulls))):
             raise OptionError(
-                f"column {column.name!r} has {new[0]!r}, which the rules take for a value, and so does all that is "
-                "exported from them: leave out --null, or fit the rules again with it"
+                f"column {column.name!r} has {new[0]!r}, which the rules and all their exports take for a value; "
+                "omit --null, or refit the rules with it"
             )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ExporterChoice", "ExporterCommand"]
 
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-"""Where a value comes from that a user gave: typed, or in a file of settings."""
+"""The sources of a user's value: the command line, or a file of settings."""
 
 METAVARS = {"text": "TEXT", "integer": "N", "float": "NUMBER", "path": "FILE", "choice": None, "flag": None}
 
@@ -88,7 +88,9 @@ class ExporterChoice:
             names = list(dict.fromkeys(f"{self.name}-{name}" if f"--{name}" in taken else name for name in names))
             clash = [name for name in names if f"--{name}" in taken]
             if clash:
-                raise PluginError(f"option --{clash[0]} of exporter {self.name!r} is one that the command has already")
+                raise PluginError(
+                    f"option --{clash[0]} of exporter {self.name!r} already exists as an option of the command"
+                )
             spelt = [f"--{name}" for name in names] + [f"--no-{name}" for name in names if spec.kind == "flag"]
             self.spellings[spec.name] = f"--{names[-1]}"
             typed = [word.partition("=")[0] for word in arguments]
@@ -131,14 +133,14 @@ class ExporterChoice:
         )
 
     def values(self, table: str | None, shorten: Callable[[Path], str]) -> dict[str, Any]:
-        """Return what the user gave, ready for JSON; `option_defaults` reads it.
+        """Return the options that the user gave, ready for JSON; `option_defaults` reads them.
 
         Parameters
         ----------
         table : str or None
-            What ``run --table`` calls the table.
+            The table's name by ``run --table``.
         shorten : callable
-            Returns what to call a file.
+            Returns the name for a file.
         """
         from shallowrules.exporters.options import describe_options
 
@@ -194,12 +196,12 @@ class ExporterChoice:
         return {name: facts[source] for name, source in sources.items() if source is not None and source in facts}
 
     def given_for(self, fact: str) -> Any:
-        """Return what the user gave for the option that would follow from a fact; None where that is nothing."""
+        """Return the user's value for the option that would follow from a fact; None if there is none."""
         names = (spec.name for spec in self._specs if spec.command_line.default_from == fact)
         return next((self.given[name] for name in names if name in self.given), None)
 
     def settings(self, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the options to call the exporter with: what was given, and what follows from the `facts` of a run."""
+        """Return the options for the exporter: those given, and those that follow from the `facts` of a run."""
         known = dict(facts or {})
         if {spec.command_line.default_from for spec in self._specs if spec.name in self.given} & {"table", "dialect"}:
             known.pop("types", None)  # they are those of another table
@@ -208,7 +210,7 @@ class ExporterChoice:
 
     @contextmanager
     def as_typed(self) -> Iterator[None]:
-        """Word what the exporter refuses by the options as the user typed them, or could type them."""
+        """Word the exporter's refusals by the options as the user typed them, or could type them."""
 
         def spell(option: OptionName) -> str:
             return self.typed.get(option.name, self.spellings.get(option.name, option.name))
@@ -281,7 +283,7 @@ class ExporterCommand(click.Command):
         write_options(ctx, formatter, groups)
 
     def name_holder(self, ctx: click.Context, spelling: str) -> str:
-        """Return which of the usual exporters has an option that none of the chosen ones has, as a sentence; or ""."""
+        """Return a sentence on the usual exporter that has an option which the chosen ones lack; or ""."""
         if not ctx.obj:
             return ""
         from shallowrules.exporters import get_exporter
@@ -296,7 +298,7 @@ class ExporterCommand(click.Command):
         return ""
 
     def list_options(self, ctx: click.Context) -> str:
-        """Return which options there are of each exporter, as a sentence."""
+        """Return the options of each exporter, as a sentence."""
         said = []
         for choice in ctx.obj or ():
             names = ", ".join(option.opts[0] for option in choice.options)
@@ -305,7 +307,7 @@ class ExporterCommand(click.Command):
 
 
 def prefix_of(name: str) -> str:
-    """Return what stands before an exporter's options on ``run``."""
+    """Return the prefix of an exporter's options on ``run``."""
     return re.sub(r"[^0-9A-Za-z]+", "-", name).strip("-").lower() + "-"
 
 
@@ -338,7 +340,7 @@ def _type(spec: OptionSpec) -> click.ParamType[Any]:
 
 
 def _is_of(spec: OptionSpec, value: Any) -> bool:
-    """Return whether a value in JSON is of an option's type; what else may be wrong with it, click says."""
+    """Return whether a value in JSON is of an option's type; click reports other faults."""
     if spec.shape == "mapping":
         return isinstance(value, dict) and all(_is_item(spec.kind, each) for each in value.values())
     if spec.shape == "sequence":
@@ -365,7 +367,7 @@ def _as_given(spec: OptionSpec, value: Any, locate: Callable[[str], str]) -> Any
 
 
 def _collect(spec: OptionSpec, value: Any, context: click.Context, parameter: click.Parameter) -> Any:
-    """Return what click made of an option as the exporter takes it."""
+    """Return an option's value as the exporter takes it, from click's."""
     if spec.shape == "mapping":
         kind, pairs = _type(spec), {}
         for pair in value:

@@ -1,4 +1,4 @@
-"""What to cluster and how the tree grows: the options of the commands that fit."""
+"""The options of the commands that fit: the input of the clustering, and the growth of the tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refi
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What to cluster and how: the estimator's parameters, and the choice of rows and columns.
+    """The input of a clustering and its parameters: the estimator's parameters, and the choice of rows and columns.
 
     Raises
     ------
@@ -48,14 +48,14 @@ class FitOptions:
     def __post_init__(self) -> None:
         if self.clusters is None and self.labels is None:
             raise OptionError(
-                "Missing option '-k', how many clusters to make, or '--labels', the column with a clustering to explain"
+                "Missing option '-k' (the number of clusters) or '--labels' (the column with a clustering to explain)"
             )
         if self.clusters is not None and self.labels is not None:
-            raise OptionError("-k does not go with --labels: the clusters are those of the labels")
+            raise OptionError("-k and --labels exclude each other: the labels determine the clusters")
 
     @property
     def filling(self) -> Filling:
-        """Which missing values are filled in, and with what."""
+        """The missing values to impute, and how."""
         from shallowrules.encoding.imputing import Filling
 
         return Filling(self.impute, self.missing)
@@ -78,7 +78,7 @@ class MethodOptions:
 
     def __post_init__(self) -> None:
         if self.has_goal and self.tradeoff is not None:
-            raise OptionError("--max-cost and --max-conditions search the trade-off: leave out --tradeoff")
+            raise OptionError("--max-cost and --max-conditions search the trade-off; omit --tradeoff")
         refuse_idle_options(vars(self))
 
     @property
@@ -138,7 +138,7 @@ def _declared(
     ----------
     name : str
     note : str
-        What the help says besides, of the default for one.
+        More for the help, such as the default.
     typed : object
         The default here. Else it is that of a choice, and none of a number, so that it is known whether one was given.
     metavar : str, optional
@@ -172,14 +172,14 @@ fit_options = together(
         help="Number of clusters, 2 or more. Needed unless --labels is given.",
     ),
     click.option(
-        "--labels", metavar="COLUMN", help="Explain the clustering in this column; rows with no label are left out."
+        "--labels", metavar="COLUMN", help="Explain the clustering in this column; rows without a label are excluded."
     ),
     _declared("scale", typed="minmax"),
     _declared(
         "category_weight",
         typed=FIT_OPTIONS["category_weight"].default,
         metavar="WEIGHT",
-        note="  [default: 0.707, by which two categories are as far apart as the ends of a column of numbers]",
+        note="  [default: 0.707: two categories are as far apart as the ends of a column of numbers]",
     ),
     seed_option,
     click.option(
@@ -190,7 +190,7 @@ fit_options = together(
         multiple=True,
         metavar="A,B,…",
         callback=_names_if_any,
-        help="Let rules test these columns, not those that are clustered. May be repeated.",
+        help="Let rules test these columns instead of the clustered ones. May be repeated.",
     ),
     click.option(
         "--exclude",
@@ -211,17 +211,17 @@ fit_options = together(
         multiple=True,
         metavar="A,B,…",
         callback=listed_names,
-        help="The whole numbers of these columns are quantities, though the name sounds like a code. May be repeated.",
+        help="Treat these integer columns as quantities, even if the name sounds like a code. May be repeated.",
     ),
-    click.option("--weight", metavar="COLUMN", help="Column that says how many times each row counts."),
-    click.option("--drop-missing", is_flag=True, help="Leave out the rows that lack a value in a used column."),
+    click.option("--weight", metavar="COLUMN", help="Column with the weight of each row: how many times it counts."),
+    click.option("--drop-missing", is_flag=True, help="Exclude rows with a missing value in a used column."),
     _declared("impute"),
     _declared("missing"),
     click.option(
         "--histograms/--no-histograms",
         default=True,
-        help="Keep with the rules how each tested column is distributed in each cluster, and where its rows are "
-        "without rules: the pictures of the page.  [default: --histograms]",
+        help="Store with the rules the distribution of each tested column in each cluster, and the clusters "
+        "that its rows have without rules, for the pictures of the page.  [default: --histograms]",
     ),
 )
 """The options of `FitOptions`."""

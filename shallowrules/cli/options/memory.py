@@ -23,18 +23,18 @@ UNITS |= {f"{letter}ib": 1024**i for i, letter in enumerate("kmgt", start=1)}
 LEAST_MEMORY = 64_000_000
 
 MOST_MEMORY = 1e18
-"""More than that is not a size that anybody means."""
+"""The largest size that is accepted."""
 
 WORKING_SHARE = 8
-"""Memory that a fit of a table in memory takes, in sizes of its numbers as float64. Measured at 1,000,000 x 10, k = 10:
-6.0 from CSV and 7.2 from Parquet, above what Python and its packages take."""
+"""Memory that a fit of a table in memory takes, as a multiple of its numbers as float64. Measured at 1,000,000 x 10, k
+= 10: 6.0 from CSV and 7.2 from Parquet, on top of Python and its packages."""
 
 TEXT_SHARE = 1.0
-"""Size of the numbers of a text file as float64, in sizes of the file: a number takes 8 characters or so."""
+"""Size of the numbers of a text file as float64, as a multiple of the file: a number takes about 8 characters."""
 
 PACKED_SHARE = 5.0
 PACKED = (".gz", ".xlsx", ".ods")
-"""The same for a text file that is packed, by the ending, as sheets are."""
+"""The same for a compressed text file, by the ending; sheets are compressed too."""
 
 
 class _Memory(click.ParamType[int]):
@@ -45,13 +45,13 @@ class _Memory(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]*)", str(value).strip().lower())
         if found is None or found[2] not in UNITS:
-            self.fail(f"{value!r} is not a size: write a number of bytes, or one like 500MB or 2GB.", param, ctx)
+            self.fail(f"{value!r} is not a size; write a number of bytes, or a size such as 500MB or 2GB.", param, ctx)
         size = float(found[1]) * UNITS[found[2]]  # inf for hundreds of digits
         if size > MOST_MEMORY:
-            self.fail("no machine has that much memory. Give less than 1,000,000TB.", param, ctx)
+            self.fail("no machine has that much memory; give less than 1,000,000TB.", param, ctx)
         n_bytes = int(size)
         if n_bytes < LEAST_MEMORY:
-            self.fail(f"{value} is too little: Python itself takes more. Give 64MB or more.", param, ctx)
+            self.fail(f"{value} is too little: Python itself takes more; give 64MB or more.", param, ctx)
         return n_bytes
 
 
@@ -60,8 +60,8 @@ memory_option = together(
         "--memory",
         type=_Memory(),
         metavar="SIZE",
-        help="Take about so much memory at most, such as 2GB: a table that needs more is read in parts.  "
-        "[default: what there is]",
+        help="Use at most about this much memory, such as 2GB; a larger table is read in parts. [default: "
+        "what is available]",
     )
 )
 """How much memory a fit may take."""
@@ -73,9 +73,9 @@ def memory_for_parts(rows: Tables | DatabaseRows, memory: int | None) -> int | N
     Parameters
     ----------
     rows : str, tuple of str or DatabaseRows
-        How large rows of a database or of a pipe are is not known: they are read in parts where `memory` is given.
+        The size of rows of a database or a pipe is unknown: they are read in parts if `memory` is given.
     memory : int or None
-        What the user allows.
+        The user's limit.
     """
     from shallowrules.partitions.memory import available_memory
     from shallowrules.sources import input_files
@@ -92,7 +92,7 @@ def memory_for_parts(rows: Tables | DatabaseRows, memory: int | None) -> int | N
     show_message(
         "note",
         f"{show_tables(rows)} would take about {needed / 1e9:.1f} GB of memory, and there are {allowed / 1e9:.1f} "
-        "GB: it is read in parts (--memory SIZE says how much they may take)",
+        "GB available, so it is read in parts (--memory SIZE sets the limit)",
     )
     return allowed // 2
 
@@ -107,6 +107,6 @@ def _numbers_size(file: str) -> float:
         try:
             found = duckdb.execute(counts, [file]).fetchone()
         except duckdb.Error:
-            return float(size)  # reading it says what is wrong
+            return float(size)  # reading it reports the error
         return 8.0 * float((found and found[0]) or 0)
     return size * (PACKED_SHARE if file.lower().endswith(PACKED) else TEXT_SHARE)

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Tables = str | tuple[str, ...]
-"""What a command was given as TABLE: a file, folder or pattern, or several of these."""
+"""A command's TABLE: a file, folder or pattern, or several of these."""
 
 
 def _delimiter(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -40,17 +40,17 @@ def _tables(context: click.Context, parameter: click.Parameter, names: tuple[str
 
 
 def show_tables(rows: Tables | DatabaseRows) -> str:
-    """Return what a command reads, for a line on the terminal."""
+    """Return the input of a command, for a line on the terminal."""
     return f"{rows[0]} and {len(rows) - 1} more" if isinstance(rows, tuple) else str(rows)
 
 
 def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows:
-    """Return what a command with `table_or_database` reads; UsageError unless it is one thing."""
+    """Return the input of a command with `table_or_database`; UsageError unless there is exactly one."""
     database, sample = options["database"], options["sample"]
     if database is None:
         for name in ("query", "sample", "timeout"):
             if options[name] is not None:
-                raise click.UsageError(f"--{name} is for rows of a database: say which by --database URL")
+                raise click.UsageError(f"--{name} is for rows of a database; name it with --database URL")
         if not tables:
             raise click.UsageError("Missing argument 'TABLE': a file to read, or --database URL and --table NAME")
         return tables
@@ -67,11 +67,11 @@ def refuse_reading(options: Mapping[str, Any]) -> None:
     for name in default:
         if options[name] and options[name] != default[name]:
             option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option} is for text files, and a database has types: leave it out")
+            raise click.UsageError(f"{option} is for text files, and a database has types; omit it")
 
 
 def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -> tuple[RuleSet, Table]:
-    """Read the columns that rules test; those of text, and what they convert, as they stand in the rows.
+    """Read the columns that rules test; text, and columns that the rules convert, unchanged.
 
     Returns
     -------
@@ -95,27 +95,30 @@ table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=Tr
 """A file, a folder or a pattern; or several, whose rows are one table."""
 
 optional_table = click.argument("tables", metavar="[TABLE]", nargs=-1, required=False, callback=_tables)
-"""The same, where something else may stand in its place; empty then."""
+"""The same, where it may be replaced by other options; empty then."""
 
 table_or_database = together(
     optional_table,
     click.option(
         "--database",
         metavar="URL",
-        help="Database to read from in place of TABLE, such as postgresql://user@host/name or sqlite:///file.db; or "
+        help="Database to read instead of TABLE, such as postgresql://user@host/name or sqlite:///file.db; or "
         "@NAME, an entry of shallowrules.toml.",
     ),
     click.option("--table", metavar="SCHEMA.T", help="Table or view of the database."),
-    click.option("--query", metavar="SQL", help="SELECT statement whose rows to read, in place of --table."),
+    click.option("--query", metavar="SQL", help="SELECT statement whose rows are read, instead of --table."),
     click.option(
-        "--sample", type=click.IntRange(min=1), metavar="N", help="Read N rows that the database draws (--seed)."
+        "--sample",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Read a random sample of N rows, drawn by the database (--seed).",
     ),
     click.option(
         "--timeout",
         type=NumberRange(min=0, min_open=True, max=86_400),
         metavar="SECONDS",
-        help="Let PostgreSQL, MySQL or MariaDB end a statement that takes longer; SQLite and DuckDB have no setting "
-        "for that, and refuse the option.",
+        help="Have PostgreSQL, MySQL or MariaDB cancel a statement that takes longer; SQLite and DuckDB have no "
+        "setting for that and refuse the option.",
     ),
 )
 """TABLE, or the options that name rows of a database: what `rows_of` takes, beside --seed."""
@@ -125,59 +128,59 @@ reading_options = together(
         "--delimiter",
         metavar="CHAR",
         callback=_delimiter,
-        help="Character between the fields of a CSV file.  [default: found]",
+        help="Character between the fields of a CSV file. [default: detected]",
     ),
     click.option("--decimal", metavar="CHAR", default=".", show_default=True, help="Decimal separator: . or ,"),
     click.option(
         "--thousands",
         metavar="CHAR",
-        help="What groups the digits of numbers: , . ' or a blank; with a point, the decimal separator is a comma.  "
-        "[default: found]",
+        help="Character that groups the digits of numbers: , . ' or a blank; with a point, the decimal separator  "
+        "is a comma. [default: detected]",
     ),
     click.option(
         "--format",
         multiple=True,
         metavar="COLUMN=NUMBER",
         help="An example of how a column writes numbers, such as 'revenue=$1,234.50', 'share=12.5%' or 'weight=12 kg'. "
-        "May be repeated.  [default: found]",
+        "May be repeated. [default: detected]",
     ),
     click.option(
         "--null",
         multiple=True,
         metavar="TEXT",
-        help="A text that means \"no value\"; '' is a field of blanks. May be repeated.",
+        help="A null marker: text that means a missing value; '' is a field of blanks. May be repeated.",
     ),
     click.option(
         "--keep-text",
         multiple=True,
         metavar="WORD",
-        help='A word such as NA or None that is a text like any other, not "no value". May be repeated.',
+        help="A word such as NA or None that is ordinary text, not a missing value. May be repeated.",
     ),
     click.option(
         "--dates",
         multiple=True,
         metavar="COLUMN=FORMAT",
-        help="How dates are written in a column, such as 'signup=%d/%m/%Y', where two formats fit. May be repeated.",
+        help="The format of the dates in a column, such as 'signup=%d/%m/%Y', where two formats fit. May be repeated.",
     ),
     click.option("--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of a text file."),
     click.option(
         "--header",
         type=click.Choice(["first", "none"]),
-        help="Whether the first row names the columns; without, they are called column1, column2, …  [default: found]",
+        help="Whether the first row names the columns; if not, they are called column1, column2, … [default: detected]",
     ),
     click.option(
-        "--skip", type=click.IntRange(min=0), metavar="N", help="Lines above the table to leave out.  [default: found]"
+        "--skip", type=click.IntRange(min=0), metavar="N", help="Lines above the table to skip. [default: detected]"
     ),
     click.option(
         "--comment",
         metavar="TEXT",
-        help="What lines begin with that are to be left out.  [default: # where these lines are not rows]",
+        help="Skip lines that begin with this. [default: # where these lines are not rows]",
     ),
     click.option(
         "--footer",
         type=click.IntRange(min=0),
         metavar="N",
-        help="Rows at the end to leave out, such as notes and totals.  [default: found]",
+        help="Rows at the end to skip, such as notes and totals. [default: detected]",
     ),
     click.option("--sheet", metavar="NAME", help="Sheet of a workbook.  [default: the only one with a table]"),
 )

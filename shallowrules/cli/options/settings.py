@@ -49,7 +49,7 @@ SETTINGS_FILE = "settings.json"
 FORMAT = "shallowrules-settings/1"
 
 TABLES = "tables"
-"""Where rules hold the names of the files that they were made from; no option, for a name alone finds no file."""
+"""The entry for the names of the files that rules were made from; not an option, since a name alone finds no file."""
 
 STANDARD_INPUT = "-"
 
@@ -57,14 +57,14 @@ KEPT_NAMES = "shallowrules.cli: names in the settings"
 """Where a context keeps the names of clusters that a file of settings has."""
 
 OPTIONS = tuple(field.name for kind in (FitOptions, MethodOptions, Reading) for field in fields(kind))
-"""What a file of settings says: nothing of databases, whose addresses may hold passwords, and of what is written."""
+"""The contents of a file of settings: not databases, whose addresses may hold passwords, and not outputs."""
 
 LISTS = ("columns", "explain", "exclude", "categories", "numbers")
-"""Options whose values are lists of names with commas between."""
+"""Options whose values are comma-separated lists of names."""
 
 
 def settings_of(rows: Tables | DatabaseRows, *options: FitOptions | MethodOptions | Reading) -> dict[str, Setting]:
-    """Return what rules hold of how they were made: the names of files, and options that say something, by name."""
+    """Return the settings that rules keep: the names of files, and the options that differ from their defaults."""
     values = {name: value for group in options for name, value in vars(group).items()}
     for name in ("scale", "impute", "missing"):  # None is a choice there
         values[name] = values[name] or "none"
@@ -98,13 +98,13 @@ def settings_text(
     Parameters
     ----------
     folder : Path
-        Where it is to be; the names of files are relative to it.
+        Its place; the names of files are relative to it.
     settings : mapping
         As rules hold them.
     tables : str or tuple of str
         Empty for rows of a database.
     table : str or None
-        What --table calls the table in SQL; None for rows of a database.
+        The table's name in SQL by --table; None for rows of a database.
     memory : int or None
     clusters : iterable of Cluster or None
         Those that --names named, if it was given.
@@ -124,7 +124,7 @@ def settings_text(
         from shallowrules.rules.words.naming import list_names
 
         document["names"] = list_names(clusters)
-    if any(choice.required for choice in chosen):  # else what is usual, of which a form may be left out
+    if any(choice.required for choice in chosen):  # otherwise the default, which a format may omit
         document["write"] = [choice.name for choice in chosen]
     exporters = {choice.name: choice.values(table, shorten) for choice in chosen}
     document["exporters"] = {name: values for name, values in exporters.items() if values}
@@ -158,7 +158,7 @@ def _within(settings: str, option: str, path: str) -> str:
     found = _seen_from(path, folder)
     if not Path(found).resolve().is_relative_to(Path(folder).resolve()):
         raise OptionError(
-            f"{settings} names {path!r} for {option}, which is outside of its folder; if that file may be used, add "
+            f"{settings} names {path!r} for {option}, which is outside its folder; to allow that file, add "
             f"{option} {shlex.quote(found)} to the command"
         )
     return found
@@ -196,8 +196,8 @@ def repeated_names(names: ClusterNames | NamedRules | None) -> ClusterNames | Na
         return kept
     show_message(
         "note",
-        "the names of clusters in --settings are left out, for other options are typed and clusters may have other "
-        "numbers: --names with the rules.json of that run matches them by the rows that they share",
+        "the names of clusters in --settings are not used, because other options are given and clusters may have "
+        "different numbers; --names with the rules.json of that run matches them by the rows that they share",
     )
     return None
 
@@ -237,8 +237,8 @@ def refuse_without_settings(rules: RuleSet, path: str) -> None:
     """Raise DataError for rules that do not say how they were made."""
     if not rules.settings:
         raise DataError(
-            f"{path} does not say with which options it was made, as rules of an older version or of Python do not: "
-            "make the rules again by `shallowrules run`"
+            f"{path} does not record the options that it was made with (rules of an older version or from Python do "
+            "not); make the rules again with `shallowrules run`"
         )
 
 
@@ -265,11 +265,11 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
         raise OptionError(f"--settings: {error}") from error
     offered = {parameter.name for parameter in context.command.params}
     if left_out := [name for name in options if name not in (*offered, "clusters", "histograms")]:
-        show_message("note", f"{', '.join(left_out)} of {path} is not for this command and is left out")
+        show_message("note", f"{', '.join(left_out)} of {path} is not for this command and is ignored")
 
 
 def _load(path: str) -> dict[str, Any]:
-    """Return a file of settings, the types of its parts checked; DataError if it is none."""
+    """Return a file of settings, with the types of its parts checked; DataError for anything else."""
     content = read_whole(path)
     try:
         document = json.loads(content.decode("utf-8-sig"), object_pairs_hook=distinct_keys)
@@ -296,7 +296,7 @@ def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -
     unknown = sorted(set(settings) - set(OPTIONS))
     if unknown:
         hint = suggestion(unknown[0], OPTIONS)
-        raise DataError(f"{path} has options that are not known here: {', '.join(map(repr, unknown))}{hint}")
+        raise DataError(f"{path} has unknown options: {', '.join(map(repr, unknown))}{hint}")
     options = {parameter.name: parameter for parameter in context.command.params}
     for name, value in settings.items():
         where = f"{path}: option {name!r}"
@@ -314,7 +314,7 @@ def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -
 
 
 def _is_of(kind: click.ParamType[Any], value: Any) -> bool:
-    """Return whether a value in JSON is of an option's type, or a text that click reads as such."""
+    """Return whether a value in JSON is of an option's type, or a text that click reads as one."""
     if isinstance(value, bool) or isinstance(kind, click.types.BoolParamType):
         return isinstance(value, bool) and isinstance(kind, click.types.BoolParamType)
     if isinstance(kind, click.types.FloatParamType):
@@ -336,6 +336,6 @@ settings_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_read,
-    help=f"Take options, TABLE, the names of clusters and what to write from the {SETTINGS_FILE} of an earlier run; "
+    help=f"Take options, TABLE, the names of clusters and the outputs from the {SETTINGS_FILE} of an earlier run; "
     "options on the command line take precedence.",
 )

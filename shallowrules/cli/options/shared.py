@@ -1,4 +1,4 @@
-"""What the modules of options share, and the options of several commands."""
+"""Code shared by the modules of options, and the options of several commands."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Options = TypeVar("Options")
 
 TYPED = "shallowrules.cli: arguments as typed"
-"""Where a context keeps what stood behind ``shallowrules``."""
+"""Where a context keeps the arguments after ``shallowrules``."""
 
 
 def typed_arguments() -> list[str] | None:
-    """Return what was typed behind ``shallowrules``, None outside of a command."""
+    """Return the arguments after ``shallowrules``, None outside of a command."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(TYPED)
 
@@ -110,7 +110,7 @@ def listed_names(context: click.Context, parameter: click.Parameter, values: tup
 
 
 def split_pair(pair: str, context: click.Context, parameter: click.Parameter) -> tuple[str, str]:
-    """Return both sides of an option's ``OLD=NEW``; BadParameter if it is none."""
+    """Return both sides of an option's ``OLD=NEW``; BadParameter for other text."""
     old, _, new = pair.rpartition("=")
     if not (old and new):
         raise click.BadParameter(f"{pair!r} is not OLD=NEW", context, parameter)
@@ -134,7 +134,7 @@ seed_option = click.option(
 
 
 def answer_options(*kinds: str) -> Callable[[Command], Command]:
-    """Return the options of what SQL says of a row, as `export` has them, with what may stand for a cluster."""
+    """Return the options for the labels in SQL, as for `export`, with the choices for a cluster's label."""
     said = (
         "number, the name that it was given by --labels, or both"
         if "both" in kinds
@@ -146,13 +146,13 @@ def answer_options(*kinds: str) -> Callable[[Command], Command]:
             type=click.Choice(kinds),
             default=kinds[0],
             show_default=True,
-            help=f"What a row gets for its cluster in SQL: its {said}.",
+            help=f"The label of a row's cluster in SQL: its {said}.",
         ),
         click.option(
             "--else",
             "otherwise",
             metavar="VALUE",
-            help="What a row without a cluster gets in SQL, in place of NULL: no cluster's number or name.",
+            help="The value for a row without a cluster in SQL, instead of NULL; not a cluster's number or name.",
         ),
     )
 
@@ -177,5 +177,5 @@ columns_option = click.option(
     multiple=True,
     metavar="OLD=NEW",
     callback=_pairs,
-    help="What the table calls a column of the rules. May be repeated.",
+    help="The table's name for a column of the rules. May be repeated.",
 )

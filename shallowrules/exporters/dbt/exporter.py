@@ -1,7 +1,8 @@
 """Rules as a model of a dbt project, with its properties, its source, its documentation, and tests of its rows.
 
-The model labels the rows of another model or of a source. Templates write SQL as an engine takes it; what Jinja would
-read into a name or a text becomes an expression of Jinja that gives it, so that dbt sees every name as it is.
+The model labels the rows of another model or of a source. Templates write SQL as an engine takes it; anything that
+Jinja would interpret in a name or a text becomes an expression of Jinja that gives it, so that dbt sees every name as
+it is.
 """
 
 from __future__ import annotations

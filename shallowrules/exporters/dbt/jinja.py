@@ -12,13 +12,13 @@ from shallowrules.exporters.sql.dialect import JINJA_MARK
 __all__ = ["OPENING", "QUOTE", "YAML", "call", "escape"]
 
 CHANGED = re.compile(rf"{JINJA_MARK.pattern}|\r")
-"""What Jinja does not leave as it is: it takes every way to end a line for one."""
+"""Characters that Jinja changes: it normalizes all line endings."""
 
 OPENING = re.compile(r"\{(?=[{%#])")
 """The first character of a mark; Markdown shows an entity in its place, and Jinja does not see one."""
 
 QUOTE = re.compile(r"[\"`\\]")
-"""What dbt does not escape where it puts quotes around a name."""
+"""Characters that dbt does not escape where it puts quotes around a name."""
 
 
 def call(function: str, parts: Sequence[str]) -> str:
@@ -27,7 +27,7 @@ def call(function: str, parts: Sequence[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text that Jinja renders as it is: what it would read or change, as an expression that gives it."""
+    """Return text that Jinja renders unchanged: anything that it would read or change becomes an expression."""
     return CHANGED.sub(lambda found: f"{{{{ {found[0]!r} }}}}", text)
 
 

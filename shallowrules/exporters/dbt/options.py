@@ -38,7 +38,7 @@ class DbtOptions:
     dialect : str
         The warehouse's SQL; the names are those of the exporter sql.
     table : str, or sequence of its parts
-        What the model reads: the name of another model, or a source and its table, ``shop.customers``.
+        The model's input: the name of another model, or a source and its table, ``shop.customers``.
     model : str, optional
         The model's name; by default that of the table with ``_clusters``.
     columns : mapping from str to str
@@ -81,7 +81,7 @@ class DbtOptions:
         if len(split_table(self.table)) > 2:
             raise OptionError(TABLE, " must be the name of a model, or of a source and its table: 'shop.customers'")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.name):
-            raise OptionError(MODEL, f" must be of ASCII letters, digits and _, not {self.name!r}")
+            raise OptionError(MODEL, f" must consist of ASCII letters, digits and _, not {self.name!r}")
         check_choice("materialized", self.materialized, get_args(Materialized), option="materialized")
         _check_name(self.cluster_column, CLUSTER_COLUMN)
         if any(name.casefold() == self.cluster_column.casefold() for name in types):
@@ -90,7 +90,7 @@ class DbtOptions:
             option = KEY if self.key else UPDATED_AT
             raise OptionError(option, f" goes with 'incremental', not {self.materialized!r}: change ", MATERIALIZED)
         if self.materialized == "incremental" and not self.key:
-            raise OptionError("an incremental model needs the columns that identify a row: name them by ", KEY)
+            raise OptionError("an incremental model needs the columns that identify a row: name them with ", KEY)
         if isinstance(self.key, str):
             raise OptionError(KEY, f" must be names of columns, not the text {self.key!r}")
         for option, names in ((KEY, self.key), (UPDATED_AT, () if self.updated_at is None else (self.updated_at,))):
@@ -98,14 +98,14 @@ class DbtOptions:
                 _check_name(name, option)
                 if types and name not in types:
                     raise OptionError(
-                        option, f" {name!r} has no type: the model gives the columns that have one by ", TYPES
+                        option, f" {name!r} has no type: the model gives the columns that have one with ", TYPES
                     )
         if isinstance(self.max_shift, bool) or not 0 <= float(self.max_shift) <= 1:
             raise OptionError(MAX_SHIFT, f" must be a share from 0 to 1, not {self.max_shift!r}")
 
     @cached_property
     def table_types(self) -> Mapping[str, str]:
-        """The types that columns are declared as, by their names in the warehouse; none where they are not known."""
+        """The declared types of columns, by their names in the warehouse; none if they are not known."""
         sql = SqlOptions(dialect=self.dialect, table=self.table, columns=self.columns, types=self.types, ddl=self.ddl)
         return sql.table_types
 
@@ -116,7 +116,7 @@ class DbtOptions:
 
     @property
     def read(self) -> str:
-        """The call that gives what the model reads."""
+        """The call that gives the model's input."""
         parts = split_table(self.table)
         return call("source" if len(parts) > 1 else "ref", parts)
 

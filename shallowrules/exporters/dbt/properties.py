@@ -1,4 +1,4 @@
-"""What dbt is to know of a model and its source, as YAML."""
+"""The properties of a dbt model and its source, as YAML."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def source_of(rules: RuleSet, settings: DbtOptions) -> str:
 
 
 def _range(column: RuleColumn) -> str:
-    """Return what a column held."""
+    """Return the description of a column's values."""
     if column.minimum is None or column.maximum is None:
         return counted(len(column.values), "category", "categories")
     return f"{column.show(column.minimum)} to {column.show(column.maximum)}"

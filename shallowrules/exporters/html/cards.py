@@ -1,4 +1,4 @@
-"""What the page says of each cluster, as data for the template: its rules, and pictures of what sets it apart."""
+"""The cards of the page, as data for the template: a cluster's rules, and pictures of its distinctive columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shallowrules.errors import counted
-from shallowrules.exporters.context import percent
 from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, place_value, short
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import (
@@ -20,17 +19,18 @@ from shallowrules.exporters.wording import (
     list_values,
 )
 from shallowrules.rules import Between, Cluster, Number, Rule, RuleColumn, RuleSet
+from shallowrules.rules.figures import percent
 
 __all__ = ["Pictures", "describe_cards"]
 
 PICTURES_SHOWN = 6
-"""Pictures of a card."""
+"""Pictures on a card."""
 
 MAX_PICTURES = 100
-"""Pictures of a tree beyond which its cards have fewer, but two at least."""
+"""Pictures of a tree above which its cards have fewer, but at least two."""
 
 MAX_PICTURES_OF_PATH = 400
-"""Pictures of all trees of a path but the first that is shown; beyond that their cards have fewer, or none."""
+"""Pictures of all trees of a path except the first one shown; above that their cards have fewer, or none."""
 
 BARS_SHOWN = 5
 STANDS_OUT_SHOWN = 4
@@ -47,7 +47,7 @@ class Pictures:
 
     @classmethod
     def of(cls, rules: RuleSet) -> Pictures:
-        """Return those of a rule set; none where it was made without histograms."""
+        """Return those of a rule set; none if it was made without histograms."""
         binned = [i for i, column in enumerate(rules.columns) if column.edges]
         total = rules.statistics.weight
         return cls(
@@ -63,7 +63,7 @@ class Pictures:
         )
 
     def outlines(self, rules: RuleSet) -> list[dict[str, Any]]:
-        """Return what the pictures of a column share: the whole table's histogram, and the ends of the axis."""
+        """Return the data shared by a column's pictures: the whole table's histogram, and the ends of the axis."""
         return [
             {
                 "index": i,
@@ -77,7 +77,7 @@ class Pictures:
 
 
 def _first_shown(edges: Sequence[Number], column: RuleColumn) -> Number:
-    """Return what the axis begins with: of a bin above 0 and at most 1, over whole numbers, the 1 that it holds."""
+    """Return the start of the axis: for a bin above 0 and at most 1, over whole numbers, the 1 that it holds."""
     return edges[0] + 1 if column.is_whole and edges[1] - edges[0] == 1 else edges[0]
 
 
@@ -144,7 +144,7 @@ def _sources(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def _distance(rules: RuleSet, cluster: Cluster, index: int, pictures: Pictures) -> float:
-    """Return by how much the distribution of a column in a cluster is another than in the table: from 0 to 1."""
+    """Return how much the distribution of a column in a cluster differs from that in the table: from 0 to 1."""
     here, table = _shares(rules, cluster, index, pictures)
     return sum(abs(first - second) for first, second in zip(here, table, strict=True)) / 2
 

@@ -21,16 +21,16 @@ LEAF_HEIGHT, BOX_HEIGHT, LEAF_WIDTH = 30, 22, 190
 """Pixels of the drawing of a tree."""
 
 LONGEST, SHORTEST = 36, 16
-"""Characters shown at most of a name in a box and of a label on a branch: fewer in a tree of many levels."""
+"""Most characters shown of a name in a box and of a label on a branch: fewer in a tree of many levels."""
 
 ROOM = 1040
-"""Pixels that a drawing may be wide before it shows fewer than `LONGEST` characters."""
+"""Width in pixels of a drawing above which it shows fewer than `LONGEST` characters."""
 
 CHARACTER = 7
-"""Pixels that a character takes, at most on average."""
+"""Upper bound of the average width of a character in pixels."""
 
 WIDTH, HEIGHT = 216, 46
-"""Pixels of the picture of a distribution, at most so wide."""
+"""Greatest width of the picture of a distribution in pixels."""
 
 
 @dataclass(frozen=True)

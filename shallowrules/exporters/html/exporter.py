@@ -1,9 +1,10 @@
-"""Rules as a page for the people who have to agree to the clusters: one file, which asks no network for anything.
+"""Rules as a page for the people who have to agree on the clusters: one file, which needs no network.
 
-The template ``page.html.j2`` has what is there without JavaScript: figures, tree and cards. The script ``page.js`` adds
-what answers: names, copying, a typed row. It gets its data packed (`shallowrules.exporters.html.text.pack`), and makes
-no text of rules itself: words come from here, SQL, Python and the sheet from their own exporters. The page's content
-security policy names the one script and the one style by their hashes.
+The template ``page.html.j2`` has the parts that work without JavaScript: figures, tree and cards. The script
+``page.js`` adds the interactive ones: names, copying, a typed row. It gets its data packed
+(`shallowrules.exporters.html.text.pack`), and makes no text of rules itself: words come from here, SQL, Python and the
+sheet from their own exporters. The page's content security policy names the one script and the one style by their
+hashes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from markupsafe import Markup
 
 from shallowrules.errors import ExportError, counted
 from shallowrules.exporters.base import check_text
-from shallowrules.exporters.context import check_length, percent
+from shallowrules.exporters.context import check_length
 from shallowrules.exporters.html.cards import Pictures, describe_cards
 from shallowrules.exporters.html.drawing import describe_tree
 from shallowrules.exporters.html.slider import describe_path, describe_points, join_path, read_path
@@ -42,7 +43,7 @@ from shallowrules.exporters.wording import (
     format_number,
 )
 from shallowrules.rules import RuleSet
-from shallowrules.rules.figures import show_figure
+from shallowrules.rules.figures import percent, show_figure
 from shallowrules.sources.qualified_names import split_table
 
 __all__ = ["HtmlExporter", "HtmlOptions"]
@@ -101,7 +102,7 @@ class HtmlOptions:
         find_dialect(self.dialect)
         split_table(self.table)
         if self.path is not None:
-            read_path(self.path)  # a wrong file is to be known before the work
+            read_path(self.path)  # report a wrong file before the work
 
 
 class HtmlExporter:
@@ -143,7 +144,7 @@ class HtmlExporter:
     def _data(
         self, trees: Sequence[RuleSet], described: Sequence[dict[str, Any]], shown: int, settings: HtmlOptions
     ) -> str:
-        """Return what the script works with."""
+        """Return the data for the script."""
         query = {"style": "select", "dialect": settings.dialect, "table": settings.table}
         texts = {
             "SQL": [_text(SqlExporter, tree, **query) for tree in trees],
@@ -172,7 +173,7 @@ class HtmlExporter:
 
 
 def _text(exporter: Any, rules: RuleSet, **options: Any) -> str:
-    """Return what an exporter makes of the rules, or why it cannot."""
+    """Return an exporter's output for the rules, or the reason why it has none."""
     try:
         text: str = exporter().export(rules, **options)
     except ExportError as error:
@@ -181,7 +182,7 @@ def _text(exporter: Any, rules: RuleSet, **options: Any) -> str:
 
 
 def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str, Any]:
-    """Return what the page says of a tree, one of so many."""
+    """Return the page's data for one of `n_trees` trees."""
     pictures = Pictures.of(rules)
     s = rules.statistics
     extra = 100 * (s.normalized_cost - 1)
@@ -195,7 +196,7 @@ def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str
         "weighted": s.weighted,
         "left_out": counted(s.left_out, "row") if s.left_out else None,
         "agreement": percent(s.agreement),
-        "cost": f"{show_figure(extra, '+.1f')} %" if abs(extra) >= 0.05 else "±0 %",
+        "cost": f"{show_figure(extra, '+.1f')}%" if abs(extra) >= 0.05 else "±0%",
         "waes": f"{s.waes:.2f}",
         "doubts": describe_doubts(rules),
         "notes": list(s.notes),
@@ -227,7 +228,7 @@ def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None
 
 
 def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
-    """Return the largest cells of that table off its diagonal, and what all others hold."""
+    """Return the largest cells of that table off its diagonal, and the sum of all others."""
     moves = [
         (weight, cluster.index, origin)
         for cluster in rules.clusters
@@ -258,7 +259,7 @@ def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
 
 @cache
 def _style() -> str:
-    """Return the style of the page: the colours of clusters, light and dark, and all else."""
+    """Return the style of the page: the colors of clusters, light and dark, and all else."""
     light, dark = (
         "".join(f".k{place}{{--c:{colour}}}" for place, colour in enumerate(colours)) for colours in (LIGHT, DARK)
     )
@@ -271,5 +272,5 @@ def _shipped(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Return what a content security policy calls an inline text by."""
+    """Return the hash by which a content security policy names an inline text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -1,4 +1,4 @@
-"""The slider over the trade-off: the trees that it moves through, and the curve of what shorter rules cost."""
+"""The slider over the trade-off: the trees that it moves through, and the curve of the cost of shorter rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTION = OptionName("path")
 
 
 def read_path(path: str | Path) -> RulePath:
-    """Return the path of a file; OptionError if it is none, OSError if it cannot be read."""
+    """Return the path in a file; OptionError if it has none, OSError if it cannot be read."""
     try:
         return RulePath.from_json(path)
     except RulesFormatError as error:
@@ -32,12 +32,12 @@ def join_path(path: RulePath, rules: RuleSet) -> tuple[list[RuleSet], int]:
     Raises
     ------
     OptionError
-        If the path is of another table or clustering.
+        If the path is of a different table or clustering.
     """
     if not path.is_of_one_table_with(rules):
         raise OptionError(
             OPTION,
-            " must be of the same table and clustering as the rules: make both with the same columns, rows, -k, "
+            " must be of the same table and clustering as the rules; make both with the same columns, rows, -k, "
             "--scale and --seed",
         )
     trees = [_named_as(rules, tree.rules) for tree in path]
@@ -59,17 +59,17 @@ def _named_as(rules: RuleSet, tree: RuleSet) -> RuleSet:
 
 
 def _question(node: Any) -> tuple[Any, ...]:
-    """Return what makes a node that of the same tree: all but its rows and weight."""
+    """Return the identity of a node across trees: everything but its rows and weight."""
     return tuple(value for name, value in vars(node).items() if name not in ("rows", "weight"))
 
 
 def describe_points(trees: Sequence[RuleSet], own: int) -> list[str]:
-    """Return what the slider says of each tree."""
+    """Return the slider's text for each tree."""
     found = []
     for i, rules in enumerate(trees):
         s = rules.statistics
-        extra = f"{show_figure(100 * (s.normalized_cost - 1), '+.1f')} %"
-        mine = ", the rules that this page was made of" if i == own else ""
+        extra = f"{show_figure(100 * (s.normalized_cost - 1), '+.1f')}%"
+        mine = ", the rules that this page was made from" if i == own else ""
         found.append(
             f"Tree {i + 1} of {len(trees)}{mine}: {s.waes:.2f} conditions per row, {counted(len(rules), 'rule')}, "
             f"{extra} spread (trade-off {s.tradeoff:g})"
@@ -97,8 +97,8 @@ def describe_path(trees: Sequence[RuleSet], own: int) -> dict[str, Any]:
         "said": describe_points(trees, own)[own],
         "shortest": f"{min(lengths):.2f}",
         "longest": f"{max(lengths):.2f}",
-        "cheapest": f"{show_figure(100 * (min(costs) - 1), '+.1f')} %",
-        "dearest": f"{show_figure(100 * (max(costs) - 1), '+.1f')} %",
+        "cheapest": f"{show_figure(100 * (min(costs) - 1), '+.1f')}%",
+        "dearest": f"{show_figure(100 * (max(costs) - 1), '+.1f')}%",
     }
 
 

@@ -17,7 +17,7 @@ SECTIONS = re.compile(r"^(?=<article |<svg class=\"(?:tree|defs)\"|## )", re.MUL
 
 LETTERS = "".join(chr(code) for code in range(ord("!"), ord("~") + 1) if chr(code) != "<")
 BITS = 13
-"""What two letters can say: there are 93."""
+"""The number of letter pairs; there are 93 letters."""
 
 NUMBER = re.compile(r"[0-9.,]+")
 
@@ -37,7 +37,7 @@ def share_pieces(
 
     A piece is kept once: the texts of one tree have many of those of the next. So is a line of the pieces; those that
     differ in their numbers alone stand side by side, where the packer finds that they say nearly the same. A piece is
-    a list of lines, each by how much further than the line before it stands, in that piece or at the end of the last.
+    a list of lines, each given by its distance from the line before, in that piece or at the end of the last.
     """
     split = {form: [re.split(SECTIONS, text) for text in texts] for form, texts in forms.items()}
     pieces = dict.fromkeys(chain.from_iterable(chain.from_iterable(split.values())))

@@ -53,7 +53,7 @@ def describe_walk(rules: RuleSet) -> dict[str, Any]:
 
 
 def describe_inputs(trees: Iterable[RuleSet]) -> list[dict[str, Any]]:
-    """Return the columns that any of the trees tests, which are over the same columns: what a row is typed into."""
+    """Return the columns that any of the trees tests, which share their columns: the fields of a typed row."""
     sets = list(trees)
     columns = sets[0].columns
     tested = sorted({i for rules in sets for i in rules.tested_columns})
@@ -119,9 +119,9 @@ class _ConditionData(ConditionVisitor[list[Any]]):
         return [condition.feature, "between", lower, upper]
 
     def one_of(self, condition: OneOf) -> list[Any]:
-        """Return the categories to be one of."""
+        """Return the accepted categories."""
         return [condition.feature, "one", list(condition.values)]
 
     def none_of(self, condition: NoneOf) -> list[Any]:
-        """Return the categories to be none of."""
+        """Return the excluded categories."""
         return [condition.feature, "none", list(condition.values)]

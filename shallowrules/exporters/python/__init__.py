@@ -1,4 +1,4 @@
-"""Rules as Python modules: the exporters, what they read of a row or column, and how tests are laid out."""
+"""Rules as Python modules: the exporters, the reading of a row or column, and the layout of tests."""
 
 from shallowrules.exporters.python.branches import Style
 from shallowrules.exporters.python.exporter import PythonExporter, PythonOptions

@@ -1,4 +1,4 @@
-"""Bounds of conditions as Python text: numbers as they are, times as constants that are named after what they are."""
+"""Bounds of conditions as Python text: numbers as literals, times as constants with descriptive names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["bound_texts", "threshold_text", "time_constants"]
 
 
 def bound_texts(condition: Between) -> list[tuple[str, str]]:
-    """Return the sign and Python text of each bound that there is, the lower one first."""
+    """Return the sign and Python text of each existing bound, the lower one first."""
     column = condition.column
     pairs = zip((True, False), bounds(condition), strict=True)
     found = []
@@ -29,7 +29,7 @@ def bound_texts(condition: Between) -> list[tuple[str, str]]:
 
 
 def threshold_text(column: RuleColumn, threshold: int | float) -> str:
-    """Return Python text of what a value is to be at most."""
+    """Return the upper bound as Python text."""
     if not column.is_time:
         return repr(threshold)
     _, name, _ = _constant(column, int(threshold), above=False)

@@ -1,12 +1,13 @@
-"""What the emitted function asks, as lines of Python in one of three styles, and as a table of nodes for arrays.
+"""The tests of the emitted function, as lines of Python in one of three styles, and as a table of nodes for arrays.
 
 ``nested``
-    The tree: a row is asked what the tree asks it. At each node the smaller child is indented, and the larger one
+    The tree: a row gets the questions of the tree. At each node the smaller child is indented, and the larger one
     goes on below, so that the text is no deeper than the logarithm of the number of leaves.
 ``ordered``
     A list in which each test relies on those before it.
 ``flat``
-    The rules, each whole: they may be read, and put, in any order. That is here what takes fewest tests on average.
+    The rules, each whole: they may be read, and put, in any order. Here that is the order with the fewest tests on
+    average.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ INDENT = "    "
 
 
 class Conditions(ConditionVisitor[str]):
-    """Conditions as Python; a missing value is NaN or None there, and meets none of them.
+    """Conditions as Python; a missing value is NaN or None there, and satisfies none of them.
 
     Parameters
     ----------
     variables : mapping from int to str
-        What holds the value of each column.
+        The variable with the value of each column.
     valued : bool
         Whether the columns are known to have values.
     """
@@ -44,7 +45,7 @@ class Conditions(ConditionVisitor[str]):
         self.valued = valued
 
     def of_rule(self, rule: Rule) -> str:
-        """Return what is true of the rows that a rule matches."""
+        """Return the predicate for the rows that a rule matches."""
         return " and ".join(map(self, rule.conditions)) or "True"
 
     def between(self, condition: Between) -> str:
@@ -66,7 +67,7 @@ class Conditions(ConditionVisitor[str]):
         return f"{variable} == {values[0]!r}" if len(values) == 1 else f"{variable} in {values!r}"
 
     def none_of(self, condition: NoneOf) -> str:
-        """Return a test for inequality, and that there is a value."""
+        """Return a test for inequality and for a value being present."""
         variable, values = self.variables[condition.feature], condition.values
         test = f"{variable} != {values[0]!r}" if len(values) == 1 else f"{variable} not in {values!r}"
         return test if self.valued else f"{variable} is not None and {test}"
@@ -82,7 +83,7 @@ def lay_out(
     style : {"flat", "ordered", "nested"}
     rules : RuleSet
     variables : mapping from int to str
-        What holds the value of each tested column.
+        The variable with the value of each tested column.
     labels : mapping from int to str
         Python for each cluster.
     remark : callable
@@ -94,7 +95,7 @@ def lay_out(
 
 @dataclass(frozen=True)
 class _Writing:
-    """What the styles are written with: see `lay_out`."""
+    """The parts from which the styles are written: see `lay_out`."""
 
     rules: RuleSet
     variables: Mapping[int, str]

@@ -1,8 +1,8 @@
 """Rules as a Python module without dependencies.
 
-Templates see, besides `shallowrules.exporters.python.module`: ``lines`` (what gives a row its cluster, in
-the style asked for) and ``vectorized`` (none, or what a function of columns needs: ``function_name``, and see
-`table_of_nodes`).
+Templates see, besides `shallowrules.exporters.python.module`: ``lines`` (the code that gives a row its
+cluster, in the requested style) and ``vectorized`` (none, or the data for a function of columns: ``function_name``, and
+see `table_of_nodes`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PythonOptions:
     function_name : str
         Name of the function that gives a row its cluster.
     cluster_as : {"number", "name"}
-        What it gives for a cluster: its number, or its name, the label that it was given.
+        The label that it returns for a cluster: its number, or its name, the label that it was given.
     style : {"nested", "flat", "ordered"}
         How it asks: the tree, which is the fastest; each rule whole; or a list in which each test relies on those
         before it.
@@ -91,7 +91,7 @@ class PythonExporter:
 
 
 def _describe_vectorized(rules: RuleSet, features: list[int], labels: dict[int, str]) -> dict[str, Any]:
-    """Return what the function of columns is laid out from."""
+    """Return the template's data for the function of columns."""
     table = table_of_nodes(rules, {feature: place for place, feature in enumerate(features)}, labels)
     table["categories"] = [repr(table["categories"].get(feature, ())) for feature in features]
     return {"function_name": VECTORIZED, **table}

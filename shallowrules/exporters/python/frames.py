@@ -1,7 +1,7 @@
 """Rules as Python modules for whole dataframes: a function that gives a Series of pandas, and an expression of Polars.
 
-Both write each rule whole, as a mask of rows: the rules are disjoint, so that they can stand in any order. Columns are
-read as everywhere: those whose type leaves no doubt at once, any other value by value, by the functions that the module
+Both write each rule whole, as a mask of rows: the rules are disjoint, so they can be in any order. Columns are read as
+everywhere: those of an unambiguous type at once, any other value by value, by the functions that the module
 of the exporter ``"python"`` has.
 
 Templates see, besides `shallowrules.exporters.python.module`: ``label_type`` (Python text of the type of the labels),
@@ -35,7 +35,7 @@ class FrameOptions:
     function_name : str
         Name of the function that labels a dataframe.
     cluster_as : {"number", "name"}
-        What it gives for a cluster: its number, or its name, the label that it was given.
+        The label that it returns for a cluster: its number, or its name, the label that it was given.
     cluster_column : str
         Name of the column that it gives.
     template : str or path, optional
@@ -119,7 +119,7 @@ class _Masks(ConditionVisitor[str]):
         return " & ".join(map(self, rule.conditions)) or "np.ones(len(frame), dtype=bool)"
 
     def between(self, condition: Between) -> str:
-        """Return a comparison or two, which NaN does not meet."""
+        """Return one or two comparisons, which NaN does not satisfy."""
         return _comparisons(self.variables[condition.feature], condition)
 
     def one_of(self, condition: OneOf) -> str:
@@ -127,7 +127,7 @@ class _Masks(ConditionVisitor[str]):
         return self._is(condition.feature, condition.values)
 
     def none_of(self, condition: NoneOf) -> str:
-        """Return a test for inequality, and that there is a value."""
+        """Return a test for inequality and for a value being present."""
         return f"pd.notna({self.variables[condition.feature]}) & ~{self._is(condition.feature, condition.values)}"
 
     def _is(self, feature: int, values: tuple[Value, ...]) -> str:
@@ -142,7 +142,7 @@ class _Expressions(ConditionVisitor[str]):
         self.variables = variables
 
     def of_rule(self, rule: Rule) -> str:
-        """Return what is true of the rows that a rule matches."""
+        """Return the predicate for the rows that a rule matches."""
         return " & ".join(map(self, rule.conditions))
 
     def between(self, condition: Between) -> str:
@@ -168,7 +168,7 @@ def _comparisons(variable: str, condition: Between) -> str:
 
 
 def _plain_nulls(column: RuleColumn) -> list[Any]:
-    """Return what means "no value" in a column of its own type: doubles, whole numbers of 64 bits, or texts."""
+    """Return the null markers of a column in its own type: doubles, whole numbers of 64 bits, or texts."""
     if column.type == "float":
         return [float(number) for number in column.conversion.null_numbers]
     if column.is_whole:
@@ -180,7 +180,7 @@ def _plain_nulls(column: RuleColumn) -> list[Any]:
 
 
 def _check_for_polars(rules: RuleSet, settings: FrameOptions) -> None:
-    """Raise ExportError for what no expression of Polars can hold."""
+    """Raise ExportError for values that no Polars expression can hold."""
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     categories = [value for column in tested for value in (*column.values, *column.nulls) if isinstance(value, str)]
     labels = [cluster.name for cluster in rules.clusters] if settings.cluster_as == "name" else []
@@ -188,7 +188,7 @@ def _check_for_polars(rules: RuleSet, settings: FrameOptions) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise ExportError(f"Polars cannot hold the text {text!r}: it has half a surrogate pair") from error
+            raise ExportError(f"Polars cannot hold the text {text!r}: it has an unpaired surrogate") from error
     for node in rules.nodes:
         if isinstance(node, Cut) and rules.columns[node.column].is_whole and node.threshold >= INT64[-1]:
             raise ExportError(

@@ -1,4 +1,4 @@
-"""The columns that the emitted function reads: their variables, and what makes a row's value one that rules compare."""
+"""The columns that the emitted function reads: their variables, and the conversion of a row's values for comparison."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLASSES: Mapping[str, str] = {"float": "float", "integer": "int", "text": "str",
 
 
 def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
-    """Return what a template sees of a column that is tested: see `shallowrules.exporters.python.exporter`."""
+    """Return the template's data for a tested column: see `shallowrules.exporters.python.exporter`."""
     conversion = column.conversion
     is_number = column.codes or (column.is_numeric and not column.is_time)
     numbers = tuple(_as_compared(number, column) for number in conversion.null_numbers) if is_number else ()
@@ -53,7 +53,7 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
 
 
 def _patterns(column: RuleColumn) -> tuple[str, str]:
-    """Return the patterns of a column's format: of a number, and of what is not its digits."""
+    """Return the patterns of a column's format: of a number, and of its marks other than digits."""
     number_format = column.conversion.number_format
     return number_format.pattern, number_format.removed
 

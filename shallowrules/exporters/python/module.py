@@ -1,4 +1,4 @@
-"""What every emitted Python module has: its names and literals, what its template sees, and that it compiles.
+"""The common parts of emitted Python modules: names and literals, the template's data, and the check that it compiles.
 
 Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``inputs`` (per tested
 column its ``column``, ``type``, the ``variable`` that holds its value, and as Python text ``nulls`` and
@@ -38,7 +38,7 @@ FUNCTION_NAME = OptionName("function_name")
 VECTORIZED = "assign_clusters"
 """The function of columns."""
 
-# What the shipped templates define or import, and their functions' parameters and variables.
+# The names that the shipped templates define or import, and their functions' parameters and variables.
 MODULE_NAMES = frozenset(
     {
         *("CLUSTERS", "Any", "Decimal", "NamedValues", "Protocol", "Real", "annotations", "error", "np", "operator"),
@@ -86,11 +86,11 @@ class ModuleOptions(Protocol):
 
     @property
     def cluster_as(self) -> ClusterAs:
-        """What it gives for a cluster."""
+        """The label that it returns for a cluster."""
 
     @property
     def template(self) -> str | Path | None:
-        """A template in place of the shipped one."""
+        """A template that replaces the shipped one."""
 
 
 def check_function_name(value: object) -> None:
@@ -100,11 +100,11 @@ def check_function_name(value: object) -> None:
     if not name.isascii() or not name.isidentifier() or keyword.iskeyword(name):
         raise OptionError(FUNCTION_NAME, f" {name!r} is not a Python name: use ASCII letters, digits and _")
     if name in MODULE_NAMES or hasattr(builtins, name) or name.startswith("__"):
-        raise OptionError(FUNCTION_NAME, f" {name!r} is a name that the module itself needs: use another")
+        raise OptionError(FUNCTION_NAME, f" {name!r} is a name that the module itself needs; use a different one")
 
 
 def cluster_labels(rules: RuleSet, cluster_as: ClusterAs) -> dict[int, str]:
-    """Return Python text for what rows of each cluster get."""
+    """Return Python text for the label of each cluster."""
     return {c.index: repr(c.name if cluster_as == "name" else c.index) for c in rules.clusters}
 
 
@@ -114,16 +114,16 @@ def describe_module(
     variables: Mapping[int, str],
     test_of: Callable[[Rule], str],
 ) -> dict[str, Any]:
-    """Return what a template sees.
+    """Return the template's data.
 
     Parameters
     ----------
     rules : RuleSet
     settings : dataclass of options
     variables : mapping from int to str
-        What holds the value of each tested column.
+        The variable with the value of each tested column.
     test_of : callable
-        Gives Python text of what is true of the rows that a rule matches.
+        Gives the predicate for the rows that a rule matches, as Python text.
     """
     labels = cluster_labels(rules, settings.cluster_as)
     context = describe(rules, lambda rule: {"test": test_of(rule), "label": labels[rule.cluster]})

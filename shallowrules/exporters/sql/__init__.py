@@ -1,4 +1,4 @@
-"""Rules as SQL: what is known of each dialect, predicates made by it, and the exporter that lays them out."""
+"""Rules as SQL: the facts about each dialect, predicates in it, and the exporter that arranges them."""
 
 from shallowrules.exporters.sql.ddl import declared_types
 from shallowrules.exporters.sql.dialect import Dialect

@@ -16,7 +16,7 @@ __all__ = ["flat_cases", "nested_case", "ordered_cases", "ordered_predicates"]
 
 
 def flat_cases(branches: Sequence[Mapping[str, Any]], otherwise: str | None, dialect: Dialect) -> dict[str, Any]:
-    """Return what CASE is laid out from, of branches in any order.
+    """Return the template's data for CASE, from branches in any order.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def flat_cases(branches: Sequence[Mapping[str, Any]], otherwise: str | None, dia
 def ordered_cases(
     rules: RuleSet, labels: Mapping[int, str], predicates: Predicates, otherwise: str | None, unused: str
 ) -> dict[str, Any]:
-    """Return what CASE is laid out from, of branches that rely on those before them.
+    """Return the template's data for CASE, from branches that rely on those before them.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def ordered_predicates(rules: RuleSet, predicates: Predicates) -> Iterator[tuple
 def nested_case(rules: RuleSet, predicates: Predicates, labels: Mapping[int, str], without: str) -> str:
     """Return a CASE that gives each row its cluster by the questions of the tree, one inside the other.
 
-    It is as deep as the tree, and for an engine alone: a row is asked only what the tree asks it.
+    It is as deep as the tree, and meant only for an engine: each row gets only the questions of the tree.
 
     Parameters
     ----------

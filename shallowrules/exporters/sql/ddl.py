@@ -14,12 +14,12 @@ __all__ = ["declared_types"]
 
 
 def declared_types(statements: str, table: Sequence[str], dialect: Dialect) -> Mapping[str, str]:
-    """Return the declaration of each column of a table: its type, and a collation behind it, if it has one.
+    """Return the declaration of each column of a table: its type, and its collation, if it has one.
 
     Parameters
     ----------
     statements : str
-        SQL with a CREATE TABLE of that name; of another, if it is the only one.
+        SQL with a CREATE TABLE of that name, or with only one CREATE TABLE.
     table : sequence of str
         The parts of the table's name.
     dialect : Dialect

@@ -1,8 +1,8 @@
-"""What columns hold by the types that they are declared in: how far a condition can be written as a person would.
+"""The contents of columns by their declared types: they decide how plainly a condition can be written.
 
-Where nothing is known of a column, its conditions are long, and right for every type that the conformance run has.
-Where its type is known, what it cannot hold gets no guard. Where the usual types are to be expected, `Types.others`
-says what is not.
+If nothing is known about a column, its conditions are long, and correct for every type in the conformance run. If
+its type is known, there are no guards against values that it cannot hold. Where the usual types are to be expected,
+`Types.others` says what is not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Guards = Literal["usual", "full"]
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """What a column holds, as far as the text of a condition depends on it.
+    """A column's possible values, as far as the text of a condition depends on them.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Held:
     floating : bool
         Numbers: floating ones alone.
     nan : bool
-        Numbers: perhaps NaN, or what else an engine sorts among numbers and is none.
+        Numbers: perhaps NaN, or anything else that an engine sorts among numbers although it is not one.
     filed : bool
         Numbers: perhaps in a file, whose statistics leave NaN out, and not in a table of the engine's own.
     singles : bool
@@ -66,8 +66,8 @@ class Types:
     Attributes
     ----------
     declared : tuple of (str, Held)
-        By a pattern for the whole of a declaration, in capital letters; the first that matches. Nothing is known of
-        what matches none. A group ``scale`` is how many digits a decimal has behind the point.
+        By a pattern for the whole of a declaration, in capital letters; the first that matches. Declarations that
+        match none are unknown. A group ``scale`` is how many digits a decimal has behind the point.
     truths : tuple of str
         What is true of a ``{value}`` of the type of truth values that is true, and of one that is false.
     bytewise : bool
@@ -90,7 +90,7 @@ ANY_NUMBERS = Held(kind="numbers", nan=True, filed=True, singles=True, undeclare
 
 
 def held_by(dialect: Dialect, declaration: str) -> Held | None:
-    """Return what a column of a declared type holds; None where that is not known.
+    """Return the kind of values in a column of a declared type; None where it is not known.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def without_collation(declaration: str) -> str:
 
 
 def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:
-    """Return what a column of the rules holds, whatever its usual type; None where that may be text or numbers."""
+    """Return the kind of values in a rules column, whatever its usual type; None where it may be text or numbers."""
     if column.codes:
         return assumed_numbers(dialect)
     if column.type == "text":
@@ -124,7 +124,7 @@ def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:
 
 
 def assumed_numbers(dialect: Dialect) -> Held | None:
-    """Return that a column of codes holds numbers where nothing tells it from text, in which 3.00 is NUMERIC's 3."""
+    """Return the type of a column of codes if no function tells numbers from text, where 3.00 is NUMERIC's 3."""
     return ANY_NUMBERS if dialect.numbers.is_text is None else None
 
 
@@ -350,4 +350,5 @@ TYPES: Mapping[str, Types] = {
         query=_SCHEMA,
     ),
 }
-"""By the name that sqlglot has for a dialect; docs/dialects.md says what those that are not executed rely on."""
+"""By the name that sqlglot has for a dialect; docs/dialects.md says the documentation on which those that are not
+executed rely."""

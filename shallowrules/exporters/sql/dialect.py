@@ -1,7 +1,7 @@
-"""What rules have to know of a SQL dialect: facts as data, and how a name, a text or a number is written by them.
+"""The facts about a SQL dialect as data, and the writing of names, texts and numbers by them.
 
-A fact that decides a label is required: there is no default that a new dialect could forget to overrule. What is alike
-in many engines has a name (`STANDARD_TEXTS`), which a dialect has to choose.
+A fact that decides a label is required: it has no default that a new dialect could forget to override. Facts shared
+by many engines have a name (`STANDARD_TEXTS`), which a dialect has to choose.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ __all__ = [
 ]
 
 BARE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""Names that no engine wants in quotes, unless they are words of its language."""
+"""Names that no engine needs in quotes, unless they are its keywords."""
 
 JINJA_MARK = re.compile(r"\{[{%#]")
-"""What begins an expression, a statement or a comment of Jinja."""
+"""Prefixes of an expression, a statement or a comment in Jinja."""
 
 JINJA_END = re.compile(r"(?<=\{)(?=%[-+]?\s*endraw)")
-"""Where the mark ``{% endraw %}`` of a Jinja file is cut in two."""
+"""The place where the mark ``{% endraw %}`` of a Jinja file is split."""
 
 RENAME = ("use another name (for a column, the option ", OptionName("columns"), " maps the old one to it)")
 
 
 def fold_ascii(name: str) -> str:
-    """Return what an engine makes of a name that takes A to Z for a to z."""
+    """Return a name as an engine compares it that takes A to Z for a to z."""
     return "".join(c.lower() if c.isascii() else c for c in name)
 
 
 def fold_nothing(name: str) -> str:
-    """Return what an engine makes of a name that compares quoted names character by character."""
+    """Return a name as an engine compares it that compares quoted names character by character."""
     return name
 
 
@@ -93,14 +93,14 @@ class Nan:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """What names of tables and columns can be, and which are taken for one another.
+    """The valid names of tables and columns, and which of them are considered equal.
 
     Attributes
     ----------
     fold : callable
-        What the engine makes of a quoted name before it compares it with another.
+        A quoted name in the form in which the engine compares it.
     unquoted : callable
-        What the engine makes of a name without quotes, so far as that matters.
+        An unquoted name in the form in which the engine compares it, as far as that matters.
     longest : int or None
         Longest name that is not cut or refused, in `unit`.
     unit : {"characters", "bytes"}
@@ -165,9 +165,9 @@ class Texts:
         What is true where the column ``{value}``, whose comparable text is ``{text}``, has one that is not among the
         ``{literals}``.
     joined, link : str
-        What makes one text of literals and such expressions, ``{parts}``, and what stands between them.
+        The template that joins literals and these expressions, ``{parts}``, and the text between them.
     prefix : str
-        What a literal begins with.
+        The prefix of a literal.
     plain_literals : bool
         Literals as in ANSI SQL, whatever sqlglot does.
     empty : bool
@@ -238,12 +238,12 @@ class Numbers:
         What is true of a ``{value}`` that the engine holds as text, and false of a number; None where nothing tells, so
         that every column is read as text.
     is_number : str or None
-        What is true of a ``{text}`` that is a number by ``{pattern}``, a regular expression for the whole of it, and of
-        at most ``{longest}`` characters; where there are no such expressions, by ``{point}``, the decimal separator.
-        None where the cast alone judges.
+        The predicate for a ``{text}`` that is a number by ``{pattern}``, a regular expression for the whole of it, and
+        has at most ``{longest}`` characters; where there are no such expressions, by ``{point}``, the decimal
+        separator. None where the cast alone judges.
     is_code : str or None
-        What is true of a ``{text}`` that is spelt as `Grammar.plain_code` says, of codes alone; None where `is_number`
-        has a regular expression for it.
+        The predicate for a ``{text}`` that is a code as written by `Grammar.plain_code`, for codes only; None if
+        `is_number` has a regular expression.
     grouped : str or None
         What is true of a ``{text}`` whose blanks, if it has some, part proper groups of digits, where `is_number` has
         no pattern.
@@ -267,9 +267,9 @@ class Numbers:
         What is true of a ``{value}`` of a number type whose text may be another than 1, 1.0, 0 and 0.0 where it is 1 or
         0, and the number in it; None where there is no such type.
     beside_doubles : tuple of str and int, or None
-        What makes the nearest double of a ``{value}`` that is a number, where the engine would compare that number
-        otherwise with a double, and the number from which on, without its sign, this can matter; None where the engine
-        takes the nearest double by itself.
+        The template for the nearest double of a ``{value}`` that is a number, if the engine would compare that
+        number differently with a double, and the number from which on, without its sign, this can matter; None where
+        the engine takes the nearest double by itself.
     beside_integers : {"exactly", "exactly or not at all", "as doubles", "as singles"}
         How a column of a floating type is compared with a whole number: by its value; by its value, but a column of
         decimals fails beside a whole number of more digits than it has; both as doubles; or both as singles where the
@@ -308,16 +308,16 @@ class Numbers:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What is too large for the engine, and what to do then.
+    """The engine's limits of size, and the remedies.
 
     Attributes
     ----------
     branches : int or None
-        Branches of one CASE at most; what has more is written as several.
+        Most branches of one CASE; more are written as several.
     unset : int or None
         Bytes up to which a query needs no setting.
     setting : str
-        What to run before a longer one, given a ``{size}`` of bytes.
+        The statement to run before a longer one, given a ``{size}`` of bytes.
     nested : int
         Levels of a CASE inside another, so far as it evaluates them faster than branches one after the other.
     """
@@ -328,7 +328,7 @@ class Limits:
     nested: int = 20
 
     def caveat(self, text: str) -> str:
-        """Return what to know of a text that needs a setting; nothing where it does not."""
+        """Return the notes on a text that needs a setting; none where it needs none."""
         size = len(text.encode())
         if self.unset is None or size <= self.unset:
             return ""
@@ -338,14 +338,14 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Caution:
-    """What an engine gets wrong in columns of a type, or under a setting, that only its user knows of.
+    """A mistake of an engine in columns of a type, or under a setting, that only its user knows.
 
     Attributes
     ----------
     types : tuple of str
         The types of columns, in the rules, that it is about.
     text : str
-        What is wrong, and what to do.
+        The mistake, and the remedy.
     above, below : float
         It is about numbers between these, whatever their sign.
     converted : bool or None
@@ -383,7 +383,7 @@ class Dialect:
     numbers : Numbers
     limits : Limits
     cautions : tuple of Caution
-        What the emitted text says where its rules are concerned; docs/numbers.md lists them.
+        The warnings in the emitted text if its rules are concerned; docs/numbers.md lists them.
     quotes : {"always", "folded", "needed"}
         Which names have quotes: all; those that need them, where the table was made without quotes, so that the engine
         folds the others as it did then; or those that it would fold or not take without.
@@ -422,7 +422,7 @@ class Dialect:
         return to_identifier(name, quoted=True).sql(dialect=self.name)
 
     def fold(self, name: str) -> str:
-        """Return what the engine makes of a name as it is written here before it compares it with another."""
+        """Return a name that is written here in the form in which the engine compares it."""
         return name.casefold() if self.quotes == "folded" else self.names.fold(name)
 
     def column(self, name: str) -> str:
@@ -440,9 +440,9 @@ class Dialect:
         """Return a text literal; ExportError if the dialect cannot hold it."""
         facts = self.texts
         if any("\ud800" <= c <= "\udfff" for c in text):
-            raise ExportError(f"SQL cannot hold the text {text!r}: it has half a surrogate pair")
+            raise ExportError(f"SQL cannot hold the text {text!r}: it has an unpaired surrogate")
         if not text and not facts.empty:
-            raise ExportError(f"dialect {self.name!r} takes an empty text for NULL, and a rule asks for it")
+            raise ExportError(f"dialect {self.name!r} treats an empty text as NULL, and a rule tests for it")
         if "\0" in text and not facts.holds_nul:
             raise ExportError(f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has")
         coded = set(facts.coded if facts.code is not None else "")

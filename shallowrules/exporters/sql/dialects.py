@@ -20,7 +20,7 @@ DIALECTS: Mapping[str, Dialect] = {"ansi": DOCUMENTED["ansi"], **EXECUTED, **DOC
 MARIADB = replace(
     EXECUTED["mysql"], texts=replace(EXECUTED["mysql"].texts, exactly="{literal} COLLATE utf8mb4_nopad_bin")
 )
-"""MySQL has no such collation."""
+"""MySQL does not have this collation."""
 
 
 def find_dialect(name: object) -> Dialect:
@@ -32,6 +32,6 @@ def find_dialect(name: object) -> Dialect:
 
 
 def dialect_of_database(backend: str) -> str | None:
-    """Return the name of the dialect of a database, by the name that a URL has for its kind; None if it has none."""
+    """Return the name of a database's dialect, by the URL's name for its kind; None if there is none."""
     name = ALIASES.get(backend, backend)
     return name if name in DIALECTS else None

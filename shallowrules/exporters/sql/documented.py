@@ -1,4 +1,4 @@
-"""The dialects whose engines cannot be run here, as data: docs/dialects.md says what they rely on, with sources.
+"""The dialects whose engines cannot be run here, as data: docs/dialects.md lists the assumptions, with sources.
 
 Oracle and Snowflake fold unquoted names to upper case and keep quoted ones; BigQuery's backslash escapes are sqlglot's
 business.
@@ -35,7 +35,7 @@ __all__ = ["DOCUMENTED"]
 # A text is read with the decimal separator of the session, which this gives.
 _ORACLE_POINT = "SUBSTR(TO_CHAR(0.5, 'FM0D0'), 2, 1)"
 
-# What the names of BigQuery's columns may not begin with, in any case, nor hold.
+# Prefixes that BigQuery's column names may not have, in any case, and characters that they may not contain.
 _BIGQUERY_REFUSED = (
     r"(?i)^(_TABLE_|_FILE_|_PARTITION|_ROW_TIMESTAMP|__ROOT__|_COLIDENTIFIER)"
     r"|[!\"$()*,./;?@\[\\\]^`{}~\x00-\x1f\x7f]"
@@ -44,11 +44,11 @@ _BIGQUERY_REFUSED = (
 # Of engines that cast a NUMERIC of two decimals to the text 1.00.
 _TRUTH_WITH_DECIMALS = Caution(
     types=("boolean",),
-    text="A truth value in a column of decimals, 1.00, is neither true nor false: cast such a column to whole numbers.",
+    text="A truth value in a column of decimals, 1.00, is neither true nor false: cast the column to whole numbers.",
 )
 
 DOCUMENTED: Mapping[str, Dialect] = {
-    # ANSI SQL says nothing of NaN, and has no name for infinity to keep it out by.
+    # ANSI SQL does not mention NaN, and has no name for infinity to exclude it by.
     "ansi": Dialect(
         name="",
         nan=Nan(sorts="unknown", infinity=None, finite=None, infinite=None, is_nan=None),
@@ -79,8 +79,8 @@ DOCUMENTED: Mapping[str, Dialect] = {
             Caution(
                 types=("float",),
                 always=True,
-                text="NaN may get a cluster: ANSI SQL does not say how it compares. If there is any, name the "
-                "database's dialect.",
+                text="NaN may get a cluster, since ANSI SQL does not define how it compares. If there is any, "
+                "name the database's dialect.",
             ),
         ),
     ),
@@ -270,7 +270,7 @@ DOCUMENTED: Mapping[str, Dialect] = {
         cautions=(_TRUTH_WITH_DECIMALS,),
     ),
     # An engine whose texts are equal whatever blanks they end with, and which pads a CHAR that it casts to bytes. A
-    # cast without a length cuts. Where its NaN sorts is said nowhere, and no function tells the type of a value.
+    # cast without a length truncates. The order of NaN is not documented, and no function gives the type of a value.
     "redshift": Dialect(
         name="redshift",
         nan=Nan(
@@ -323,13 +323,13 @@ DOCUMENTED: Mapping[str, Dialect] = {
             Caution(
                 types=("integer", "float"),
                 converted=True,
-                text="A REAL or DOUBLE PRECISION column is read by its text, which may be rounded: give it as DECIMAL, "
+                text="A REAL or DOUBLE PRECISION column is read by its text, which may be rounded: cast it to DECIMAL "
                 "in a view.",
             ),
             _TRUTH_WITH_DECIMALS,
         ),
     ),
-    # The language is Spark's. A collation is undone by one that is named.
+    # The language is Spark's. A collation is overridden by an explicit one.
     "databricks": replace(
         EXECUTED["spark"],
         name="databricks",

@@ -30,9 +30,9 @@ from shallowrules.rules import DOUBLE_EXACT, GRAMMAR
 
 __all__ = ["EXECUTED"]
 
-# SQLite casts the number that a text begins with, so other text has to be kept out. It knows infinity as 9e999
-# alone. Its cast may be one unit in the last place off, mostly beyond 1e-280, and the reader of its JSON is not. JSON
-# has no plus in front, and no number that begins or ends with a point, or with a zero before other digits.
+# SQLite casts the number with which a text begins, so other text has to be excluded. It writes infinity only
+# as 9e999. Its cast may be one unit in the last place off, mostly beyond 1e-280, and the reader of its JSON is not.
+# JSON has no plus in front, and no number that begins or ends with a point, or with a zero before other digits.
 _SQLITE_INFINITIES = infinities("9e999")
 _SQLITE_DOUBLE = (
     "CASE WHEN JSON_VALID(LTRIM({text}, '+')) THEN CAST(JSON_EXTRACT(LTRIM({text}, '+'), '$') AS REAL) "
@@ -40,7 +40,7 @@ _SQLITE_DOUBLE = (
 )
 _SQLITE_REAL = "CASE WHEN TYPEOF({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END"
 
-# DuckDB makes a double of a whole number of 128 bits in two steps that each round; the nearest is had of its text.
+# DuckDB makes a double of a whole number of 128 bits in two steps that each round; the nearest one is that of its text.
 _DUCKDB_DOUBLE = (
     "CASE WHEN TYPEOF({value}) SIMILAR TO 'U?HUGEINT|DECIMAL.*' THEN TRY_CAST(CAST({value} AS VARCHAR) AS DOUBLE) "
     "ELSE TRY_CAST({value} AS DOUBLE) END"
@@ -62,7 +62,7 @@ _MYSQL_INFINITIES = (
 )
 
 # ClickHouse makes a double of a Decimal, and of a whole number of 128 bits and more, by steps that each round: -999 as
-# Decimal(38, 20) is not -999e0. The nearest double is had of its text; a sum with 0 makes a double of a Float32 before.
+# Decimal(38, 20) is not -999e0. The nearest double is that of its text; adding 0 first makes a Float32 a double.
 _CLICKHOUSE_DOUBLE = "toFloat64OrNull(toString({value} + 0))"
 
 _NUMERIC = ("integer", "float")
@@ -84,7 +84,7 @@ EXECUTED: Mapping[str, Dialect] = {
             double="{digits}",
             negative="{number}",
             is_text="TYPEOF({value}) = 'text'",
-            # A pattern sees nothing behind the character 0.
+            # A pattern ends at the character 0.
             is_number="LENGTH({text}) <= {longest} AND INSTR({text}, CHAR(0)) = 0 AND " + by_wildcards("GLOB", "*"),
             is_code="CAST(CAST({text} AS INTEGER) AS TEXT) = {text}",
             grouped=grouped_by_wildcards("GLOB", "*"),
@@ -109,7 +109,7 @@ EXECUTED: Mapping[str, Dialect] = {
                 above=0,
                 below=1e-280,
                 always=True,
-                text="SQLite may read a number below 1e-280 one unit in the last place off.",
+                text="SQLite may misread a number below 1e-280 by one unit in the last place.",
             ),
         ),
     ),
@@ -129,8 +129,8 @@ EXECUTED: Mapping[str, Dialect] = {
             is_nan="CAST({value} AS VARCHAR) IN ('nan', '-nan')",
         ),
         names=Names(fold=fold_ascii, unquoted=fold_nothing, longest=None),
-        # Two collations do not meet, so that a column declared with one is cast and given another. A BOOLEAN, as which
-        # DuckDB may read a file's words, or a number would then be equal to 'yes' or '7' no more.
+        # Two collations cannot be combined, so a column declared with one is cast and given the other. A BOOLEAN, as
+        # which DuckDB may read a file's words, or a number would then no longer equal 'yes' or '7'.
         texts=replace(
             STANDARD_TEXTS,
             listed="{literals} COLLATE C",
@@ -161,7 +161,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_singles="scientific",
             beside_texts=None,
         ),
-        limits=Limits(nested=0),  # it takes twice the time of the flat CASE for it, and five times for `ordered`
+        limits=Limits(nested=0),  # here it takes twice as long as the flat CASE, and five times as long as `ordered`
     ),
     "postgres": Dialect(
         name="postgres",
@@ -177,7 +177,7 @@ EXECUTED: Mapping[str, Dialect] = {
             STANDARD_TEXTS,
             column='{column}::TEXT COLLATE "C"',
             trimmed='TRIM({value}::TEXT COLLATE "C")',
-            coded="\\\r",  # a backslash means another thing where standard_conforming_strings is off
+            coded="\\\r",  # a backslash has a different meaning if standard_conforming_strings is off
             code="CHR({code})",
         ),
         numbers=Numbers(
@@ -211,8 +211,8 @@ EXECUTED: Mapping[str, Dialect] = {
             ),
         ),
     ),
-    # What a backslash means depends on sql_mode, and the client drops carriage returns: both are spelt by their number.
-    # Without _utf8mb4, a literal is read in the character set of the connection.
+    # The meaning of a backslash depends on sql_mode, and the client drops carriage returns: both are written by code
+    # point. Without _utf8mb4, a literal is read in the character set of the connection.
     "mysql": Dialect(
         name="mysql",
         nan=Nan(sorts="none", infinity=None, finite=None, infinite=None, is_nan=None),
@@ -268,12 +268,12 @@ EXECUTED: Mapping[str, Dialect] = {
                 types=_NUMERIC,
                 converted=False,
                 below=100,
-                text="Beside a number from 0 to 99, a YEAR column is compared with a year of two digits: make it a "
-                "number, column + 0, in a view.",
+                text="With a number from 0 to 99, a YEAR column is compared as a two-digit year: make it a number, "
+                "column + 0, in a view.",
             ),
         ),
     ),
-    # An Enum is compared with no text that it does not have, and a FixedString has no padding once it is cast.
+    # An Enum cannot be compared with a text that it does not have, and a FixedString has no padding once it is cast.
     "clickhouse": Dialect(
         name="clickhouse",
         nan=Nan(sorts="compares false", infinity=None, finite=None, infinite=None, is_nan="isNaN(toFloat64({value}))"),
@@ -319,13 +319,14 @@ EXECUTED: Mapping[str, Dialect] = {
                 types=("integer",),
                 converted=False,
                 above=1,
-                text="A Decimal column with 23 digits behind the point or more gets wrong clusters or an error beside "
-                "whole numbers: cast such a column to Float64.",
+                text="A Decimal column with 23 or more digits after the point gets wrong clusters or an error beside "
+                "whole numbers: cast it to Float64.",
             ),
         ),
     ),
-    # A collation, or CHAR(n), changes what "=" says of a column, and CAST(… AS STRING) takes the collation away. What a
-    # backslash means in a literal depends on a setting, so that neither it nor what it would escape can be there.
+    # A collation, or CHAR(n), changes what "=" says of a column, and CAST(… AS STRING) removes the collation. The
+    # meaning of a backslash in a literal depends on a setting, so neither it nor a character that it would escape can
+    # be there.
     "spark": Dialect(
         name="spark",
         nan=Nan(
@@ -359,7 +360,7 @@ EXECUTED: Mapping[str, Dialect] = {
             whole="TRY_CAST({text} AS DECIMAL(38, 0)) - {bound}",
             is_float="TYPEOF({value}) IN ('float', 'double')",
             exact=TRY_EXACT,
-            # Of a BOOLEAN, which is compared with no number, TRY_CAST makes a valid query.
+            # TRY_CAST makes the query valid for a BOOLEAN, which cannot be compared with a number.
             truth=("TYPEOF({value}) LIKE 'decimal%'", "TRY_CAST({value} AS DECIMAL(38, 37))"),
             beside_doubles=None,
             beside_integers="as singles",
@@ -367,7 +368,7 @@ EXECUTED: Mapping[str, Dialect] = {
             beside_singles="digits",
             beside_texts=None,
         ),
-        # A CASE of 1000 branches overflows the stack of Janino, the compiler of what Spark makes of a query.
+        # A CASE of 1,000 branches overflows the stack of Janino, which compiles Spark's generated code.
         limits=Limits(branches=100),
         cautions=(
             Caution(

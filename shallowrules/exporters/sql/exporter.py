@@ -1,6 +1,6 @@
 """Rules as SQL: one predicate per cluster, a flat CASE expression, or a whole query.
 
-CASE has no ELSE unless one is asked for, so that a row without a value gets no cluster.
+CASE has no ELSE unless one is requested, so a row without a value gets no cluster.
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its name),
 ``cluster_column``, ``name_column`` (that of the cluster's name, or none), ``output_columns`` (names; none for all),
@@ -104,7 +104,7 @@ def plain_sql(rules: RuleSet, **options: Any) -> str:
 
 
 def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
-    """Return what is true of the rows of each cluster, largest first: SQL as the style ``where`` writes it.
+    """Return the predicate of each cluster, largest first: SQL as the style ``where`` writes it.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def cluster_predicates(rules: RuleSet, **options: Any) -> dict[int, str]:
 
 
 def lacks_value(rules: RuleSet, **options: Any) -> str:
-    """Return what is true of the rows without a value in a column that the rules test; empty where there are none.
+    """Return the predicate for the rows without a value in a column that the rules test; empty where there are none.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def lacks_value(rules: RuleSet, **options: Any) -> str:
 
 
 def fastest_case(rules: RuleSet, **options: Any) -> str:
-    """Return SQL for the number of each row's cluster, which an engine evaluates fast and nobody is to read.
+    """Return SQL for the number of each row's cluster, for fast evaluation by an engine, not for people to read.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
 
 
 def cluster_type(rules: RuleSet, settings: SqlOptions, writing: Writing) -> str:
-    """Return the type of a column for what rows get: the smallest that holds every number of a cluster."""
+    """Return the type of a column of labels: the smallest that holds every cluster number."""
     if settings.cluster_as == "name":
         return writing.text
     others = [] if settings.otherwise is None else [int(settings.otherwise)]
@@ -237,10 +237,10 @@ def _plain_options(settings: SqlOptions) -> dict[str, Any]:
 
 
 def _raw(text: str) -> str:
-    """Return SQL that comes through a Jinja file (a model of dbt) as it is, although a name or text in it has a mark.
+    """Return SQL that passes unchanged through a Jinja file (a dbt model), even if a name or text in it has a mark.
 
-    What makes it raw stands in comments of SQL. A name with the mark ``{% endraw %}`` is an error there. A mark at the
-    top makes sure of it: ``{% raw %}`` may stand in another name.
+    The marks that make it raw are in SQL comments. A name with the mark ``{% endraw %}`` is an error there. A mark at
+    the top makes sure of it: ``{% raw %}`` may stand in another name.
     """
     if JINJA_MARK.search(text) is None:
         return text
@@ -250,16 +250,16 @@ def _raw(text: str) -> str:
 
 
 def _without_cluster(settings: SqlOptions) -> str:
-    """Return what becomes of a row that no rule matches."""
+    """Return the result for a row that no rule matches."""
     if settings.style in ("check", "drift"):
-        return "A row that no rule matches is counted as one without a cluster."
+        return "A row that no rule matches is counted as a row without a cluster."
     if settings.style == "where":
         return "A row that no rule matches is in no cluster."
     return f"A row that no rule matches gets {'NULL' if settings.otherwise is None else settings.otherwise}."
 
 
 def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> dict[int, str]:
-    """Return SQL for what the rows of each cluster get."""
+    """Return SQL for the label of each cluster."""
     if cluster_as == "number":
         # The digits of the smallest number, without their sign, are beyond 64 bits.
         smallest = f"({MIN_LABEL + 1} - 1)"
@@ -267,26 +267,26 @@ def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect:
     nameless = [cluster.index for cluster in clusters if not cluster.name]
     if nameless and not dialect.texts.empty:
         raise ExportError(
-            f"cluster {nameless[0]} is named by an empty text, which dialect {dialect.name!r} takes for NULL, no "
-            "cluster: say number for ",
+            f"cluster {nameless[0]} is named by an empty text, which dialect {dialect.name!r} treats as NULL, no "
+            "cluster; use number for ",
             OptionName("cluster_as"),
         )
     return {cluster.index: dialect.string(cluster.name) for cluster in clusters}
 
 
 def _otherwise(clusters: Sequence[Cluster], settings: SqlOptions, dialect: Dialect) -> str | None:
-    """Return SQL for what a row without a cluster gets; OptionError if it is a cluster's, or of the wrong type."""
+    """Return SQL for the value of a row without a cluster; OptionError if it is a cluster's, or of the wrong type."""
     value = settings.otherwise
     if value is None:
         return None
     taken = [cluster for cluster in clusters if str(value).strip() in (str(cluster.index), cluster.name)]
     if taken:
-        raise OptionError(OTHERWISE, f" is {value!r}, which is cluster {taken[0].title}: say another value")
+        raise OptionError(OTHERWISE, f" is {value!r}, which is cluster {taken[0].title}; use a different value")
     return dialect.string(str(value)) if settings.cluster_as == "name" else dialect.number(int(value))
 
 
 def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
-    """Return what makes a column of clusters, ``{column}``, and what is to be in it, ``{literal}``, comparable."""
+    """Return expressions that make a column of clusters, ``{column}``, and its value, ``{literal}``, comparable."""
     if cluster_as == "number":
         return {"column": "{column}", "value": "{literal}"}
     texts = dialect.texts
@@ -294,7 +294,7 @@ def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
 
 
 def _unused(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> str:
-    """Return SQL for what is not a cluster's number, or no cluster's name."""
+    """Return SQL for a value that is not a cluster's number or name."""
     if cluster_as == "number":
         indices = {cluster.index for cluster in clusters}
         return dialect.number(next(number for number in range(-1, -len(indices) - 2, -1) if number not in indices))
@@ -303,12 +303,12 @@ def _unused(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect
 
 
 def _names_of_parts(stems: Sequence[str], table: Sequence[str], style: str) -> dict[str, str]:
-    """Return what to call the parts of a query, by what they are; the table that it reads has none of these names."""
+    """Return names for the parts of a query, by their purpose; the table that it reads has none of these names."""
     return {stem: f"{stem} of {style}" if table[-1].casefold() == stem else stem for stem in stems}
 
 
 def _describe_check(rules: RuleSet, predicates: Predicates, table: Sequence[str]) -> dict[str, Any]:
-    """Return what the style ``check`` is laid out from, besides the rules."""
+    """Return the template's data for the style ``check``, besides the rules."""
     names = _names_of_parts(("labels", "counts", "total", "training", "findings", "shares"), table, "check")
     texts = [feature for feature in rules.tested_columns if rules.columns[feature].type == "text"]
     dialect = predicates.dialect
@@ -326,20 +326,20 @@ def _describe_check(rules: RuleSet, predicates: Predicates, table: Sequence[str]
 
 
 def neither_predicate(column: RuleColumn, name: str, dialect: str) -> str:
-    """Return what is true of the rows whose text in a column of numbers is neither a number nor means "no value".
+    """Return the predicate for rows whose text in a column of numbers is neither a number nor a null marker.
 
     Parameters
     ----------
     column : RuleColumn
     name : str
-        What the database calls it.
+        Its name in the database.
     dialect : str
     """
     return NumberColumn(column, name, find_dialect(dialect)).neither()
 
 
 def unknown_predicate(column: RuleColumn, name: str, dialect: str) -> str:
-    """Return what is true of the rows whose text no training row had; the parameters are those of `neither_predicate`.
+    """Return the predicate for rows whose text no training row had; the parameters are those of `neither_predicate`.
 
     A row without a value has none.
     """
@@ -347,7 +347,7 @@ def unknown_predicate(column: RuleColumn, name: str, dialect: str) -> str:
 
 
 def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]:
-    """Return the dialect, and what makes predicates of rules in it."""
+    """Return the dialect, and the maker of predicates in it."""
     check_length(rules)
     dialect = replace(find_dialect(settings.dialect), quotes=QUOTES[settings.identifiers])
     names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
@@ -361,11 +361,11 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
         dialect.column(new)
         if settings.style in QUERIES and not dialect.keeps_alias(new):
             raise ExportError(
-                f"{dialect.name} takes the blanks before the name {new!r} away: use another by ", CLUSTER_COLUMN
+                f"{dialect.name} drops the blanks before the name {new!r}; use a different one with ", CLUSTER_COLUMN
             )
     if settings.style == "update" and (name := _called_alike(names[: len(rules.columns)], settings)) is not None:
         raise ExportError(
-            f"the rules are about the column {name!r}, which an update would overwrite: name another by ",
+            f"the rules are about the column {name!r}, which an update would overwrite; name a different one with ",
             CLUSTER_COLUMN,
         )
     if settings.guards == "full":
@@ -385,7 +385,7 @@ def _statement(settings: SqlOptions, dialect: Dialect, writing: Writing) -> str:
         return ""
     if settings.materialized:
         if writing.materialized is None:
-            raise ExportError(f"dialect {settings.dialect!r} has no materialized views: make a table")
+            raise ExportError(f"dialect {settings.dialect!r} has no materialized views; make a table")
         return writing.materialized
     statement: str | None = getattr(writing, settings.style)
     if statement is None:
@@ -411,16 +411,18 @@ def _arguments(rules: RuleSet, settings: SqlOptions, predicates: Predicates) -> 
 
 
 def target_of(settings: SqlOptions, dialect: Dialect) -> list[str]:
-    """Return the parts of the name of what is made; ExportError if the dialect has no such name for it."""
+    """Return the parts of the new object's name; ExportError if the dialect has no such name for it."""
     if (settings.style, dialect.name) != ("function", "clickhouse") or len(settings.target) == 1:
         return settings.target
     if settings.into is not None:
-        raise ExportError("a function of ClickHouse is in no database: give a name without one by ", OptionName("into"))
+        raise ExportError(
+            "a function of ClickHouse is not in a database; give a name without one with ", OptionName("into")
+        )
     return settings.target[-1:]
 
 
 def _of_argument(declared: str) -> str:
-    """Return what an argument is declared as, of what a column is: without a collation, and not counted up."""
+    """Return the type of an argument for a column's declaration: without a collation, and never a serial type."""
     return re.sub(r"(?i)^(SMALL|BIG)?SERIAL$", lambda found: f"{found[1] or ''}INT", without_collation(declared))
 
 
@@ -451,7 +453,7 @@ def _output_columns(settings: SqlOptions, dialect: Dialect) -> list[str]:
         names = _names_in_table(names, range(len(names)), types, dialect)
     if (name := _called_alike(names, settings)) is not None:
         raise OptionError(
-            OUTPUT_COLUMNS, f" has {name!r}, the name of a new column: call that otherwise by ", CLUSTER_COLUMN
+            OUTPUT_COLUMNS, f" has {name!r}, the name of a new column; give that a different name with ", CLUSTER_COLUMN
         )
     return names
 
@@ -465,9 +467,9 @@ def _names_in_table(
         alike = find_name(names[index], types, dialect.names.fold, str.casefold)
         if alike is None:
             raise OptionError(
-                f"the table has no column {show_absent(names[index], types)}: give its type by ",
+                f"the table has no column {show_absent(names[index], types)}; give its type with ",
                 TYPES,
-                ", or its name in the table by ",
+                ", or its name in the table with ",
                 COLUMNS,
             )
         found[index] = alike
@@ -487,7 +489,9 @@ def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:
     takes_all = settings.style in QUERIES and not settings.output_columns
     there = [*names, *(settings.table_types if takes_all else [])]
     if settings.style in WITH_CLUSTER_COLUMN and (name := _called_alike(there, settings)) is not None:
-        raise ExportError(f"the table already has a column {name!r}: name the new one otherwise by ", CLUSTER_COLUMN)
+        raise ExportError(
+            f"the table already has a column {name!r}; give the new one a different name with ", CLUSTER_COLUMN
+        )
     return names
 
 
@@ -498,7 +502,7 @@ def _called_alike(names: Sequence[str], settings: SqlOptions) -> str | None:
 
 
 def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, dialect: Dialect) -> None:
-    """Refuse tested columns whose names the dialect takes for that of another."""
+    """Refuse tested columns whose names the dialect cannot tell apart."""
     holders: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         holders.setdefault(dialect.fold(name), []).append(index)
@@ -507,6 +511,6 @@ def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, 
         if len(same) > 1:
             raise ExportError(
                 f"dialect {spelt!r} takes the columns {' and '.join(repr(names[i]) for i in same)} "
-                "for one: rename one in the database and say so by ",
+                "for one; rename one in the database and state that with ",
                 COLUMNS,
             )

@@ -28,7 +28,7 @@ def by_wildcards(matches: str, several: str) -> str:
 
 
 def grouped_by_wildcards(matches: str, several: str) -> str:
-    """Return a test, for the same engines, for numbers in which blanks part groups of three digits, or that have none.
+    """Return a test, for the same engines, for numbers without blanks or with blanks between groups of three digits.
 
     The first group has one to three digits and begins with no 0; no group is behind the decimal separator.
     """

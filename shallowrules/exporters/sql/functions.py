@@ -64,7 +64,7 @@ are compared as; none where they have no types. ``{value}`` is a CASE expression
 
 
 def argument_types(rules: RuleSet, dialect: Dialect) -> dict[int, str]:
-    """Return what the argument for each tested column is declared as, empty where arguments have no types.
+    """Return the type of the argument for each tested column, empty where arguments have no types.
 
     Numbers are doubles, which rules compare exactly unless a threshold is a whole number that no double is.
 
@@ -100,7 +100,7 @@ _BY_KIND = {
 
 
 def _kind(rules: RuleSet, feature: int, column: RuleColumn) -> str:
-    """Return what a column is compared as."""
+    """Return the type as which a column is compared."""
     if column.from_text:
         return "converted"
     if column.is_time or not column.is_numeric:

@@ -1,11 +1,11 @@
-"""What SQL text says before its first statement: what made it, what it is worth, and what to know of the engine."""
+"""The comment before the first SQL statement: its origin, its figures, and notes on the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from shallowrules.errors import counted
-from shallowrules.exporters.context import package_version, percent
+from shallowrules.exporters.context import package_version
 from shallowrules.exporters.sql.declared import TYPES
 from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.exporters.sql.executed import EXECUTED
@@ -13,7 +13,7 @@ from shallowrules.exporters.sql.functions import FUNCTIONS
 from shallowrules.exporters.sql.options import IN_STATEMENTS, SqlOptions
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.rules import Cut, Number, RuleColumn, RuleSet, Value
-from shallowrules.rules.figures import show_figure
+from shallowrules.rules.figures import percent, show_figure
 from shallowrules.tables.dates import format_words
 from shallowrules.tables.times import NATURES
 
@@ -27,7 +27,7 @@ def header_lines(rules: RuleSet, predicates: Predicates, settings: SqlOptions, w
     ----------
     rules : RuleSet
     predicates : Predicates
-        What the text is made of.
+        The predicates of the text.
     settings : SqlOptions
     without_cluster : str
         A sentence on rows that no rule matches.
@@ -42,7 +42,7 @@ def header_lines(rules: RuleSet, predicates: Predicates, settings: SqlOptions, w
         *_unconverted(rules, predicates),
         *_unsuited(rules, predicates, settings),
         *_cautions(rules, predicates),
-        *(["Parsed, not executed: try it where nothing is lost."] if is_parsed else []),
+        *(["Parsed, not executed: try it on a copy first."] if is_parsed else []),
     ]
 
 
@@ -58,7 +58,7 @@ def _written_dates(rules: RuleSet, predicates: Predicates) -> list[str]:
 
 
 def _unsuited(rules: RuleSet, predicates: Predicates, settings: SqlOptions) -> list[str]:
-    """Return what the text is not right for, and how to find it."""
+    """Return the cases that the text does not handle, and how to find them."""
     dialect, tested = predicates.dialect, rules.tested_columns
     if settings.is_typed:
         doubles = any((held := predicates.held[feature]) is not None and held.nan for feature in tested)
@@ -75,22 +75,22 @@ def _unsuited(rules: RuleSet, predicates: Predicates, settings: SqlOptions) -> l
     said = " or ".join(text for text, _ in others)
     these = " OR ".join(condition for _, condition in others if condition)
     query = types.query.format(name=dialect.string(settings.table_parts[-1]), these=these)
-    return [f"May differ from the tree on {said}; this finds such columns:", query]
+    return [f"May differ from the tree on {said}; this finds these columns:", query]
 
 
 def _worth(rules: RuleSet) -> str:
-    """Return what the rules were made from, their cost, and how far they agree with the clusters that they explain."""
+    """Return the origin of the rules, their cost, and their agreement with the clusters that they explain."""
     s = rules.statistics
     before = "given clusters" if s.labelled else "clusters without rules"
     return (
         f"{counted(s.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
         f"{show_figure(s.normalized_cost, '.3f')} times that of the {before}; "
-        f"{percent(s.agreement)} of the rows in the same cluster as there."
+        f"{percent(s.agreement)} of rows in the same cluster."
     )
 
 
 def _missing(rules: RuleSet, names: Sequence[str], dialect: Dialect) -> list[str]:
-    """Return what becomes of missing values."""
+    """Return a sentence on the treatment of missing values."""
     tested = [(names[i], rules.columns[i]) for i in rules.tested_columns]
     lines = [
         f"A missing value of {dialect.identifier(name)} counts as {_shown(column, column.imputed)}."
@@ -122,7 +122,7 @@ def _shown(column: RuleColumn, value: Number | Value) -> str:
 
 
 def _cautions(rules: RuleSet, predicates: Predicates) -> list[str]:
-    """Return what the engine may get wrong, as far as these rules and columns are concerned."""
+    """Return the mistakes that the engine may make with these rules and columns."""
     numbers: dict[int, list[Number]] = {i: list(rules.columns[i].conversion.null_numbers) for i in rules.tested_columns}
     for node in rules.nodes:
         if isinstance(node, Cut):

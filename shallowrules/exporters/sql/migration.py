@@ -1,4 +1,4 @@
-"""What keeps clusters in a database as a migration: a file that makes it, and one that takes it away."""
+"""SQL that keeps clusters in a database, as a migration: a file that creates it, and one that drops it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def write_migration(rules: RuleSet, **options: Any) -> dict[str, str]:
 
 
 def _kind(settings: SqlOptions, dialect: str) -> str:
-    """Return the word for what a style makes, in the statement that takes it away."""
+    """Return the word for a style's object in the statement that drops it."""
     if settings.style == "function":
         return "macro" if dialect == "duckdb" else "function"
     if settings.materialized and dialect != "clickhouse":

@@ -42,10 +42,10 @@ QUOTES: Mapping[str, Literal["always", "folded", "needed"]] = {
     "folded": "folded",
     "as-in-table": "needed",
 }
-"""Which names are quoted, by what `SqlOptions.identifiers` can be."""
+"""The names that are quoted, by the values of `SqlOptions.identifiers`."""
 
 LABELLING_STYLES = ("where", "case", "ordered", "select")
-"""The styles that say which cluster each row has."""
+"""The styles that label each row with its cluster."""
 
 INDENTS = {**dict.fromkeys(("select", "view", "table"), 2), **dict.fromkeys(("check", "drift"), 4)}
 """Blanks before CASE in a query, by style."""
@@ -57,7 +57,7 @@ WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 """Those that add a column to those of the table."""
 
 QUERIES = ("select", "view", "table")
-"""Those that are a query, or made of one."""
+"""Those that are a query, or contain one."""
 
 WITHOUT_ELSE = ("where",)
 """Those in which a row without a cluster gets nothing."""
@@ -144,7 +144,7 @@ class SqlOptions:
         if self.identifiers == "folded" and self.knows_table:
             raise OptionError(IDENTIFIERS, " 'folded' is for a table whose names are not known: choose 'as-in-table'")
         if self.identifiers == "as-in-table" and not self.knows_table:
-            raise OptionError(IDENTIFIERS, " 'as-in-table' needs the table's names and types: give them by ", DDL)
+            raise OptionError(IDENTIFIERS, " 'as-in-table' needs the table's names and types; give them with ", DDL)
         check_text("cluster_column", self.cluster_column)
         check_choice("cluster_as", self.cluster_as, get_args(SqlClusterAs), option="cluster_as")
         if self.cluster_as == "both" and self.style not in QUERIES:
@@ -158,7 +158,7 @@ class SqlOptions:
         if self.materialized and self.style != "view":
             raise OptionError(OptionName("materialized"), f" goes with a view, not with {self.style!r}")
         if self.ddl is not None:
-            _ = self.table_types  # a wrong file is to be known before the work
+            _ = self.table_types  # report a wrong file before the work
         if self.otherwise is not None and self.style in WITHOUT_ELSE:
             raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
         if self.otherwise is not None and self.cluster_as != "name":
@@ -171,7 +171,7 @@ class SqlOptions:
 
     @property
     def knows_columns(self) -> bool:
-        """Whether all columns of a query are known, so that none of the table's has the name of a new one."""
+        """Whether all columns of a query are known, so that a new one cannot clash with the table's."""
         return bool(self.output_columns) or self.knows_table
 
     @property
@@ -196,7 +196,7 @@ class SqlOptions:
 
     @property
     def target(self) -> list[str]:
-        """The parts of the name of what is made."""
+        """The parts of the new object's name."""
         if self.into is not None:
             return split_table(self.into)
         *schema, name = self.table_parts
@@ -204,7 +204,7 @@ class SqlOptions:
 
     @cached_property
     def table_types(self) -> Mapping[str, str]:
-        """The types that columns are declared as, by their names in the database; none where they are not known."""
+        """The declared types of columns, by their names in the database; none if they are not known."""
         if self.ddl is None:
             return self.types
         try:
@@ -223,6 +223,6 @@ def _check_number(value: str | int) -> None:
     try:
         number = int(value)
     except ValueError:
-        raise OptionError(OTHERWISE, f" is {value!r}, and clusters are numbers: say a whole one, or names") from None
+        raise OptionError(OTHERWISE, f" is {value!r}, and clusters are numbers; use a whole number, or names") from None
     if number not in INT64:
         raise OptionError(OTHERWISE, f" is {value!r}, beyond 64 bits")

@@ -1,7 +1,6 @@
-"""Rules as SQL predicates: what every style of export is laid out from, and `shallowrules.verification` runs.
+"""Rules as SQL predicates: the basis of every style of export, and run by `shallowrules.verification`.
 
-A column without a value meets no condition, so such a row gets no cluster: conditions are compared directly and never
-negated.
+A missing value satisfies no condition, so the row gets no cluster: conditions are compared directly and never negated.
 """
 
 from __future__ import annotations
@@ -23,25 +22,25 @@ EVERY_ROW = "1 = 1"
 NO_ROW = "1 = 0"
 
 MAX_LINE = 100
-"""Characters of a line, if it has more than one condition."""
+"""Most characters of a line that has more than one condition."""
 
 MAX_CHAIN = 100
-"""Engines bound the depth of an expression (SQLite at 1000), and a chain of ANDs or ORs is as deep as it is long."""
+"""Engines bound the depth of an expression (SQLite at 1,000), and a chain of ANDs or ORs is as deep as it is long."""
 
 
 Parts = tuple[list[str], list[str]]
-"""The comparisons of a condition, and the guards that keep out what is not a value of the column."""
+"""The comparisons of a condition, and the guards against anything that is not a value of the column."""
 
 
 class Predicates(ConditionVisitor[Parts]):
     """Conditions, rules and clusters as SQL.
 
-    Guards stand behind all comparisons of a rule, so that an engine asks them of the rows alone that meet these.
+    Guards come after all comparisons of a rule, so an engine tests them only on the rows that satisfy these.
 
     Parameters
     ----------
     names : sequence of str
-        What the database calls each column of the rules.
+        The database's name of each column of the rules.
     dialect : Dialect
     held : sequence of Held or None, optional
         What each column holds, None where that is not known; by default nothing is known of any.
@@ -67,15 +66,15 @@ class Predicates(ConditionVisitor[Parts]):
         self.indent = indent
 
     def behind_missing(self) -> Self:
-        """Return the same about rows of which none is as `without_value` says."""
+        """Return the same for rows that `without_value` never matches."""
         return type(self)(self.names, self.dialect, self.held, valued=True, indent=self.indent)
 
     def of_rule(self, rule: Rule) -> str:
-        """Return what is true of the rows that a rule matches."""
+        """Return the predicate for the rows that a rule matches."""
         return self.of_all(rule.conditions)
 
     def of_all(self, conditions: Iterable[Condition], also: str = "") -> str:
-        """Return what is true of the rows that meet some conditions, and a predicate besides."""
+        """Return the predicate for the rows that satisfy some conditions and another predicate."""
         told = [self(condition) for condition in conditions]
         parts = [comparison for comparisons, _ in told for comparison in comparisons]
         parts += [guard for _, guards in told for guard in guards]
@@ -87,15 +86,15 @@ class Predicates(ConditionVisitor[Parts]):
         return _chain(parts, f"\n{' ' * self.indent}AND ")
 
     def without_value(self, feature: int, column: RuleColumn) -> str:
-        """Return what is true of the rows that meet no condition on a column; empty where there are none."""
+        """Return the predicate for the rows that satisfy no condition on a column; empty where there are none."""
         return self._column(feature, column).without_value()
 
     def of_cluster(self, rules: Sequence[Rule]) -> str:
-        """Return what is true of the rows that one of several rules matches."""
+        """Return the predicate for the rows that one of several rules matches."""
         return self.of_any([self.of_rule(rule) for rule in rules])
 
     def unknown(self, feature: int, column: RuleColumn) -> str:
-        """Return what is true of the rows whose text in a column no training row had."""
+        """Return the predicate for the rows whose text in a column no training row had."""
         texts = [value for value in column.values if isinstance(value, str) and (value or self.dialect.texts.empty)]
         return self._categorical(feature, column).none_of(texts)
 
@@ -114,14 +113,14 @@ class Predicates(ConditionVisitor[Parts]):
         return self._categorical(feature, column)
 
     def of_any(self, predicates: Sequence[str]) -> str:
-        """Return what is true of the rows that meet one of several predicates."""
+        """Return the predicate for the rows that satisfy one of several predicates."""
         if len(predicates) == 1:
             return predicates[0]
         alternatives = _chain([f"({predicate})" for predicate in predicates], "\n  OR ")
         return f"(\n  {alternatives}\n)"
 
     def between(self, condition: Between) -> Parts:
-        """Return a comparison for each bound, and what keeps out NaN and the numbers that mean "no value"."""
+        """Return a comparison for each bound, and guards against NaN and numeric null markers."""
         rule_column = condition.column
         if rule_column.is_time:
             return self._times(condition)
@@ -152,11 +151,11 @@ class Predicates(ConditionVisitor[Parts]):
         return parts, []
 
     def one_of(self, condition: OneOf) -> Parts:
-        """Return a comparison with the categories to be one of."""
+        """Return a comparison with the accepted categories."""
         return self._categories(condition, condition.column.imputed in condition.values)
 
     def none_of(self, condition: NoneOf) -> Parts:
-        """Return a comparison with the categories to be none of."""
+        """Return a comparison with the excluded categories."""
         return self._categories(condition, condition.column.imputed not in condition.values)
 
     def _categories(self, condition: OneOf | NoneOf, imputed_meets: bool) -> Parts:

@@ -1,6 +1,6 @@
 """A column as SQL that conditions are made of: the number in it, and which rows have no value.
 
-`docs/numbers.md` says what a number and a missing value are. What is neither becomes NULL, and meets no condition.
+`docs/numbers.md` says what a number and a missing value are. Anything else becomes NULL, and satisfies no condition.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS, N
 __all__ = ["CodeColumn", "NumberColumn", "TextColumn", "TruthColumn"]
 
 SINGLE_EXACT = 2**24
-"""Up to it, a single tells each whole number from its neighbours."""
+"""Up to it, a float32 distinguishes each whole number from its neighbors."""
 
 EXACT_DIGITS = 15
-"""Every engine takes the nearest double for a decimal of so many digits."""
+"""Every engine reads a decimal of this many digits as the nearest double."""
 
 NAN_WORDS = ("nan", "+nan", "-nan")
 """The texts of `GRAMMAR.nan`, in small letters."""
 
 _NUMBER_TEXT = re.compile(f"{GRAMMAR.number.format(point='.')}|{GRAMMAR.infinity}")
-"""The words that may also be what an engine makes of a number that it casts to text."""
+"""The words that an engine may also write for a number that it casts to text."""
 
 WHOLE = "[+-]?0*[0-9]{1,19}"
-"""`GRAMMAR.whole`, as far as a text may be within 64 bits."""
+"""`GRAMMAR.whole`, for texts that may fit 64 bits."""
 
 
 WHOLE_IN_GROUPS = "[+-]?[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}}){{1,6}}"
@@ -44,10 +44,10 @@ class NumberColumn:
     ----------
     column : RuleColumn
     name : str
-        What the database calls it.
+        Its name in the database.
     dialect : Dialect
     held : Held, optional
-        What the column holds, where that is known.
+        The column's possible values, if they are known.
     """
 
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect, held: Held | None = None) -> None:
@@ -71,33 +71,34 @@ class NumberColumn:
             self.from_text = dialect.numbers.is_number is not None
 
     def _check_format(self, name: str) -> None:
-        """Raise ExportError where a text in the column's format could be taken for another number, or each has none."""
+        """Raise ExportError if a text in the column's format could be read as a different number, or none can."""
         facts, shown = self.dialect.numbers, f"written as {self.column.format}"
         if self.is_text is None and facts.is_text is not None and not self.column.conversion.is_for_sql:
             raise ExportError(
-                f"column {name!r} is text, {shown}, which SQL does not convert: make it a number in a view"
+                f"column {name!r} is text, {shown}, which SQL does not convert; make it a number in a view"
             )
         if self.is_text is None and facts.is_text is None and facts.is_number is not None:
             raise ExportError(
-                f"column {name!r} may be text, {shown}, which {self.dialect.name} cannot tell from numbers: make it a "
+                f"column {name!r} may be text, {shown}, which {self.dialect.name} cannot tell from numbers; make it a "
                 "number in a view, and export for that type"
             )
 
     def missing(self) -> str:
-        """Return what is true of the rows that have no value; a value that is not a number is one."""
+        """Return the predicate for rows without a value; a value that is not a number counts as one."""
         numbers = [self._equation("=", number) for number in self.column.conversion.null_numbers]
         return " OR ".join([*self._without_number(), *numbers])
 
     def neither(self) -> str:
-        """Return what is true of the rows whose value is not a number and does not mean "no value" either."""
+        """Return the predicate for rows whose value is neither a number nor a null marker."""
         value, _ = self.beside(0)
         return f"NOT ({' OR '.join(self._without_number())}) AND {value} IS NULL"
 
     def without_value(self) -> str:
-        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
         nan, imputed = self.dialect.nan, self.column.imputed is not None
         if not self.from_text:
-            # What is not a number, where nothing tells NaN: SQLite has text in columns of numbers, above every number.
+            # Values that are not numbers, without a test for NaN: SQLite has text in columns of numbers, above every
+            # number.
             above = nan.is_nan is None and nan.sorts == "highest" and self.may_be_nan
             return " OR ".join([*([] if imputed else [self.missing()]), *([f"{self.value} > {self.infinity}"] * above)])
         if imputed:
@@ -110,7 +111,7 @@ class NumberColumn:
         return " OR ".join(parts)
 
     def _without_number(self) -> list[str]:
-        """Return what is true of the rows that have no value by other means than a number."""
+        """Return the predicate for rows whose value is missing otherwise than by a number."""
         dialect = self.dialect
         parts = [f"{self.value} IS NULL"]
         if self.from_text:
@@ -123,7 +124,7 @@ class NumberColumn:
         return [part for part in parts if part]
 
     def _words(self) -> list[str]:
-        """Return what is true of the rows whose text is a word; the text of a number already is never one."""
+        """Return the predicate for rows whose text is a word; the text of a value that is already a number never is."""
         words, is_text = self.column.conversion.words, self.is_text
         guarded = [word for word in words if is_text is not None and _NUMBER_TEXT.fullmatch(word)]
         plain = _among(self.text, ["", *(word for word in words if word not in guarded)], self.dialect)
@@ -133,12 +134,12 @@ class NumberColumn:
 
     @property
     def infinity(self) -> str | None:
-        """Infinity as a double, to hold a value against; None where the dialect needs none."""
+        """Infinity as a double, for comparisons; None if the dialect needs none."""
         infinity = self.dialect.nan.infinity
         return infinity if infinity is None or self.from_text else self._beside_texts(infinity)
 
     def not_nan(self, value: str, lower: Number | None, upper: Number | None) -> list[str]:
-        """Return what holds of a value between bounds unless it is NaN; nothing where the bounds see to that.
+        """Return the predicate that excludes NaN from a value between bounds; empty where the bounds do so.
 
         The engine may know bounds of the value that leave NaN out, where the column may be in a file.
         """
@@ -151,7 +152,7 @@ class NumberColumn:
         return [f"{value} <= {self.infinity}"] * above + [f"{value} >= -{self.infinity}"] * below
 
     def is_not(self, number: Number) -> str:
-        """Return what is true of the rows that have another number than this one."""
+        """Return the predicate for rows with a number other than this one."""
         return self._equation("<>", number)
 
     def compare(self, sign: str, bound: Number) -> str:
@@ -167,7 +168,7 @@ class NumberColumn:
         return f"{comparison} AND {value} < {above}" if sign == "<=" else f"({comparison} OR {value} >= {above})"
 
     def beside(self, number: Number, *, equal: bool = False) -> tuple[str, str]:
-        """Return what to compare where a number is asked for: the column, and the number.
+        """Return the operands of a comparison with a number: the column, and the number.
 
         `equal` tells that it is compared by ``=`` or ``<>``.
         """
@@ -180,7 +181,7 @@ class NumberColumn:
         return template.format(number=literal) if template is not None and self._may_be_text else literal
 
     def _beside(self, number: Number, equal: bool) -> tuple[str, str]:
-        """Return what to compare in a column that is declared for what it holds.
+        """Return the operands of a comparison in a column that is declared for its kind of values.
 
         A column of whole numbers that may be text is compared by the difference to the number, since no type holds all
         whole numbers of 64 bits and all fractions.
@@ -219,7 +220,7 @@ class NumberColumn:
     def _plain(self, number: Number, *, equal: bool = False) -> str | None:
         """Return a number as a person writes it, or as a double, where that gives the tree's label; None elsewhere.
 
-        Decimals compare as their doubles do where a double tells them from their neighbours.
+        Decimals compare as their doubles do where a double tells them from their neighbors.
         """
         held = self.held
         if held is None or abs(number) >= DOUBLE_EXACT:
@@ -249,9 +250,10 @@ class NumberColumn:
         return number == int(number) and SINGLE_EXACT <= abs(int(number)) < DOUBLE_EXACT
 
     def _as_singles_and_doubles(self, sign: str, number: Number) -> str:
-        """Return a comparison that is right of singles, which only a double decides, and of decimals, which none does.
+        """Return a comparison that is correct for float32 values and for decimals.
 
-        What is rounded never goes past the number, so that the one comparison does no harm where the other decides.
+        Only a double decides the former, only a decimal the latter. Rounded values never pass the number, so
+        one comparison does no harm where the other decides.
         """
         exact, rounded = (f"{self.value} {sign} {self.dialect.number(kind(number))}" for kind in (int, float))
         return f"{exact} AND {rounded}" if sign in ("<=", "=") else f"({exact} OR {rounded})"
@@ -272,7 +274,7 @@ class NumberColumn:
         return [word for word, number in numbers if number is not None and math.isinf(number)]
 
     def _number(self, from_text: str, from_number: str) -> str:
-        """Return the number, made of a text or of what is a number by templates; NULL where there is none."""
+        """Return the number, made by templates from a text or a number; NULL where there is none."""
         if not self.column.conversion.is_for_sql:
             return f"CASE WHEN {self._given(str(self.is_text))} THEN NULL ELSE {self._given(from_number)} END"
         read = f"CASE {self._numbers_of_texts(from_text)} END"
@@ -329,7 +331,7 @@ class NumberColumn:
         return " AND ".join(parts)
 
     def _difference(self, number: int, equal: bool) -> str:
-        """Return the difference between the number in the column and another, of the right sign."""
+        """Return the difference between the number in the column and a given one, with the correct sign."""
         facts = self.dialect.numbers
         if not self.column.conversion.is_for_sql:
             return (
@@ -355,7 +357,7 @@ class NumberColumn:
         return f"WHEN {self._given(facts.is_float)} THEN {double} {exact}"
 
     def _double_less(self, double: str, number: int, equal: bool) -> str:
-        """Return the difference between a double and a whole number; where it is to be 0, 1 for what no double is."""
+        """Return the difference between a double and a whole number, never 0 for a number that is not a double."""
         if equal and int(float(number)) != number:
             return "1"
         return f"{double} - {self.dialect.number(float(_double_below(number)))}"
@@ -364,7 +366,7 @@ class NumberColumn:
         """Return a fact of the dialect about this column, or about a number's plain text in it."""
         below = _double_below(bound)
         steps = _in_brackets(str(below)) + (f" - {bound - below}" if bound > below else "")
-        scale = min(18, 37 - len(str(2 * abs(bound))))  # what is near the bound may have a digit more
+        scale = min(18, 37 - len(str(2 * abs(bound))))  # a number near the bound may have one more digit
         return template.format(
             value=self.value, text=text or self.text, bound=_in_brackets(str(bound)), steps=steps, scale=scale
         )
@@ -377,13 +379,13 @@ class CodeColumn(NumberColumn):
         super().__init__(replace(column, type="float"), name, dialect, held or assumed_numbers(dialect))
 
     def one_of(self, values: Sequence[str]) -> str:
-        """Return what is true of the rows that have one of some codes; empty where none can be."""
+        """Return the predicate for rows with one of some codes; empty where none is possible."""
         nulls = set(self.column.conversion.null_numbers)
         found = self._compare([int(value) for value in values if int(value) not in nulls], "=", "IN")
         return f"({' OR '.join(found)})" if len(found) > 1 else "".join(found)
 
     def none_of(self, values: Sequence[str]) -> str:
-        """Return what is true of the rows that have another number than these codes."""
+        """Return the predicate for rows with a number other than these codes."""
         codes = dict.fromkeys([*map(int, values), *self.column.conversion.null_numbers])
         value, _ = self.beside(0, equal=True)
         nan = self.dialect.nan
@@ -417,23 +419,23 @@ class TextColumn:
         self.held = held if held is not None and held.kind == "texts" else None
 
     def missing(self) -> str:
-        """Return what is true of the rows that have no value."""
+        """Return the predicate for rows without a value."""
         words = self._null_words("IN")
         return f"{self.value} IS NULL OR {words}" if words else f"{self.value} IS NULL"
 
     def without_value(self) -> str:
-        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
         return self.missing() if self.column.imputed is None else ""
 
     def one_of(self, values: Sequence[str]) -> str:
-        """Return what is true of the rows that have one of some texts; empty where none can be."""
+        """Return the predicate for rows with one of some texts; empty where none is possible."""
         nulls = set(self.nulls)
         return self._compare(
             [value for value in values if value.strip(" ") not in nulls], "=", "{text} IN ({literals})"
         )
 
     def none_of(self, values: Sequence[str]) -> str:
-        """Return what is true of the rows that have another text than these."""
+        """Return the predicate for rows with a text other than these."""
         parts = [self._compare(values, "<>", self.dialect.texts.not_in), self._null_words("NOT IN")]
         return " AND ".join(part for part in parts if part)
 
@@ -452,8 +454,8 @@ class TextColumn:
         if held.bytewise or exactly is not None:
             return alike
         bytes_alike = self._compare_bytes(values, with_one, with_several)
-        # What is alike byte by byte is alike in any collation, in which an index finds it. Beyond ASCII, the column's
-        # character set may lack it.
+        # Text that is equal byte by byte is equal in any collation, so an index finds it. The column's character set
+        # may lack characters beyond ASCII.
         serves = with_one == "=" and all(value.isascii() for value in values)
         return f"{alike} AND {bytes_alike}" if serves else bytes_alike
 
@@ -482,18 +484,18 @@ class TruthColumn:
         self.held = held if held is not None and held.kind != "texts" and not held.loose else None
 
     def missing(self) -> str:
-        """Return what is true of the rows that have no value."""
+        """Return the predicate for rows without a value."""
         return f"{self.value} IS NULL"
 
     def without_value(self) -> str:
-        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
         if self.held is not None and self.held.kind == "truths":
             return "" if self.column.imputed is not None else self.missing()
         neither = f"NOT {self.one_of([True, False])}"
         return neither if self.column.imputed is not None else f"{self.missing()} OR {neither}"
 
     def one_of(self, values: Sequence[bool]) -> str:
-        """Return what is true of the rows that have one of some truth values; empty for none."""
+        """Return the predicate for rows with one of some truth values; empty for none."""
         if self.held is not None:
             return self._plain(values)
         facts = self.dialect.numbers

@@ -1,4 +1,4 @@
-"""Words that a name without quotes cannot be in some dialect.
+"""Words that need quotes as names in some dialect.
 
 They are what PostgreSQL, DuckDB and MariaDB say of themselves, what SQLite refuses of sqlglot's words,
 SQLAlchemy's lists for Oracle and SQL Server, and words of the references of Snowflake, BigQuery and Redshift. One too

@@ -1,6 +1,6 @@
 """Columns of dates, points in time and durations as SQL: how each dialect writes and compares them.
 
-What is compared is the first moment above a threshold (``x < DATE '2024-04-01'`` for at most 2024-03-31), so that a
+Columns are compared with the first moment above a threshold (``x < DATE '2024-04-01'`` for at most 2024-03-31), so a
 column that is finer than the rules gets the same cluster. Durations have no such moment and are compared as they are.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["TimeColumn", "range_of_times", "times_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """How a dialect writes times, and what compares with them.
+    """How a dialect writes and compares times.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class TimeColumn:
     ----------
     column : RuleColumn
     name : str
-        What the database calls it.
+        Its name in the database.
     dialect : Dialect
 
     Raises
     ------
     ExportError
-        If the dialect has no such columns.
+        If the dialect has no columns of this type.
     """
 
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
@@ -66,27 +66,28 @@ class TimeColumn:
             able = ", ".join(sorted(name for name, facts in _TIMES.items() if name and column.type in facts.literals))
             raise ExportError(
                 f"dialect {dialect.name or 'ansi'!r} has no columns of type {column.type}, which the rules compare in "
-                f"{column.name!r}: choose a dialect that has ({able}), or keep it as a number, and fit on that number"
+                f"{column.name!r}; choose a dialect that has them ({able}), or keep it as a number, and fit on that "
+                "number"
             )
         self.column, self.facts, self.dialect = column, facts, dialect
         self.value = dialect.column(name)
         self.guard = facts.guards.get(column.type, "").format(value=self.value)
 
     def missing(self) -> str:
-        """Return what is true of the rows that have no value: NULL, or a text that means it."""
+        """Return the predicate for rows without a value: NULL, or a text that is a null marker."""
         if not self.guard:
             return f"{self.value} IS NULL"
         words = ", ".join(map(self.dialect.string, dict.fromkeys(("", *self.column.nulls))))
         return f"{self.value} IS NULL OR TRIM({self.value}) IN ({words})"
 
     def without_value(self) -> str:
-        """Return what is true of the rows that meet no comparison; empty where there are none."""
+        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
         if self.column.imputed is None:
             return f"({self.guard}) IS NOT TRUE" if self.guard else self.missing()
         return f"({self.guard}) IS NOT TRUE AND NOT ({self.missing()})" if self.guard else ""
 
     def between(self, lower: Number | None, upper: Number | None) -> list[str]:
-        """Return a comparison for each bound, after what keeps out a text that is not a time."""
+        """Return a comparison for each bound, after a guard against text that is not a time."""
         value = self.facts.values.get(self.column.type, "{value}").format(value=self.value)
         parts = [self.guard] if self.guard else []
         exact = self.column.type == "duration"
@@ -100,7 +101,7 @@ class TimeColumn:
         first, last = facts.ranges.get(kind, (number, number))
         if not first <= number <= last:
             raise ExportError(
-                f"dialect {self.dialect.name!r} can compare column {self.column.name!r} with what is from "
+                f"dialect {self.dialect.name!r} can compare column {self.column.name!r} with values from "
                 f"{format_time(kind, first)} to {format_time(kind, last)}, and a rule compares it with "
                 f"{format_time(kind, number)}"
             )
@@ -138,7 +139,7 @@ def _duration(template: str, number: int) -> str:
 
 
 def range_of_times(dialect: str, kind: str) -> tuple[int, int] | None:
-    """Return the first and the last time of a kind that a dialect can hold; None where these are those of the rules."""
+    """Return the first and the last time of a kind that a dialect can hold; None if the rules' own."""
     return _TIMES[dialect].ranges.get(kind)
 
 

@@ -1,6 +1,6 @@
 """How clusters are kept in a database: in a view, a table, or a column, as data for each dialect.
 
-What is said of dialects that nothing here runs is from their documentation, listed in ``docs/dialects.md``.
+The facts on dialects that are not run here are from their documentation, listed in ``docs/dialects.md``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _STANDARD = Writing(
     update="UPDATE {table}\nSET\n  {column} = {value}\nWHERE\n  {changed}",
     changed="{column} IS DISTINCT FROM {value}",
     column=None,
-    refused="it is not known here that the database takes the rules for a computed column: make a view",
+    refused="the database is not known to accept the rules as a computed column; make a view",
 )
 
 _MATERIALIZED = "CREATE MATERIALIZED VIEW {name} AS\n{query}"
@@ -101,12 +101,12 @@ WRITING: Mapping[str, Writing] = {
         numbers=_WITH_TINY,
         text="STRING",
         changed="NOT ({column} <=> {value})",
-        refused="Databricks adds no computed column to a table that is there already: make a view",
+        refused="Databricks cannot add a computed column to an existing table; make a view",
     ),
     "duckdb": replace(
         _STANDARD,
         numbers=_WITH_TINY,
-        refused="DuckDB adds no computed column to a table that is there already: make a view",
+        refused="DuckDB cannot add a computed column to an existing table; make a view",
     ),
     "mysql": replace(
         _STANDARD,
@@ -114,7 +114,7 @@ WRITING: Mapping[str, Writing] = {
         cast=None,
         text="TEXT CHARACTER SET utf8mb4",
         changed="NOT ({column} <=> {value})",
-        refused="MariaDB rewrites the texts of a computed column, and those with a quote wrongly: make a view",
+        refused="MariaDB rewrites the texts of a computed column, incorrectly where they have a quote; make a view",
     ),
     "oracle": replace(
         _STANDARD,
@@ -137,7 +137,7 @@ WRITING: Mapping[str, Writing] = {
         materialized=_MATERIALIZED,
         text="VARCHAR(65535)",
         changed="({column} <> {value} OR ({column} IS NULL) <> ({value} IS NULL))",
-        refused="Redshift has no computed columns: make a view",
+        refused="Redshift has no computed columns; make a view",
     ),
     "snowflake": replace(_STANDARD, materialized=_MATERIALIZED),
     "spark": replace(
@@ -173,5 +173,5 @@ WRITING: Mapping[str, Writing] = {
 
 
 def dropping(kind: str, name: str, column: str = "") -> str:
-    """Return the statement that takes away a view, a table, a function, or a column of a table; names are SQL."""
+    """Return the statement that drops a view, a table, a function, or a column of a table; names are SQL."""
     return f"ALTER TABLE {name}\nDROP COLUMN {column}" if kind == "column" else f"DROP {kind.upper()} {name}"

@@ -1,8 +1,8 @@
 """Rules as a workbook for Excel and LibreOffice: a sheet to read, and one that gives pasted rows their cluster.
 
 "Rules" is the sheet: figures, and each rule in words. "Label rows" has a column for each column that the rules test,
-the cluster, what was read of each cell, and a column for each rule, which is TRUE where a row meets it, so that people
-can see why a row has its cluster. "Values" holds the numbers and texts that the formulas compare with.
+the cluster, the value read from each cell, and a column for each rule, which is TRUE where a row meets it, so that
+people can see why a row has its cluster. "Values" holds the numbers and texts that the formulas compare with.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ MAX_FORMULA, MAX_ARGUMENTS, MAX_TEXT = 8_192, 255, 32_767
 MAX_CONDITIONS_SHOWN = 12
 
 FIRST_ROW = 4
-"""Of the rows to label, counted from 1: they stand below an explanation, the clusters of the rules and the names."""
+"""First row to label, counted from 1: below an explanation, the clusters of the rules and the names."""
 
 NONE, UNREADABLE = "(no cluster)", "(a cell cannot be read)"
 OTHER_ANSWERS = (NONE, UNREADABLE, "")
-"""What a row shows that gets no cluster: the last one where nothing was pasted."""
+"""Texts for a row without a cluster; the last one where nothing was pasted."""
 
 HOW_TO = (
     "Paste rows below the names of the columns, in their order; the cluster appears beside them. A row without a value "
-    f"in a column that its rule tests is in {NONE}. {UNREADABLE}: text where a number belongs, or the like. The "
-    "columns behind say what was read, and which rule a row meets. For more rows, copy the formulas of the last row "
+    f"in a column that its rule tests is in {NONE}. {UNREADABLE} means, for example, text in a column of "
+    "numbers. The columns to the right show the values that were read, and which rule a row matches. For more rows, "
+    "copy the formulas of the last row "
     "down. Excel keeps 15 digits of a number that is typed or pasted."
 )
 
@@ -57,7 +58,7 @@ class XlsxOptions:
     Parameters
     ----------
     cluster_as : {"number", "name"}
-        What a row gets: the number of its cluster, or the name, the label that it was given.
+        The label of a row: the number of its cluster, or the name, the label that it was given.
     label_rows : int
         Rows of the sheet "Label rows" that have formulas.
     """
@@ -241,7 +242,7 @@ class _Sheets:
         self._write_values(constants)
 
     def _answers(self) -> dict[int, int | str]:
-        """Return what the rows of each cluster get: texts where a cell would not show a number with all its digits."""
+        """Return the label of each cluster's rows: texts where a cell would not show a number with all its digits."""
         clusters = self.rules.clusters
         if self.settings.cluster_as == "number":
             shown = all(abs(cluster.index) < WHOLE_DIGITS for cluster in clusters)
@@ -250,7 +251,7 @@ class _Sheets:
             if cluster.name in OTHER_ANSWERS:
                 raise ExportError(
                     f"cluster {cluster.index} is called {cluster.name!r}, which the workbook shows for a row without "
-                    "one: rename it, or ask for the number"
+                    "one; rename it, or use the number"
                 )
         return {cluster.index: cluster.name for cluster in clusters}
 

@@ -1,4 +1,4 @@
-"""The formulas of a workbook: what a cell holds as rules compare it, and whether a row meets a rule.
+"""The formulas of a workbook: a cell's value as the rules compare it, and whether a row matches a rule.
 
 A formula holds no number and no text of the data: it refers to cells that do (`Constants`), where a number keeps all
 its digits and a text cannot be taken for a formula. Numbers are compared by GESTEP alone: the operators of Excel
@@ -28,7 +28,7 @@ __all__ = [
 CONSTANTS_SHEET = "Values"
 
 UNREADABLE = "NA()"
-"""What a cell is read as that holds no value of its column's type."""
+"""The value of a cell that holds no value of its column's type."""
 
 SMALLEST_NORMAL = 2.0**-1022
 WHOLE_DIGITS = 1e15
@@ -66,7 +66,7 @@ class Constants:
         if double > value:
             double = math.nextafter(double, -math.inf)
         if 0 < abs(double) < SMALLEST_NORMAL:
-            raise ExportError(f"a rule compares {remark} with {value!r}, and Excel takes so small a number for 0")
+            raise ExportError(f"a rule compares {remark} with {value!r}, and Excel reads so small a number as 0")
         return self._reference((double,), remark)
 
     def texts(self, values: Sequence[str], remark: str) -> str:
@@ -74,7 +74,7 @@ class Constants:
         for value in values:
             if not value:
                 raise ExportError(
-                    f"a rule asks whether {remark} is the empty text, which a workbook cannot tell from an empty cell"
+                    f"a rule tests whether {remark} is the empty text, which a workbook cannot tell from an empty cell"
                 )
         return self._reference(tuple(values), remark)
 
@@ -97,7 +97,7 @@ def _one_of_texts(text: str, references: str) -> str:
 
 
 def read_formula(column: RuleColumn, cell: str, constants: Constants) -> str:
-    """Return what a cell holds as the rules compare it.
+    """Return the value of a cell as the rules compare it.
 
     That is a number, a text (of a truth value "true" or "false"), the empty text where there is no value, or
     `UNREADABLE`.
@@ -127,11 +127,11 @@ def _read_number(column: RuleColumn, cell: str, imputed: str, constants: Constan
 
 
 def _read_words(column: RuleColumn, cell: str, imputed: str, constants: Constants, otherwise: str = UNREADABLE) -> str:
-    """Return what a text is read as, given what it is if it does not mean "no value"."""
+    """Return the value of a text, given its value if it is not a null marker."""
     words = [word for word in (column.conversion.words if column.is_numeric else column.nulls) if word]
     for word in words:
         if " " in word:
-            raise ExportError(f"the word {word!r} for no value has a blank in it, and TRIM drops some of those")
+            raise ExportError(f"the word {word!r} is a null marker with a blank in it, and TRIM drops some blanks")
     if words:
         missing = _one_of_texts(f"TRIM({cell})", constants.texts(words, "no value"))
         otherwise = f"IF({missing},{imputed},{otherwise})"
@@ -192,15 +192,15 @@ class Conditions(ConditionVisitor[str]):
         return self._is(condition, condition.values) if condition.values else "FALSE"
 
     def none_of(self, condition: NoneOf) -> str:
-        """Return a test for inequality, and that there is a value."""
+        """Return a test for inequality and for a value being present."""
         return f"AND(LEN({self.cells[condition.feature]})>0,NOT({self._is(condition, condition.values)}))"
 
     def _is(self, condition: OneOf | NoneOf, values: Sequence[Value]) -> str:
         texts = [value if isinstance(value, str) else str(value).lower() for value in values]
         if condition.column.holds_numbers and not all(text.lstrip("-").isdigit() for text in texts):
             raise ExportError(
-                f"column {condition.column.name!r} has numbers with fractions for categories, which a workbook shows "
-                "otherwise in other countries"
+                f"column {condition.column.name!r} has numbers with fractions as categories, which a workbook shows "
+                "differently in other locales"
             )
         return _one_of_texts(
             self.cells[condition.feature], self.constants.texts(texts, f"column {condition.column.name!r}")

@@ -1,4 +1,4 @@
-"""Labels in a user's own database: what is made there, how it is known again, and how it is taken away."""
+"""Labels in a user's own database: creating objects there, recognizing them later, and dropping them."""
 
 from shallowrules.labelling.databases.planning import APPLIED_STYLES, Application, Plan, plan_labels
 from shallowrules.labelling.databases.running import run_plan

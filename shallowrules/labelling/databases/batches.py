@@ -1,4 +1,4 @@
-"""An update in batches of rows by the primary key, each a transaction of its own."""
+"""An update in batches of rows by the primary key, each in its own transaction."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Batches:
         quoted, key = database.quoted(table), database.key_of(table)
         if not key:
             raise DataError(
-                f"table {quoted} has no primary key, by which batches are told apart: leave out ",
+                f"table {quoted} has no primary key, which batches need; omit ",
                 OptionName("batch"),
                 ", or apply a view",
             )
@@ -84,7 +84,7 @@ LOW, HIGH = "shallowrules_low", "shallowrules_high"
 
 
 def _beyond(database: Database, columns: Sequence[str], end: str, compared: str) -> str:
-    """Return what is true of the rows whose key is beyond that in a table, as the database finds them by its index."""
+    """Return the predicate for the rows whose key lies beyond that in a table, in a form that uses the index."""
     bounds = [f"(SELECT {column} FROM {end})" for column in columns]
     if len(columns) > 1 and database.facts.compares_rows:
         return f"({', '.join(columns)}) {compared} ({', '.join(bounds)})"

@@ -9,7 +9,7 @@ from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.sql import fastest_case
 from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.labelling.answers import Answers
-from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
 from shallowrules.labelling.drift import Counts
 from shallowrules.rules import RuleSet
 from shallowrules.tables.labels import NO_CLUSTER
@@ -17,7 +17,7 @@ from shallowrules.tables.labels import NO_CLUSTER
 __all__ = ["changed_rows", "count_changes", "count_made"]
 
 
-def changed_rows(database: Database, thing: Thing, case: str) -> str:
+def changed_rows(database: Database, thing: DatabaseObject, case: str) -> str:
     """Return a query for how many rows have something else in a column than an expression gives them."""
     changed = WRITING[database.dialect.name].changed.format(
         column=database.dialect.identifier(thing.column), value=f"(\n{case}\n)"
@@ -25,14 +25,14 @@ def changed_rows(database: Database, thing: Thing, case: str) -> str:
     return f"SELECT COUNT(*) FROM {database.quoted(thing.name)}\nWHERE {changed}"
 
 
-def count_changes(database: Database, rules: RuleSet, thing: Thing, **options: Any) -> int:
-    """Return how many rows have another number in the column that is there than that of their cluster.
+def count_changes(database: Database, rules: RuleSet, thing: DatabaseObject, **options: Any) -> int:
+    """Return the number of rows whose existing label differs from their cluster.
 
     Parameters
     ----------
     database : Database
     rules : RuleSet
-    thing : Thing
+    thing : DatabaseObject
         The column.
     **options
         Of the exporter: dialect, columns, types, guards and otherwise.
@@ -42,7 +42,12 @@ def count_changes(database: Database, rules: RuleSet, thing: Thing, **options: A
 
 
 def count_made(
-    database: Database, rules: RuleSet, thing: Thing, column: str, cluster_as: ClusterAs, otherwise: str | int | None
+    database: Database,
+    rules: RuleSet,
+    thing: DatabaseObject,
+    column: str,
+    cluster_as: ClusterAs,
+    otherwise: str | int | None,
 ) -> Counts:
     """Return the rows of each cluster in a table that has them.
 
@@ -50,13 +55,13 @@ def count_made(
     ----------
     database : Database
     rules : RuleSet
-    thing : Thing
+    thing : DatabaseObject
         The table, or a column of it.
     column : str
         That of the clusters.
     cluster_as : {"number", "name"}
     otherwise : str or int, optional
-        What it has of clusters, and in place of one.
+        The labels that it has, and in place of one.
     """
     cluster, answers = database.dialect.identifier(column), Answers(rules, cluster_as, otherwise)
     query = f"SELECT {cluster}, COUNT(*) FROM {database.quoted(thing.name)} GROUP BY {cluster}"

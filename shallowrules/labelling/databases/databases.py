@@ -1,6 +1,6 @@
-"""What each database keeps of an object and lets be done in one transaction, as data.
+"""The facts about each database as data: what it stores about objects, and what it can do in one transaction.
 
-In a template, ``{schema}`` (NULL where none is said), ``{name}`` and ``{column}`` are SQL texts, ``{quoted}`` is the
+In a template, ``{schema}`` (NULL if none is given), ``{name}`` and ``{column}`` are SQL texts, ``{quoted}`` is the
 whole name as SQL, ``{text}`` the same as a SQL text, ``{quoted_column}`` the column as SQL, ``{column_text}`` that as a
 SQL text, ``{catalog}`` what stands before SQLite's own tables, ``{place}`` what is true of DuckDB's objects in the
 schema, ``{mark}`` a mark as SQL and ``{type}`` the type of a column.
@@ -19,7 +19,7 @@ REGISTRY = "shallowrules_objects"
 
 @dataclass(frozen=True, kw_only=True)
 class DatabaseFacts:
-    """How one database knows objects, and how statements are run there.
+    """How one database identifies objects and runs statements.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class DatabaseFacts:
     settings : tuple of str
         Statements that take from a session what changes the meaning of SQL.
     patience : tuple of str
-        Statements that limit how long another's lock is waited for: ``{seconds}`` and ``{milliseconds}``.
+        Statements that limit the wait for locks of others: ``{seconds}`` and ``{milliseconds}``.
     schema_of_table : str or None
         A query for the schema that a table is found in by its name, and for that in which an object is made.
     objects : str

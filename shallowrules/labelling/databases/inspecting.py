@@ -1,4 +1,4 @@
-"""What is in a database: objects by name, whether they were made here, keys."""
+"""The contents of a database: objects by name, whether they were made here, keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shallowrules.sources.database import DatabaseSource
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Database", "Found", "Thing", "dialect_for"]
+__all__ = ["Database", "DatabaseObject", "ExistingObject", "dialect_for"]
 
 
 def dialect_for(rows: DatabaseRows) -> str:
@@ -36,7 +36,7 @@ def dialect_for(rows: DatabaseRows) -> str:
 
 
 @dataclass(frozen=True)
-class Thing:
+class DatabaseObject:
     """A view, a table or a column, by its name.
 
     Parameters
@@ -54,17 +54,17 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What has a name.
+class ExistingObject:
+    """An object with a name.
 
     Parameters
     ----------
     kind : str
         "view", "table", "column", or the database's word for another object.
     mark : Mark or None
-        None if it was not made here, as far as is known.
+        None if it is not known to have been made here.
     changed : bool
-        Whether one of that name was made here, and this one is not as it was then.
+        Whether an object of that name was made here and has since changed.
     """
 
     kind: str
@@ -73,7 +73,7 @@ class Found:
 
 
 class Database:
-    """A connection to a database, and what is known of its kind."""
+    """A connection to a database, and the facts about its kind."""
 
     def __init__(self, connection: Connection, rows: DatabaseRows) -> None:
         self.connection = connection
@@ -91,14 +91,14 @@ class Database:
         return DatabaseSource(self.connection, self.rows)
 
     def limit_waiting(self, seconds: float) -> None:
-        """Wait for another's lock no longer than this."""
+        """Wait at most this long for the locks of others."""
         times = {"seconds": math.ceil(seconds), "milliseconds": math.ceil(seconds * 1000)}
         for statement in self.facts.patience:
             self.connection.exec_driver_sql(statement.format(**times))
         self.connection.commit()
 
-    def claim(self, thing: Thing, seconds: float) -> bool:
-        """Keep other runs from making something of this name for as long as this connection lasts, if none is at it."""
+    def claim(self, thing: DatabaseObject, seconds: float) -> bool:
+        """Keep other runs from creating an object of this name while this connection lasts, if none is doing so."""
         if self.facts.claim is None:
             return True
         name = self.dialect.string(f"shallowrules {sha256(repr(thing.name).encode()).hexdigest()[:32]}")
@@ -106,7 +106,7 @@ class Database:
         return self.connection.exec_driver_sql(asked).scalar() == 1
 
     def begin(self) -> None:
-        """Begin a transaction that writes, where the driver does not by itself."""
+        """Begin a transaction that writes, if the driver does not."""
         if self.facts.begin is not None:
             driver: Any = self.connection.connection.driver_connection
             driver.isolation_level = None  # or the driver commits before a statement that makes an object
@@ -118,7 +118,7 @@ class Database:
         return int(result.scalar_one()) if result.returns_rows else result.rowcount  # a row of DuckDB
 
     def roll_back(self) -> None:
-        """Undo what the database undoes; a connection that is lost has done so."""
+        """Roll back what the database can; a lost connection has already done so."""
         from sqlalchemy.exc import SQLAlchemyError
 
         with suppress(SQLAlchemyError):
@@ -128,7 +128,7 @@ class Database:
         """Return the name of a table or view as SQL; ExportError if the database cannot hold it."""
         return ".".join(map(self.dialect.identifier, name))
 
-    def fill(self, template: str, thing: Thing, **values: str) -> str:
+    def fill(self, template: str, thing: DatabaseObject, **values: str) -> str:
         """Return one of the facts' templates as a statement about something."""
         *schema, name = thing.name
         string, identifier = self.dialect.string, self.dialect.identifier
@@ -147,7 +147,7 @@ class Database:
         )
 
     def _place(self, schema: Sequence[str]) -> str:
-        """Return what is true of DuckDB's objects in a schema, or a database and a schema."""
+        """Return the predicate for DuckDB's objects in a schema, or a database and a schema."""
         if not schema:
             return "schema_name = current_schema() AND database_name = current_database()"
         lower = [f"lower({self.dialect.string(part)})" for part in schema]
@@ -158,32 +158,34 @@ class Database:
             f"OR (lower(database_name) = {lower[0]} AND schema_name = 'main'))"
         )
 
-    def ask(self, template: str, thing: Thing) -> Sequence[Sequence[Any]]:
+    def ask(self, template: str, thing: DatabaseObject) -> Sequence[Sequence[Any]]:
         """Return the rows of one of the facts' queries about something."""
         return self.connection.exec_driver_sql(self.fill(template, thing)).all()
 
     def place(self, table: Sequence[str], into: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the names of a table and of what is made from it, behind their schemas where names alone move."""
+        """Return the names of a table and of the object made from it, with schemas where plain names are ambiguous."""
         query = self.facts.schema_of_table
         if query is None:
             return tuple(table), tuple(into)
-        [[schema, usual]] = self.ask(query, Thing("table", tuple(table)))
+        [[schema, usual]] = self.ask(query, DatabaseObject("table", tuple(table)))
         if len(into) == 1 and usual is None:
-            raise DataError(f"there is no schema to make {into[0]!r} in: say it before the name, by --into SCHEMA.NAME")
+            raise DataError(
+                f"there is no schema to make {into[0]!r} in; put the schema before the name: --into SCHEMA.NAME"
+            )
         return (schema, table[-1]), tuple(into) if len(into) > 1 else (usual, *into)
 
-    # What was made here ------------------------------------------------------------------------------
+    # Objects made here ------------------------------------------------------------------------------
 
     def is_registered(self, kind: str) -> bool:
-        """Whether objects of a kind are known by the registry, because nothing can be said on them."""
+        """Whether objects of a kind are known by the registry, because they cannot have comments."""
         return kind not in self.facts.comments
 
-    def registry_of(self, thing: Thing) -> Thing:
+    def registry_of(self, thing: DatabaseObject) -> DatabaseObject:
         """Return the registry that knows of something."""
-        return Thing("table", (*thing.name[:-1], REGISTRY))
+        return DatabaseObject("table", (*thing.name[:-1], REGISTRY))
 
-    def find(self, thing: Thing) -> Found | None:
-        """Return what has the name of something, None if it is free."""
+    def find(self, thing: DatabaseObject) -> ExistingObject | None:
+        """Return the object that has the name, None if the name is free."""
         if thing.kind == "column":
             names = {self.dialect.names.fold(name) for name in self.source.names}
             if self.dialect.names.fold(thing.column) not in names:
@@ -196,20 +198,20 @@ class Database:
                 return None
             kind, comment = str(found[0][0]), found[0][1]
         if kind != thing.kind or not self.is_registered(kind):
-            return Found(kind, Mark.read(comment))
+            return ExistingObject(kind, Mark.read(comment))
         return self._find_registered(thing)
 
-    def _find_registered(self, thing: Thing) -> Found:
+    def _find_registered(self, thing: DatabaseObject) -> ExistingObject:
         if not self.has_registry(thing):
-            return Found(thing.kind, None)
+            return ExistingObject(thing.kind, None)
         [[definition]] = self.ask(self.facts.definitions[thing.kind], thing)
         known = self.connection.exec_driver_sql(
             f"SELECT mark, definition FROM {self.quoted(self.registry_of(thing).name)} WHERE {self.is_row_of(thing)}"
         ).all()
         marks = [Mark.read(mark) for mark, then in known if then == definition]
-        return Found(thing.kind, marks[0] if marks else None, changed=bool(known) and not marks)
+        return ExistingObject(thing.kind, marks[0] if marks else None, changed=bool(known) and not marks)
 
-    def has_registry(self, thing: Thing) -> bool:
+    def has_registry(self, thing: DatabaseObject) -> bool:
         """Return whether there is a registry; DataError if something else has its name."""
         registry = self.registry_of(thing)
         found = self.ask(self.facts.objects, registry)
@@ -223,17 +225,17 @@ class Database:
             )
         return True
 
-    def is_row_of(self, thing: Thing) -> str:
-        """Return what is true of the rows of the registry that are about something."""
+    def is_row_of(self, thing: DatabaseObject) -> str:
+        """Return the predicate for the rows of the registry that are about an object."""
         wanted = {"kind": thing.kind, "name": thing.name[-1], "part": thing.column}
         alike = " COLLATE NOCASE" if self.dialect.name == "sqlite" else ""
         return " AND ".join(f"{part} = {self.dialect.string(value)}{alike}" for part, value in wanted.items())
 
-    def others_registered(self, thing: Thing) -> bool:
+    def others_registered(self, thing: DatabaseObject) -> bool:
         """Return whether the registry knows of anything else."""
         query = f"SELECT count(*) FROM {self.quoted(self.registry_of(thing).name)} WHERE NOT ({self.is_row_of(thing)})"
         return bool(self.connection.exec_driver_sql(query).scalar())
 
     def key_of(self, table: Sequence[str]) -> list[str]:
-        """Return the columns of a table's primary key, none if it has none."""
-        return [str(name) for [name] in self.ask(self.facts.key, Thing("table", tuple(table)))]
+        """Return the columns of a table's primary key, empty if it has none."""
+        return [str(name) for [name] in self.ask(self.facts.key, DatabaseObject("table", tuple(table)))]

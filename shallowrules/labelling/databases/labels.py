@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shallowrules.errors import DataError, OptionName, counted
 from shallowrules.exporters.sql.writing import WRITING
-from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
 from shallowrules.tables.names import find_name, show_absent
 
 __all__ = ["RULES", "STAMP", "Labels", "find_key"]
@@ -26,10 +26,10 @@ class Labels:
     database : Database
     table : tuple of str
         The table whose rows have labels.
-    into : Thing
+    into : DatabaseObject
         The table of labels.
     key : tuple of str
-        Columns that tell rows apart.
+        Columns that identify a row.
     new_columns : sequence of str
         Columns of the cluster's number, and of its name.
     index : str
@@ -38,7 +38,7 @@ class Labels:
 
     database: Database
     table: tuple[str, ...]
-    into: Thing
+    into: DatabaseObject
     key: tuple[str, ...]
     new_columns: Sequence[str]
     index: str
@@ -59,7 +59,7 @@ class Labels:
                 OptionName("cluster_column"),
             )
         if into.casefold() in (SOURCE, "excluded"):
-            raise DataError(f"a table of labels cannot have the name {into!r}: name another by ", OptionName("into"))
+            raise DataError(f"a table of labels cannot have the name {into!r}: name another with ", OptionName("into"))
 
     def _quoted(self, names: Sequence[str]) -> list[str]:
         return [self.database.dialect.identifier(name) for name in names]
@@ -69,7 +69,7 @@ class Labels:
         return f"SELECT {', '.join(self._quoted(self.key))}\nFROM {self.database.quoted(self.table)}\nWHERE 1 = 0"
 
     def completing(self, number: str) -> list[str]:
-        """Return what makes of a table of keys one of labels, whose clusters are of some type."""
+        """Return the statements that turn a table of keys into one of labels, with clusters of some type."""
         database, writing = self.database, WRITING[self.database.dialect.name]
         kinds = [number, writing.text, writing.text, database.facts.stamp[0]]
         table = database.quoted(self.into.name)
@@ -81,7 +81,7 @@ class Labels:
         return [*added, database.fill(database.facts.primary_key, self.into, key=key, index=index)]
 
     def removal(self) -> str:
-        """Return what takes away the labels of keys that the table has no more."""
+        """Return the statement that deletes the labels of keys that the table no longer has."""
         quoted, into = self.database.quoted, self.database.dialect.identifier(self.into.name[-1])
         same = " AND ".join(
             self.database.facts.same.format(one=f"{SOURCE}.{name}", other=f"{into}.{name}")
@@ -93,7 +93,7 @@ class Labels:
         )
 
     def merge(self, query: str, rules: str) -> str:
-        """Return what puts the rows of a query for key, cluster and name into the table, of rules with a SHA-256."""
+        """Return the statement that writes a query's rows of key, cluster and name, for rules with a SHA-256."""
         dialect, facts, texts = self.database.dialect, self.database.facts, self.database.dialect.texts
         into, changed_form = dialect.identifier(self.into.name[-1]), WRITING[dialect.name].changed
         cluster, name, hashed, stamp = self._quoted(self.columns[len(self.key) :])
@@ -132,7 +132,7 @@ def find_key(database: Database, table: Sequence[str], names: Sequence[str]) -> 
     found = [find_name(name, source.names, database.dialect.names.fold) for name in names]
     for name, there in zip(names, found, strict=True):
         if there is None:
-            raise DataError(f"{source.rows} has no column {show_absent(name, source.names)}: name others by ", KEY)
+            raise DataError(f"{source.rows} has no column {show_absent(name, source.names)}: name others with ", KEY)
     key = tuple(name for name in found if name is not None)
     columns = [database.dialect.identifier(name) for name in key]
     quoted, listed = database.quoted(table), ", ".join(columns)
@@ -144,5 +144,7 @@ def find_key(database: Database, table: Sequence[str], names: Sequence[str]) -> 
     ):
         if count := int(database.connection.exec_driver_sql(query).scalar_one()):
             said = counted(count, "row" if "without" in what else "key")
-            raise DataError(f"{said} {what} {', '.join(map(repr, key))} of {source.rows}: name other columns by ", KEY)
+            raise DataError(
+                f"{said} {what} {', '.join(map(repr, key))} of {source.rows}: name other columns with ", KEY
+            )
     return key

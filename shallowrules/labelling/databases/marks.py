@@ -1,4 +1,4 @@
-"""The mark of an object that was made here: a comment on it says what it is, or a row of a table does.
+"""The mark of an object that was made here: a comment on it, or a row of a table.
 
 A mark has neither quotes nor backslashes, so that it is the same literal in every database.
 """
@@ -21,7 +21,7 @@ _MARK = re.compile(
 
 @dataclass(frozen=True)
 class Mark:
-    """What is kept of how an object came to be.
+    """The record of how an object was made.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What will be run in a database to apply labels, or to take them away: statements as data, and notes on them."""
+"""Plans for applying labels in a database, or for dropping them: statements as data, and notes on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shallowrules.exporters.sql.writing import WRITING, dropping
 from shallowrules.labelling.databases.batches import Batches
 from shallowrules.labelling.databases.counting import changed_rows, count_changes, count_made
 from shallowrules.labelling.databases.databases import REGISTRY
-from shallowrules.labelling.databases.inspecting import Database, Found, Thing, dialect_for
+from shallowrules.labelling.databases.inspecting import Database, DatabaseObject, ExistingObject, dialect_for
 from shallowrules.labelling.databases.labels import Labels, find_key
 from shallowrules.labelling.databases.marks import Mark
 from shallowrules.labelling.databases.refusals import NOTHING_CHANGED, State, explain
@@ -84,7 +84,7 @@ class Application:
         check_choice("style", self.style, APPLIED_STYLES, option="apply")
         if self.into is not None and self.writes_on_table:
             raise OptionError(
-                INTO, f" names a view or a table, and {self.style!r} adds a column: name it by ", CLUSTER_COLUMN
+                INTO, f" names a view or a table, and {self.style!r} adds a column: name it with ", CLUSTER_COLUMN
             )
         if self.batch is not None and (self.style != "update" or self.batch < 1):
             raise OptionError(OptionName("batch"), " is a number of rows, at least 1, and goes with 'update'")
@@ -94,7 +94,7 @@ class Application:
             raise OptionError(OptionName("cluster_as"), " 'name' does not go with labels, which have both")
 
     def sql_options(self, table: Sequence[str]) -> SqlOptions:
-        """Return the options of the exporter of SQL, so far as they do not depend on the database."""
+        """Return the options of the SQL exporter that do not depend on the database."""
         is_labels, into = self.style == "labels", self.into
         if is_labels and into is None:
             into = [*table[:-1], f"{table[-1]}_labels"]
@@ -116,7 +116,7 @@ class Application:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What will be run, made by looking at the database.
+    """The statements to run, planned by inspecting the database.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ class Plan:
         The table.
     application : Application
     undo : bool
-        Whether to take away what was applied.
-    thing : Thing
-        What is made or taken away.
+        Whether to undo an earlier application.
+    thing : DatabaseObject
+        The object to create or drop.
     target : str
         The same for a person.
     steps, ending : tuple of str
@@ -140,17 +140,17 @@ class Plan:
         A query for how many rows have another label than the update was to write, where something may interfere.
     is_whole : bool
         Whether the database undoes all of it if one statement fails.
-    beside : tuple of Thing
-        What is made under a name of its own for a while.
-    made : tuple of Thing and Mark
-        What is to be taken away if a statement fails that the database does not undo.
+    beside : tuple of DatabaseObject
+        Objects that are created under a temporary name.
+    made : tuple of DatabaseObject and Mark
+        The objects to drop if a statement fails and the database does not roll back.
     notes : tuple of str
-        What to know before.
+        Notes to show first.
     is_repeated : bool
         Whether the column is there, with numbers or names as wanted, so that some rows at most are written.
     counts : mapping or None
-        Rows by the number of their cluster, as the database counts them; None where labels are taken away, or where the
-        table that is made tells.
+        Rows by the number of their cluster, as the database counts them; None if labels are dropped, or counted in the
+        new table.
     unseen : tuple of ColumnShift
         The columns with categories that training did not have.
     changes : int or None
@@ -163,7 +163,7 @@ class Plan:
     rows: DatabaseRows
     application: Application
     undo: bool
-    thing: Thing
+    thing: DatabaseObject
     target: str
     steps: tuple[str, ...]
     update: str | None = None
@@ -171,8 +171,8 @@ class Plan:
     unwritten: str | None = None
     ending: tuple[str, ...] = ()
     is_whole: bool = True
-    beside: tuple[Thing, ...] = ()
-    made: tuple[tuple[Thing, Mark], ...] = ()
+    beside: tuple[DatabaseObject, ...] = ()
+    made: tuple[tuple[DatabaseObject, Mark], ...] = ()
     notes: tuple[str, ...] = ()
     is_repeated: bool = False
     counts: Counts | None = None
@@ -182,15 +182,15 @@ class Plan:
 
     @property
     def state_of_failure(self) -> State:
-        """What is left if a statement fails."""
+        """The objects left behind if a statement fails."""
         if self.batches is not None:
             return "Batches that are written stay: the same command continues, ", UNDO, " takes them away"
         is_update = self.application.style == "update"
-        if self.is_whole or (is_update and self.made and not self.replaces):  # a column that was made is taken away
+        if self.is_whole or (is_update and self.made and not self.replaces):  # a column that was created is dropped
             return NOTHING_CHANGED
         if is_update and not self.made:
             return ("The update is unfinished: the same command continues",)
-        return ("What was made has been taken away",)
+        return ("The objects created so far have been dropped",)
 
     @property
     def is_done(self) -> bool:
@@ -206,7 +206,7 @@ class Plan:
 def plan_labels(
     rules: RuleSet, rows: DatabaseRows, application: Application, *, undo: bool = False, counted: bool = True
 ) -> Plan:
-    """Return what would apply labels to a table, or take away what was applied so; nothing is changed.
+    """Return the plan for applying labels to a table, or for undoing it; nothing is changed.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def plan_labels(
 
     dialect_for(rows)
     if not rows.is_whole_table:
-        raise OptionError("labels are applied to all rows of a table: name it by ", OptionName("table"))
+        raise OptionError("labels are applied to all rows of a table: name it with ", OptionName("table"))
     with connect(find_url(rows.database), read_only=True, timeout=rows.timeout) as connection:
         database = Database(connection, rows)
         try:
@@ -246,7 +246,7 @@ def plan_labels(
         except SQLAlchemyError as error:
             database.roll_back()
             raise_interrupt(error)
-            table = Thing("table", tuple(rows.name_parts))
+            table = DatabaseObject("table", tuple(rows.name_parts))
             raise explain(error, database, application.style, [table], str(rows), NOTHING_CHANGED) from None
 
 
@@ -267,7 +267,7 @@ def _counted(plan: Plan, database: Database) -> Plan:
     changes = count_changes(database, rules, plan.thing, **known, otherwise=otherwise)
     if changes:
         counts = count_labels(rules, source, application.columns)
-    else:  # the column says it faster than the rules
+    else:  # reading the column is faster than the rules
         counts = count_made(database, rules, plan.thing, plan.thing.column, "number", otherwise)
     return replace(plan, counts=counts, changes=changes)
 
@@ -291,17 +291,18 @@ class _Planner:
         self.table, self.into = self.database.place(database.rows.name_parts, into)
         if self.facts.temporary and ".".join([*self.into[:-1], ""]).lower() == self.facts.temporary:
             raise DataError(
-                f"{self.database.quoted(self.into)} would be gone with the connection: name another by ", INTO
+                f"{self.database.quoted(self.into)} would vanish with the connection; choose a different place with ",
+                INTO,
             )
         self.mark = Mark(application.style, self.table, options.cluster_as, rules.sha256)
         self.notes: list[str] = []
         self.cluster_as, self.new_columns = options.cluster_as, options.new_columns
         self.writing = WRITING[self.database.dialect.name]
         self.type = cluster_type(rules, options, self.writing)
-        self.thing = Thing("table" if application.style == "labels" else application.style, self.into)
+        self.thing = DatabaseObject("table" if application.style == "labels" else application.style, self.into)
         if application.writes_on_table:
             self.mark = replace(self.mark, table=self.table[-1:])
-            self.thing = Thing("column", self.table, self._column())
+            self.thing = DatabaseObject("column", self.table, self._column())
 
     def _check_name(self, into: Sequence[str]) -> None:
         """Refuse a name of our own making that the database cannot hold."""
@@ -309,11 +310,12 @@ class _Planner:
             self.database.quoted(into)
         except ExportError:
             raise DataError(
-                f"{self.facts.title} cannot hold the name {into[-1]!r}: name what is made by ", INTO
+                f"{self.facts.title} cannot hold the name {into[-1]!r}; give the new object a different name with ",
+                INTO,
             ) from None
 
     def _column(self) -> str:
-        """Return the name of the clusters' column, as the table has it if it does."""
+        """Return the name of the clusters' column, in the table's spelling if the table has it."""
         fold, wanted = self.database.dialect.names.fold, self.application.cluster_column
         for name in self.source.names:
             if fold(name) == fold(wanted):
@@ -326,7 +328,7 @@ class _Planner:
                 )
         return wanted
 
-    def _shown(self, thing: Thing) -> str:
+    def _shown(self, thing: DatabaseObject) -> str:
         quoted = self.database.quoted(thing.name)
         if thing.kind == "column":
             return f"column {self.database.dialect.identifier(thing.column)} of table {quoted}"
@@ -381,7 +383,7 @@ class _Planner:
         for name in self.source.names:
             if name.casefold() in new:
                 raise DataError(
-                    f"{self.source.rows} already has a column {name!r}: name the new one by ", CLUSTER_COLUMN
+                    f"{self.source.rows} already has a column {name!r}: name the new one with ", CLUSTER_COLUMN
                 )
 
     def _query(self) -> tuple[str, str]:
@@ -393,14 +395,14 @@ class _Planner:
         return comment, query
 
     def _refuse_no_table(self) -> None:
-        found = self.database.find(Thing("table", self.table))
+        found = self.database.find(DatabaseObject("table", self.table))
         if found is not None and found.kind != "table":
             raise DataError(
                 f"{self.database.quoted(self.table)} is not a table that a column can be added to: apply a view"
             )
 
-    def _existing(self, *, again: bool = False) -> Found | None:
-        """Return what was made here before under the name; DataError unless it may be made again.
+    def _existing(self, *, again: bool = False) -> ExistingObject | None:
+        """Return the object that was made here before under the name; DataError unless it may be replaced.
 
         `again` tells that a second run of the same rules replaces nothing.
         """
@@ -425,7 +427,7 @@ class _Planner:
             REPLACE,
             " recreates it, ",
             UNDO,
-            " takes it away",
+            " drops it",
         )
 
     def _refuse_heirs(self) -> None:
@@ -435,14 +437,15 @@ class _Planner:
             if heirs:
                 raise DataError(
                     f"{', '.join(heirs)} inherits from the table and has a column {self.thing.column!r} of its own, "
-                    "which would be written on: name the new one by ",
+                    "which would be written on: name the new one with ",
                     CLUSTER_COLUMN,
                 )
 
-    def _refuse_others(self, found: Found) -> Mark:
-        """Return the mark of what was made here in this style; DataError for anything else."""
+    def _refuse_others(self, found: ExistingObject) -> Mark:
+        """Return the mark of the object made here in this style; DataError for anything else."""
         thing, shown = self.thing, self._shown(self.thing)
-        another = ", so that it is left alone: use another name by ", CLUSTER_COLUMN if thing.kind == "column" else INTO
+        option = CLUSTER_COLUMN if thing.kind == "column" else INTO
+        another = ", so it is not touched; use a different name with ", option
         if found.kind != thing.kind:
             kind = {"index": "an index"}.get(
                 found.kind, f"a {found.kind}" if found.kind != "other" else "something else"
@@ -456,7 +459,7 @@ class _Planner:
             raise DataError(f"{shown} was made by shallowrules for table {of}", *another)
         if found.mark.style != self.application.style:
             raise DataError(
-                f"{shown} was made by ", OptionName("apply", found.mark.style), ": say so to replace it or take it away"
+                f"{shown} was made by ", OptionName("apply", found.mark.style), "; use that to replace or drop it"
             )
         return found.mark
 
@@ -470,18 +473,18 @@ class _Planner:
             if self.facts.rights is not None and self.thing.kind != "column":
                 rights = [str(grant) for [grant] in self.database.ask(self.facts.rights, self.thing)]
         if self.thing.kind == "column" and self.facts.holders is not None:
-            self.notes.append(f"{self.facts.title} lets nobody else read the table until all of it is done")
+            self.notes.append(f"{self.facts.title} locks the table for readers until all of it is done")
         made = [self._export(self.application.style), *self._marking(self.thing, self.mark)]
         return self._finish([*steps, *made, *rights])
 
     def _make_beside(self) -> Plan:
-        """Plan a view or a table where each statement is a transaction: what is new takes its name when it is done."""
+        """Plan a view or a table where each statement is a transaction: an object gets its name when complete."""
         if self.application.style == "column":
             self._export("column")  # says why there is none
         found = self._existing()
         kind = self.thing.kind
-        new = Thing(kind, (*self.into[:-1], _name_beside("new", self.into)))
-        old = Thing(kind, (*self.into[:-1], _name_beside("old", self.into)))
+        new = DatabaseObject(kind, (*self.into[:-1], _name_beside("new", self.into)))
+        old = DatabaseObject(kind, (*self.into[:-1], _name_beside("old", self.into)))
         self._note_no_transaction()
         steps = self._registering(kind)
         steps += [self._drop(thing) for thing in (new, old) if self.database.find(thing) is not None]
@@ -507,7 +510,7 @@ class _Planner:
     def _labels(self) -> Plan:
         """Plan a table of keys and clusters, and the merge of the labels into it."""
         if not self.application.key:
-            raise OptionError("labels need columns that tell the rows of the table apart: name them by ", KEY)
+            raise OptionError("labels need columns that tell the rows of the table apart: name them with ", KEY)
         key = find_key(self.database, self.table, self.application.key)
         labels = Labels(self.database, self.table, self.thing, key, self.new_columns, _name_beside("key", self.into))
         labels.check_names()
@@ -538,7 +541,7 @@ class _Planner:
         )
 
     def _refuse_other_columns(self, labels: Labels, mark: Mark) -> None:
-        """Refuse a table of labels that was made by another key, or for smaller numbers."""
+        """Refuse a table of labels that was made with a different key, or for smaller numbers."""
         shown = self.database.quoted(self.into)
         there = list(self.database.connection.exec_driver_sql(f"SELECT * FROM {shown} WHERE 1 = 0").keys())
         why = ""
@@ -556,7 +559,7 @@ class _Planner:
     def _update(self) -> Plan:
         """Plan a column of the table, written where the cluster changes.
 
-        A new one is made in a transaction of its own, so that others wait for no lock while rows are written.
+        A new one is created in its own transaction, so no one waits for its lock while rows are written.
         """
         found = self._existing(again=True)
         is_new = found is None
@@ -586,7 +589,7 @@ class _Planner:
             self._note_no_transaction()
         if in_one and kept is None and self.facts.holders is not None:
             self.notes.append(
-                f"{self.facts.title} lets nobody else read the table until all of it is done; an update in batches does"
+                f"{self.facts.title} locks the table for readers until all of it is done; an update in batches does"
             )
         if batches is not None:
             self.notes.append(
@@ -616,11 +619,11 @@ class _Planner:
         return there if there in sizes and sizes.index(self.type) <= sizes.index(there) else None
 
     def _too_small(self, mark: Mark) -> str:
-        """Return what is said of numbers that a column cannot hold."""
+        """Return the message on numbers that a column cannot hold."""
         return f"has numbers of type {mark.type}, and these labels need {self.type}"
 
     def _batches(self) -> Batches | None:
-        """Return how an update is run in several transactions: as asked for, or where the table is long."""
+        """Return how an update is run in several transactions: on request, or if the table is long."""
         if self.application.batch is not None:
             return Batches.of(self.database, self.table, self.application.batch)
         if self.facts.many_rows is None or not self.database.key_of(self.table):
@@ -634,7 +637,7 @@ class _Planner:
         """Return an update by which columns that the database would write on by itself stay as they are."""
         if self.facts.kept_columns is None:
             return update
-        found = self.database.ask(self.facts.kept_columns, Thing("table", self.table))
+        found = self.database.ask(self.facts.kept_columns, DatabaseObject("table", self.table))
         names = [self.database.dialect.identifier(str(name)) for [name] in found]
         before, start, rest = update.partition(f"UPDATE {self.database.quoted(self.table)}\nSET\n  ")
         return f"{before}{start}{''.join(f'{name} = {name}, ' for name in names)}{rest}"
@@ -642,50 +645,53 @@ class _Planner:
     def _unwritten(self) -> str | None:
         """Return a query for the rows that an update was kept from; None where nothing does that."""
         interferes = self.facts.interferes
-        if interferes is None or not self.database.ask(interferes, Thing("table", self.table))[0][0]:
+        if interferes is None or not self.database.ask(interferes, DatabaseObject("table", self.table))[0][0]:
             return None
         return changed_rows(self.database, self.thing, self._export("case"))
 
     def _note_no_transaction(self) -> None:
         self.notes.append(
-            f"{self.facts.title} undoes no statement that makes or drops an object: these are in an order in which "
-            "nothing half-made is left under the name, and what is left beside it is taken away"
+            f"{self.facts.title} cannot roll back statements that create or drop an object: they run in an order "
+            "that never leaves a half-made object under the name, and leftovers are dropped"
         )
 
-    # Taking away -------------------------------------------------------------------------------------
+    # Dropping ----------------------------------------------------------------------------------------
 
     def undo(self) -> Plan:
         found = self.database.find(self.thing)
         steps: list[str] = []
         if not self.facts.transactional and self.thing.kind != "column":
-            beside = (Thing(self.thing.kind, (*self.into[:-1], _name_beside(way, self.into))) for way in ("new", "old"))
+            beside = (
+                DatabaseObject(self.thing.kind, (*self.into[:-1], _name_beside(way, self.into)))
+                for way in ("new", "old")
+            )
             steps += [self._drop(thing) for thing in beside if self.database.find(thing) is not None]
             self._note_no_transaction()
         if found is not None:
             self._refuse_others(found)
             steps.append(self._drop(self.thing))
         elif not steps:
-            raise DataError(f"there is no {self._shown(self.thing)}: nothing to take away")
+            raise DataError(f"there is no {self._shown(self.thing)}, so there is nothing to drop")
         return self._finish([*steps, *_unregister(self.database, self.thing)], undo=True)
 
     # Statements --------------------------------------------------------------------------------------
 
-    def _fill(self, template: str, thing: Thing, mark: Mark, **values: str) -> str:
+    def _fill(self, template: str, thing: DatabaseObject, mark: Mark, **values: str) -> str:
         return self.database.fill(template, thing, mark=mark.literal, type=self.type, **values)
 
-    def _added(self, thing: Thing) -> str:
+    def _added(self, thing: DatabaseObject) -> str:
         """Return the statement that adds an empty column."""
         table, column = self.database.quoted(thing.name), self.database.dialect.identifier(thing.column)
         return self.writing.added.format(table=table, column=column, type=self.type)
 
-    def _drop(self, thing: Thing) -> str:
+    def _drop(self, thing: DatabaseObject) -> str:
         return _drop(self.database, thing)
 
-    def _forget(self, thing: Thing) -> str:
+    def _forget(self, thing: DatabaseObject) -> str:
         return _forget(self.database, thing)
 
     def _registering(self, kind: str) -> list[str]:
-        """Return what makes the registry, if something of a kind wants one and there is none."""
+        """Return the statements that create the registry, if an object of this kind needs one and there is none."""
         if not self.database.is_registered(kind) or self.database.has_registry(self.thing):
             return []
         self.notes.append(
@@ -694,15 +700,15 @@ class _Planner:
         )
         return [self.database.fill(self.facts.registry, self.database.registry_of(self.thing))]
 
-    def _marking(self, thing: Thing, mark: Mark, *, again: bool = False) -> list[str]:
-        """Return what says of something that it was made here; `again` if another mark says so by then."""
+    def _marking(self, thing: DatabaseObject, mark: Mark, *, again: bool = False) -> list[str]:
+        """Return the statements that mark an object as made here; `again` if it carries an older mark."""
         if not self.database.is_registered(thing.kind):
             return [self._fill(self.facts.comments[thing.kind], thing, mark)]
         before = [self._forget(thing)] if again or self.database.has_registry(thing) else []
         return [*before, self._register(thing, mark, like=thing)]
 
-    def _register(self, thing: Thing, mark: Mark, like: Thing) -> str:
-        """Return what adds something to the registry; it is as `like` is now."""
+    def _register(self, thing: DatabaseObject, mark: Mark, like: DatabaseObject) -> str:
+        """Return the statement that adds an object to the registry, as `like` is now."""
         registry, string = self.database.quoted(self.database.registry_of(thing).name), self.database.dialect.string
         definition = self.database.fill(self.facts.definitions[thing.kind], like)
         return (
@@ -713,7 +719,7 @@ class _Planner:
 
 
 def leftovers(database: Database, plan: Plan) -> list[str]:
-    """Return what takes away what a plan made before it failed, where the database does not; nobody else's."""
+    """Return the clean-up statements for a failed plan where there is no rollback; others' objects stay."""
     statements = [_drop(database, thing) for thing in plan.beside if database.find(thing) is not None]
     for thing, mark in plan.made:
         found = database.find(thing)
@@ -725,7 +731,7 @@ def leftovers(database: Database, plan: Plan) -> list[str]:
 
 
 def _is_same(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two names may be of one table, which one of them may give without its schema, or in another case."""
+    """Whether two names may mean one table, possibly without its schema or in a different case."""
     parts = min(len(one), len(other))
     return [part.casefold() for part in one[-parts:]] == [part.casefold() for part in other[-parts:]]
 
@@ -741,19 +747,19 @@ def _name_beside(way: str, target: Sequence[str]) -> str:
     return f"shallowrules_{way}_{hashlib.sha256(repr(tuple(target)).encode()).hexdigest()[:16]}"
 
 
-def _drop(database: Database, thing: Thing) -> str:
+def _drop(database: Database, thing: DatabaseObject) -> str:
     quoted = database.quoted(thing.name)
     return dropping(thing.kind, quoted, database.dialect.identifier(thing.column) if thing.column else "")
 
 
-def _forget(database: Database, thing: Thing) -> str:
-    """Return what takes something out of the registry."""
+def _forget(database: Database, thing: DatabaseObject) -> str:
+    """Return the statement that deletes an object from the registry."""
     registry = database.quoted(database.registry_of(thing).name)
     return f"DELETE FROM {registry} WHERE {database.is_row_of(thing)}"
 
 
-def _unregister(database: Database, thing: Thing) -> list[str]:
-    """Return what takes something out of the registry, or takes the registry away if it knows of nothing else."""
+def _unregister(database: Database, thing: DatabaseObject) -> list[str]:
+    """Return the statements that delete an object from the registry, or drop the registry if it knows no other."""
     if not database.is_registered(thing.kind) or not database.has_registry(thing):
         return []
     if database.others_registered(thing):

@@ -1,4 +1,4 @@
-"""Why a database refused a statement, and what to do about it."""
+"""Why a database refused a statement, and the remedy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from shallowrules.errors import DataError, OptionName
-from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 
 __all__ = ["NOTHING_CHANGED", "State", "explain"]
@@ -19,7 +19,7 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "sqlite": ("SQLITE_BUSY", "SQLITE_LOCKED"),
         "duckdb": ("Could not set lock",),
     },
-    # A deadlock, a transaction that has to be repeated, and what is there though the plan was made again just before.
+    # A deadlock, a transaction that has to be repeated, and an object that appeared after the plan was renewed.
     "rival": {
         "postgres": ("40001", "40P01", "23505", "42P07", "42701", "42710", "tuple concurrently"),
         "mysql": ("1020", "1050", "1060", "1213", "1684"),
@@ -41,7 +41,7 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     },
     "computed": {"postgres": ("42P17",)},
 }
-"""What a statement was refused for, by the codes of each database; DuckDB has words."""
+"""The reasons why a statement was refused, by the codes of each database; DuckDB has words."""
 
 _OF_A_FILE = dict.fromkeys(("view", "table", "update", "column", "labels"), "to write the file and its folder")
 
@@ -63,19 +63,19 @@ RIGHTS: Mapping[str, Mapping[str, str]] = {
         "labels": "CREATE, DROP, ALTER, INSERT, UPDATE, DELETE and SELECT in the database",
     },
 }
-"""What a user needs, by dialect and style."""
+"""The rights that a user needs, by dialect and style."""
 
 
 NOTHING_CHANGED = ("Nothing has changed",)
 
 State = Sequence[str | OptionName]
-"""What a failure leaves behind, as parts of a message."""
+"""The remains of a failure, as parts of a message."""
 
 
 def explain(
-    error: Any, database: Database, style: str, things: Sequence[Thing], target: str, state: State
+    error: Any, database: Database, style: str, things: Sequence[DatabaseObject], target: str, state: State
 ) -> DataError:
-    """Return the error of a database with what to do.
+    """Return the error of a database with a remedy.
 
     Parameters
     ----------
@@ -84,10 +84,10 @@ def explain(
         Its transaction is over.
     style : str
         How labels are applied.
-    things : sequence of Thing
-        What may be locked.
+    things : sequence of DatabaseObject
+        The objects that may be locked.
     target : str
-        What was worked on, for a person.
+        The object of the work, for messages.
     state : sequence of str or OptionName
     """
     url, name = find_url(database.rows.database), database.dialect.name
@@ -115,22 +115,22 @@ def explain(
         case "dependent":
             advice = (": something else is made from it. Drop that first, and make it again behind",)
         case "disk":
-            advice = (": there is no room. Make some",)
+            advice = (": the disk is full. Free some space",)
         case "computed":
             advice = (": the database computes no column by these rules. Apply a view",)
     return DataError(said, *advice, ". ", *state)
 
 
 def _codes(error: Any) -> list[str]:
-    """Return what a driver says of the kind of an error."""
+    """Return a driver's code for the kind of an error."""
     cause = getattr(error, "orig", None) or error
     found = [getattr(cause, name, None) for name in ("sqlstate", "sqlite_errorname")]
     first = cause.args[0] if getattr(cause, "args", ()) else None
     return [str(code) for code in (*found, first) if code is not None]
 
 
-def _holders(database: Database, things: Sequence[Thing]) -> str:
-    """Return who has locks, as far as the database tells."""
+def _holders(database: Database, things: Sequence[DatabaseObject]) -> str:
+    """Return the holders of locks, where the database names them."""
     from sqlalchemy.exc import SQLAlchemyError
 
     found: list[Sequence[Any]] = []

@@ -1,4 +1,4 @@
-"""Running a plan: all of it or nothing where the database has transactions for it, in a safe order where it has not."""
+"""Running a plan: all or nothing if the database has transactions for that, else in a safe order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from shallowrules.errors import DataError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.labelling.databases.counting import count_made
-from shallowrules.labelling.databases.inspecting import Database, Thing
+from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
 from shallowrules.labelling.databases.planning import Plan, leftovers, plan_in
 from shallowrules.labelling.databases.refusals import explain
 from shallowrules.labelling.drift import Counts
@@ -18,7 +18,7 @@ from shallowrules.sources.connecting import connect, find_url, raise_interrupt
 __all__ = ["run_plan"]
 
 KILLED_SECONDS = 10
-"""How long an interrupted statement of a server is waited for."""
+"""Longest wait for an interrupted statement of a server."""
 
 
 def run_plan(
@@ -38,8 +38,8 @@ def run_plan(
     Raises
     ------
     DataError
-        If the database is no longer as the plan found it, or refuses a statement, in words of what is missing; what
-        was made is taken away then, but for batches, which a second run continues.
+        If the database is no longer as the plan found it, or refuses a statement, with a remedy; created objects
+        are then dropped, except for batches, which a second run continues.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -57,7 +57,7 @@ def run_plan(
             except SQLAlchemyError as error:
                 database.roll_back()
                 raise_interrupt(error)
-                things = [Thing("table", tuple(plan.rows.name_parts)), plan.thing]
+                things = [DatabaseObject("table", tuple(plan.rows.name_parts)), plan.thing]
                 style, state = plan.application.style, plan.state_of_failure
                 if getattr(error, "connection_invalidated", False) and not database.has_made:
                     rest = "all of it is done, or nothing" if plan.is_whole else "the same command does the rest"
@@ -70,7 +70,9 @@ def run_plan(
         made = database is not None and database.has_made and (plan.beside or plan.made)
         if made and not _take_back(plan, session) and isinstance(failure, DataError):
             undo = OptionName("undo")
-            raise DataError(*failure.parts, ", but for what could not be reached: ", undo, " takes it away") from None
+            raise DataError(
+                *failure.parts, ", except for objects that could not be reached: ", undo, " drops them"
+            ) from None
         raise
 
 
@@ -101,7 +103,7 @@ def _run(
 ) -> int:
     database.has_made = not database.facts.transactional
     _make(plan, database, show)
-    if plan.update is not None and not plan.is_whole:  # so that nobody waits while rows are written
+    if plan.update is not None and not plan.is_whole:  # so that no one waits while rows are written
         database.has_made = True
         database.connection.commit()
         database.begin()
@@ -109,7 +111,7 @@ def _run(
 
 
 def _make(plan: Plan, database: Database, show: Callable[[Counts], None] | None) -> None:
-    """Run what comes before an update, and show the rows of each cluster in a table that is made."""
+    """Run the statements before an update, and show the size of each cluster in a table that is created."""
     for statement in plan.steps:
         database.connection.exec_driver_sql(statement)
     if plan.counts is None and not plan.undo and show is not None:
@@ -120,9 +122,9 @@ def _make(plan: Plan, database: Database, show: Callable[[Counts], None] | None)
 
 
 def _write(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> int:
-    """Run the update and what comes behind it, and return how many rows it has written."""
+    """Run the update and the statements after it, and return how many rows it has written."""
     connection = database.connection
-    update = None if plan.changes == 0 else plan.update  # which would look at each row once more
+    update = None if plan.changes == 0 else plan.update  # which would look at each row again
     written = 0
     if update is not None and plan.batches is not None:
         for looked_at, so_far in plan.batches.run(database, update):
@@ -139,7 +141,7 @@ def _write(plan: Plan, database: Database, progress: Callable[[int], None] | Non
             *plan.state_of_failure,
         )
     if not database.facts.transactional:
-        connection.commit()  # an update, before what commits by itself
+        connection.commit()  # an update, before statements that commit by themselves
     for statement in plan.ending:
         connection.exec_driver_sql(statement)
     connection.commit()
@@ -160,9 +162,9 @@ def _end(session: int, database: Database) -> None:
 
 
 def _take_back(plan: Plan, session: int | None) -> bool:
-    """Take away what was made, by another connection: the first may be lost, and its statement go on.
+    """Drop the created objects over a new connection, and return whether that succeeded.
 
-    Returns whether that could be done.
+    The first connection may be lost, and its statement still running.
     """
     from sqlalchemy.exc import SQLAlchemyError
 

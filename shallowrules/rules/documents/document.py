@@ -88,7 +88,7 @@ def load(document: Any) -> Parts:
         more = f" and {len(ignored) - 5} more" if len(ignored) > 5 else ""
         warnings.warn(
             f"this version of shallowrules does not know the entries {', '.join(ignored[:5])}{more} of the rules "
-            "document and leaves them out; they do not bear on which cluster a row gets",
+            "document and ignores them; they do not affect the cluster of a row",
             ShallowRulesWarning,
             stacklevel=3,
         )
@@ -96,7 +96,7 @@ def load(document: Any) -> Parts:
 
 
 def _load_settings(settings: Any) -> dict[str, Setting]:
-    """Return the options that rules were made with; what they mean is for those who fit to know."""
+    """Return the options that rules were made with; only the code that fits interprets them."""
     if not isinstance(settings, dict):
         raise RulesFormatError("settings must be an object")
     for name, value in settings.items():
@@ -129,7 +129,7 @@ def write(document: Mapping[str, Any], path: str | Path | None = None) -> str:
 
 
 def read_file(path: str | Path, make: Callable[[Any], T]) -> T:
-    """Return what is made of the data in a file.
+    """Return the object made of the data in a file.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _refuse_constant(token: str) -> float:
 
 
 def _items(document: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
-    """Return the items of a part of the document, and what to call each."""
+    """Return the items of a part of the document, and a name for each."""
     items = document.get(key)
     if not isinstance(items, list) or not items:
         raise RulesFormatError(f"{key!r} must be a list that is not empty")

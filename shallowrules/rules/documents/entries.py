@@ -42,7 +42,7 @@ def read_object(kind: type[T], item: Any, where: str, ignored: list[str]) -> T:
     kind : dataclass
     item : JSON data
     where : str
-        What to call the object in a message.
+        The object's name in messages.
     ignored : list of str
         Gets the entries that `kind` has no field for.
 
@@ -69,7 +69,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _read(annotation: Any, value: Any, where: str) -> Any:
-    """Return a value as its annotation has it; RulesFormatError if it is something else."""
+    """Return a value of its annotated type; RulesFormatError if it is something else."""
     origin, members = get_origin(annotation), get_args(annotation)
     if origin is tuple:
         if not isinstance(value, list):

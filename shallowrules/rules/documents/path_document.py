@@ -1,7 +1,7 @@
 """Rule sets along the trade-off of one clustering, and the JSON document that holds them.
 
-The trees of a path are over the same rows, columns and clustering, so the document has these once. A tree has what is
-its own: nodes, clusters, the figures that depend on it, and which of the columns it has histograms of.
+The trees of a path are over the same rows, columns and clustering, so the document has these once. A tree has only
+its own data: nodes, clusters, the figures that depend on it, and which of the columns it has histograms of.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RulePath:
     Raises
     ------
     RulesFormatError
-        If there is none, or they are not of one clustering of one table.
+        If there are none, or they are not of one clustering of one table.
     """
 
     trees: tuple[PathTree, ...]
@@ -86,7 +86,7 @@ class RulePath:
         return len(self.trees)
 
     def is_of_one_table_with(self, rules: RuleSet) -> bool:
-        """Whether rules are over the columns, rows and clustering of the path, as far as their figures tell."""
+        """Whether rules are for the columns, rows and clustering of the path, judging by their figures."""
         first = self.trees[0].rules
         return (
             [(c.name, c.type, c.minimum, c.maximum, c.values) for c in rules.columns]
@@ -158,7 +158,7 @@ class RulePath:
 
 
 def _read_tree(tree: Any, number: int, columns: list[Any], shared: dict[str, Any]) -> PathTree:
-    """Return a tree of a document, which has it without what all trees share."""
+    """Return a tree of a document, which stores the shared data of all trees only once."""
     where = f"trees[{number}]"
     if not isinstance(tree, dict):
         raise RulesFormatError(f"{where} must be an object")

@@ -1,4 +1,4 @@
-"""What has changed from one set of rules to another, in words: rules, and the rows of a table that change cluster."""
+"""The changes from one set of rules to another, in words: rules, and the rows of a table that change cluster."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ROWS_SHOWN = 20
 
 @dataclass(frozen=True)
 class RuleChange:
-    """What became of a rule.
+    """The change of a rule.
 
     Attributes
     ----------
     cluster : int
         Of the new rules; of the old ones where the rule is gone.
     old, new : Rule or None
-        None where the rule was not there before, or is gone.
+        None if the rule is new, or was removed.
     """
 
     cluster: int
@@ -51,7 +51,7 @@ class ChangedRows:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """What has changed from one set of rules to another.
+    """The changes from one set of rules to another.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Changes:
 
     def _lines_of_columns(self) -> list[str]:
         old, new = _tested(self.old), _tested(self.new)
-        lines = [f"column {name} is no longer asked for" for name in sorted(old - new)]
+        lines = [f"column {name} is no longer tested" for name in sorted(old - new)]
         return lines + [f"column {name} is asked for now" for name in sorted(new - old)]
 
     def _lines_of_rules(self) -> list[str]:
@@ -149,7 +149,7 @@ def changes_between(
     labels: tuple[NDArray[Any], NDArray[Any]] | None = None,
     same_numbers: bool = False,
 ) -> Changes:
-    """Return what has changed from one set of rules to another.
+    """Return the changes from one set of rules to another.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _match_rules(old: RuleSet, new: RuleSet) -> dict[int, int]:
 
 
 def _may_be_related(old: RuleSet, new: RuleSet) -> bool:
-    """Return whether both test some column, or one of them none."""
+    """Return whether both test a common column, or one of them tests none."""
     before, now = _tested(old), _tested(new)
     return bool(before & now) or not before or not now
 
@@ -274,17 +274,17 @@ def _rule_changes(old: RuleSet, new: RuleSet, pairs: Mapping[int, int]) -> tuple
 
 
 def _exactly(rule: Rule) -> Hashable:
-    """Return what is equal for rules that hold for the same rows."""
-    return frozenset(map(_Asked(), rule.conditions))
+    """Return a key that is equal for rules that hold for the same rows."""
+    return frozenset(map(_ConditionKey(), rule.conditions))
 
 
 def _shape(rule: Rule) -> Hashable:
-    """Return what is equal for rules that differ in their values alone."""
-    return frozenset(map(_AskedSide(), rule.conditions))
+    """Return a key that is equal for rules that differ only in their values."""
+    return frozenset(map(_ConditionSide(), rule.conditions))
 
 
-class _Asked(ConditionVisitor[Hashable]):
-    """What a condition asks, of a column by its name."""
+class _ConditionKey(ConditionVisitor[Hashable]):
+    """A condition on a column, by its name."""
 
     def between(self, condition: Between) -> Hashable:
         """Return the bounds."""
@@ -299,17 +299,17 @@ class _Asked(ConditionVisitor[Hashable]):
         return condition.column.name, False, frozenset(condition.values)
 
 
-class _AskedSide(ConditionVisitor[Hashable]):
+class _ConditionSide(ConditionVisitor[Hashable]):
     """Of which column a condition asks, and on which side."""
 
     def between(self, condition: Between) -> Hashable:
-        """Return which bounds there are."""
+        """Return a key that is equal for the same column and the same open sides."""
         return condition.column.name, condition.lower is None, condition.upper is None
 
     def one_of(self, condition: OneOf) -> Hashable:
-        """Return that it asks for categories."""
+        """Return a key that is equal for the same column and accepted categories."""
         return condition.column.name, True
 
     def none_of(self, condition: NoneOf) -> Hashable:
-        """Return that it excludes categories."""
+        """Return a key that is equal for the same column and excluded categories."""
         return condition.column.name, False

@@ -1,6 +1,6 @@
 """Short names for clusters, made from the conditions of their rules: "Fiber optic, low TotalCharges".
 
-They are for clusters that nobody has named, and depend on the rules alone, so that equal rules have equal names.
+They are for clusters that have not been named, and depend only on the rules, so equal rules have equal names.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ ALL = -1
 """A bit for each rule, however many there are."""
 
 MAX_EITHER = 60
-"""Characters of a name that says two rules."""
+"""Most characters of a name made from two rules."""
 
 MAX_LENGTH = 28
-"""Characters of a category or a column in a name."""
+"""Most characters of a category or a column in a name."""
 
 
 def default_names(nodes: Sequence[Node], rules: Sequence[Rule], clusters: Sequence[Cluster]) -> dict[int, str]:
@@ -89,8 +89,10 @@ def _tell_apart(nodes: Sequence[Node], rules: Sequence[Rule]) -> dict[int, list[
     of_cluster: dict[int, list[Rule]] = defaultdict(list)
     for rule in rules:
         of_cluster[rule.cluster].append(rule)
-    asked = {rule.leaf: _Asked.of(rule.conditions, [rule], telling) for rule in rules}
-    common = {index: _Asked.of(_common(own), own, telling) for index, own in of_cluster.items() if len(own) > 1}
+    asked = {rule.leaf: _NameCandidates.of(rule.conditions, [rule], telling) for rule in rules}
+    common = {
+        index: _NameCandidates.of(_common(own), own, telling) for index, own in of_cluster.items() if len(own) > 1
+    }
     having: dict[str, int] = defaultdict(int)  # by condition the rules that have it, a bit for each
     own_bits: dict[int, int] = defaultdict(int)
     for i, rule in enumerate(rules):
@@ -116,7 +118,7 @@ def _tell_apart(nodes: Sequence[Node], rules: Sequence[Rule]) -> dict[int, list[
 
 
 def _common(rules: Sequence[Rule]) -> list[Condition]:
-    """Return what holds for every row of some rules, in the order of the first."""
+    """Return the conditions that hold for every row of some rules, in the order of the first."""
     found: list[Condition] = []
     others = [{condition.feature: condition for condition in rule.conditions} for rule in rules[1:]]
     for condition in rules[0].conditions:
@@ -129,8 +131,8 @@ def _common(rules: Sequence[Rule]) -> list[Condition]:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """Conditions that a name is chosen from, the most telling ones first.
+class _NameCandidates:
+    """Candidate conditions for a name, the most telling ones first.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ class _Asked:
     @classmethod
     def of(
         cls, conditions: Sequence[Condition], rules: Sequence[Rule], telling: Mapping[tuple[int, int], float]
-    ) -> _Asked:
+    ) -> _NameCandidates:
         """Return those of rules: the ones that fewest rows meet, of columns that have a name to say."""
         order = [i for i, condition in enumerate(conditions) if condition.column.name.strip()]
         order.sort(key=lambda i: max(telling[rule.leaf, conditions[i].feature] for rule in rules))
@@ -287,7 +289,7 @@ class _Wording(ConditionVisitor[str]):
 
 
 EXACT = _Wording()
-"""What is equal for conditions that a name does not tell apart."""
+"""Keys that are equal for conditions that a name does not tell apart."""
 
 
 def _value(value: str | bool, column: str) -> str:

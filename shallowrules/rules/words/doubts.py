@@ -1,13 +1,14 @@
-"""What to know of a clustering before its rules are put to work: where it is poor, or trivial."""
+"""Doubts about a clustering to consider before its rules are used: where it is poor, or trivial."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from shallowrules.errors import counted
 from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.figures import percent
 
 if TYPE_CHECKING:
     from shallowrules.rules.model import RuleSet
@@ -18,7 +19,7 @@ LOW_AGREEMENT = 0.6
 """Share of rows that keep their cluster below which rules follow a clustering poorly."""
 
 MANY_COLUMNS = 4
-"""With fewer columns, that one or two decide is no wonder."""
+"""With fewer columns, it is not surprising that one or two decide."""
 
 ONE_ALONE, TWO_ALONE = 0.75, 0.9
 """Shares of the variance between clusters by which one column, or two, decide nearly alone."""
@@ -42,31 +43,28 @@ class Doubt:
     kind : {"poor", "restated", "few columns", "numbers"}
     text : str
         A sentence.
-    way_out : str
-        What to try, a sentence that does not say by which means.
+    remedy : str
+        A remedy, in a sentence that does not name options.
     columns : tuple of RuleColumn
         Those that it is about.
     """
 
     kind: Literal["poor", "restated", "few columns", "numbers"]
     text: str
-    way_out: str
+    remedy: str
     columns: tuple[RuleColumn, ...] = ()
 
 
-def doubts_about(rules: RuleSet, percent: Callable[[float], str] = "{:.1%}".format) -> list[Doubt]:
-    """Return what speaks against a clustering, by the figures of its rules; given labels are as they are.
-
-    `percent` writes a share.
-    """
+def doubts_about(rules: RuleSet) -> list[Doubt]:
+    """Return the reasons to doubt a clustering that the figures of its rules give; none for given labels."""
     if rules.statistics.labelled:
         return []
-    trivial = _spelt_out(rules, percent) or _few_columns(rules, percent)
-    return [doubt for doubt in (_poor(rules, percent), trivial, _numbers(rules, percent)) if doubt is not None]
+    trivial = _spelt_out(rules) or _few_columns(rules)
+    return [doubt for doubt in (_poor(rules), trivial, _numbers(rules)) if doubt is not None]
 
 
-def _poor(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
-    """Return that rules follow the clustering poorly."""
+def _poor(rules: RuleSet) -> Doubt | None:
+    """Return the doubt that rules follow the clustering poorly, if there is one."""
     if rules.statistics.agreement >= LOW_AGREEMENT:
         return None
     what = (
@@ -82,8 +80,8 @@ def _poor(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
     )
 
 
-def _spelt_out(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
-    """Return that clusters are the categories of one or two columns, by what rules test."""
+def _spelt_out(rules: RuleSet) -> Doubt | None:
+    """Return the doubt that clusters are the categories of one or two columns, judging by the tested columns."""
     statistics = rules.statistics
     columns = tuple(rules.columns[feature] for feature in rules.tested_columns)
     if not 1 <= len(columns) <= MAX_SPELT_OUT or len(columns) == len(rules.columns):
@@ -103,8 +101,8 @@ def _spelt_out(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
     )
 
 
-def _few_columns(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
-    """Return that one or two of many columns decide nearly alone."""
+def _few_columns(rules: RuleSet) -> Doubt | None:
+    """Return the doubt that one or two of many columns decide nearly alone, if there is one."""
     shares = rules.separation
     alone = next((n for n, least in ((1, ONE_ALONE), (2, TWO_ALONE)) if sum(s for _, s in shares[:n]) >= least), 0)
     if len(shares) < MANY_COLUMNS or not alone:
@@ -120,8 +118,8 @@ def _few_columns(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | Non
     )
 
 
-def _numbers(rules: RuleSet, percent: Callable[[float], str]) -> Doubt | None:
-    """Return that numbers hardly count beside categories."""
+def _numbers(rules: RuleSet) -> Doubt | None:
+    """Return the doubt that numbers hardly count beside categories, if there is one."""
     numbers = [share for column, share in rules.separation if column.is_numeric]
     categories = tuple(column for column, _ in rules.separation if not column.is_numeric)
     if not numbers or not categories or sum(numbers) > HARDLY:
@@ -150,4 +148,4 @@ def _these(columns: Sequence[RuleColumn]) -> str:
 def _let_others_count(columns: Sequence[RuleColumn]) -> str:
     """Return how columns besides these come to count."""
     lighter = "another scale" if all(column.is_numeric for column in columns) else "less weight for categories"
-    return f"To let others count, try {lighter}, or leave {_these(columns)} out."
+    return f"To let others count, try {lighter}, or exclude {_these(columns)}."

@@ -26,7 +26,7 @@ MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class Replacement:
-    """A threshold, or a category, that stands in the place of another one in all rules."""
+    """A threshold, or a category, that replaces a different one in all rules."""
 
     column: int
     old: Number | Value
@@ -40,13 +40,13 @@ class Edited:
     Attributes
     ----------
     nodes : tuple of Node
-        What they say of the rows of leaves does not hold any more.
+        Their counts of the rows of leaves are no longer valid.
     names, notes : mapping from int to str
-        What people call clusters, and remark on them.
+        Names of clusters, and notes on them.
     merged : mapping from int to int
         The number that the rows of each merged cluster have now.
     words : tuple of str
-        What was changed of the rules; other names are no change of them.
+        What was changed of the rules; renaming does not change them.
     """
 
     nodes: tuple[Node, ...]
@@ -143,12 +143,12 @@ def _checked_groups(given: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
 
 
 def read_replacement(text: str, columns: Sequence[RuleColumn], nodes: Sequence[Node]) -> Replacement:
-    """Return what ``column: old -> new`` says, or ``column: new`` where nodes test one value of the column.
+    """Return the change that ``column: old -> new`` describes, or ``column: new`` if nodes test one value of the column.
 
     Raises
     ------
     DataError
-        If it is no such thing, or can be read in two ways.
+        If it is neither, or can be read in two ways.
     """
     said = text.strip()
     found: list[Replacement] = []
@@ -174,7 +174,7 @@ def read_replacement(text: str, columns: Sequence[RuleColumn], nodes: Sequence[N
 
 
 def _readings(said: str, feature: int, column: RuleColumn, nodes: Sequence[Node]) -> list[Replacement]:
-    """Return what the text behind the name of a column may say."""
+    """Return the possible readings of the text behind the name of a column."""
     tested = list(dict.fromkeys(_values(nodes, feature)))
     parts = said.split("->")
     if column.is_numeric and len(parts) == 2:
@@ -209,7 +209,7 @@ def _categories(texts: Iterable[str], column: RuleColumn) -> list[Value] | None:
 
 
 def _replaced(nodes: Sequence[Node], change: Replacement, columns: Sequence[RuleColumn]) -> tuple[Node, ...]:
-    """Return a tree with a value in the place of another wherever it is tested."""
+    """Return a tree with one value replaced wherever it is tested."""
     column = columns[change.column]
     found: list[Node] = []
     for node in nodes:
@@ -233,7 +233,7 @@ def _replaced(nodes: Sequence[Node], change: Replacement, columns: Sequence[Rule
         for condition in rule.conditions:
             if is_empty(condition):
                 raise DataError(
-                    f"{column.name!r}: with {_shown(column, change.new)} in place of {_shown(column, change.old)} no "
+                    f"{column.name!r}: with {_shown(column, change.new)} instead of {_shown(column, change.old)} no "
                     f"value meets {printable(str(condition))}, a rule of cluster {rule.cluster}"
                 )
     return tuple(found)
@@ -258,7 +258,7 @@ def _merged(groups: Iterable[Sequence[int]], known: Sequence[int]) -> dict[int, 
             listed = ", ".join(map(str, known))
             raise DataError(f"there is no cluster {lacking[0]} to merge; the rules have {listed}")
         if len(set(group)) < 2:
-            raise DataError("two clusters or more are merged: say their numbers, as 3,4")
+            raise DataError("a merge needs two or more clusters; give their numbers, such as 3,4")
         lowest = min(merged.get(number, number) for number in group)
         joined = {merged.get(number, number) for number in group}
         merged |= dict.fromkeys({*group, *joined, *(n for n, to in merged.items() if to in joined)}, lowest)

@@ -1,4 +1,4 @@
-"""Why a row has its cluster: what the tree asked of it, and the smallest change of one value that would move it."""
+"""Why a row has its cluster: the questions of the tree, and the smallest change of one value that moves it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Row = Mapping[int, Number | Value | None]
 
 @dataclass(frozen=True)
 class Step:
-    """What the tree asked of one column: the row's value, and the condition that it met."""
+    """The tree's test of one column: the row's value, and the condition that it satisfied."""
 
     value: Number | Value
     condition: Condition
@@ -40,13 +40,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Move:
-    """A change of one value that gives a row another cluster.
+    """A change of one value that moves a row to a different cluster.
 
     Attributes
     ----------
     column : RuleColumn
     value : int, float, str or bool
-        What the row has.
+        The row's value.
     to : int, float, str, bool or None
         The nearest value that moves it; None for any category that training did not have.
     above : int, float or None
@@ -86,8 +86,8 @@ class Explanation:
     rule : Rule or None
         The rule that the row meets.
     steps : tuple of Step
-        What the tree asked of the row, one step per column, in the order in which it asks: the conditions of the rule,
-        or what was met before a value was missing.
+        The tree's tests of the row, one step per column, in the order in which it asks: the conditions of the rule,
+        or those satisfied before a value was missing.
     missing : RuleColumn or None
         The column whose value is missing.
     move : Move or None
@@ -178,7 +178,7 @@ class _Meets(ConditionVisitor[bool]):
         return self.value in condition.values
 
     def none_of(self, condition: NoneOf) -> bool:
-        """Return whether it is another category."""
+        """Return whether it is a different category."""
         return self.value is not None and self.value not in condition.values
 
 

@@ -1,4 +1,4 @@
-"""A tree from rules: the way back from what a person reads, and may have changed, to what decides a row."""
+"""A tree from rules: the way back from text that a person may have changed to the tree that labels rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, bot
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node
 from shallowrules.tables.table import Value
 
-__all__ = ["Asked", "nodes_of_rules"]
+__all__ = ["WrittenRule", "nodes_of_rules"]
 
 Test = Cut | Membership
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A rule as somebody wrote it: the cluster that it gives, what it asks of each column, and what to call it."""
+class WrittenRule:
+    """A rule as a person wrote it: its cluster, its conditions on each column, and its name in messages."""
 
     cluster: int
     conditions: tuple[Condition, ...]
@@ -36,12 +36,14 @@ Region = Mapping[int, Condition]
 """Rows that meet conditions, at most one per column, by its number."""
 
 
-def nodes_of_rules(rules: Sequence[Asked], columns: Sequence[RuleColumn], like: Sequence[Node]) -> tuple[Node, ...]:
+def nodes_of_rules(
+    rules: Sequence[WrittenRule], columns: Sequence[RuleColumn], like: Sequence[Node]
+) -> tuple[Node, ...]:
     """Return a tree that gives every row the cluster of the rule that it meets.
 
     Parameters
     ----------
-    rules : sequence of Asked
+    rules : sequence of WrittenRule
         One or more. No row may meet two of them, and every row without a missing value must meet one.
     columns : sequence of RuleColumn
     like : sequence of Node
@@ -68,7 +70,7 @@ def nodes_of_rules(rules: Sequence[Asked], columns: Sequence[RuleColumn], like: 
             raise DataError(f"{one.name} and {other.name} overlap: both hold for {_region(common)}. Change one of them")
     nodes: list[Node] = []
     children: dict[int, dict[bool, int]] = {}
-    pending: list[tuple[Region, Sequence[Asked], tuple[int, bool] | None, int | None]] = [({}, rules, None, 0)]
+    pending: list[tuple[Region, Sequence[WrittenRule], tuple[int, bool] | None, int | None]] = [({}, rules, None, 0)]
     while pending:
         region, inside, edge, place = pending.pop()
         if edge is not None:
@@ -103,7 +105,7 @@ def _intersection(one: Region, other: Region) -> Region | None:
     return common
 
 
-def _covers(rule: Asked, region: Region) -> bool:
+def _covers(rule: WrittenRule, region: Region) -> bool:
     """Return whether every row of a region meets a rule."""
     for condition in rule.conditions:
         inside = region.get(condition.feature)
@@ -113,7 +115,7 @@ def _covers(rule: Asked, region: Region) -> bool:
 
 
 def _key(condition: Condition) -> object:
-    """Return what is equal for conditions that the same values meet."""
+    """Return a key that is equal for conditions that the same values satisfy."""
     match condition:
         case Between():
             return condition.lower, condition.upper
@@ -124,15 +126,15 @@ def _key(condition: Condition) -> object:
 
 
 def _choose(
-    rules: Sequence[Asked], region: Region, columns: Sequence[RuleColumn], model: Test | None
-) -> tuple[Test, tuple[list[Asked], list[Asked]]]:
-    """Return a test that cuts no rule in two, and the rules on both sides: the model's if it is one, or one like it."""
+    rules: Sequence[WrittenRule], region: Region, columns: Sequence[RuleColumn], model: Test | None
+) -> tuple[Test, tuple[list[WrittenRule], list[WrittenRule]]]:
+    """Return a test that splits no rule, the model's if possible, and the rules on both sides."""
     tests = _tests(rules, region, model)
     if model is not None:
         if _divides_as(model, region, columns):  # several categories together need not be in any rule
             tests.append(model)
         tests.sort(key=lambda test: _unlike(test, model))
-    best: tuple[Test, tuple[list[Asked], list[Asked]]] | None = None
+    best: tuple[Test, tuple[list[WrittenRule], list[WrittenRule]]] | None = None
     for test in tests:
         sides = _sides(rules, test, columns)
         if sides is None:
@@ -165,7 +167,7 @@ def _unlike(test: Test, model: Test) -> tuple[int, float]:
     return 1, 0.0
 
 
-def _tests(rules: Sequence[Asked], region: Region, model: Test | None) -> list[Test]:
+def _tests(rules: Sequence[WrittenRule], region: Region, model: Test | None) -> list[Test]:
     """Return the tests that the conditions of some rules are made of, those that divide a region."""
     found: dict[tuple[int, object], Test] = {}
     for rule in rules:
@@ -205,10 +207,12 @@ def _is_inside(bound: float, inside: Condition | None) -> bool:
     return (inside.lower is None or bound > inside.lower) and (inside.upper is None or bound < inside.upper)
 
 
-def _sides(rules: Sequence[Asked], test: Test, columns: Sequence[RuleColumn]) -> tuple[list[Asked], list[Asked]] | None:
+def _sides(
+    rules: Sequence[WrittenRule], test: Test, columns: Sequence[RuleColumn]
+) -> tuple[list[WrittenRule], list[WrittenRule]] | None:
     """Return the rules on the left and on the right of a test, None where it cuts one in two."""
     left, right = (test.condition(columns[test.column], goes_left) for goes_left in (True, False))
-    sides: tuple[list[Asked], list[Asked]] = [], []
+    sides: tuple[list[WrittenRule], list[WrittenRule]] = [], []
     for rule in rules:
         asked = rule.region.get(test.column)
         if asked is None:
@@ -221,7 +225,7 @@ def _sides(rules: Sequence[Asked], test: Test, columns: Sequence[RuleColumn]) ->
 
 
 def _narrowed(region: Region, test: Test, columns: Sequence[RuleColumn], goes_left: bool) -> Condition:
-    """Return what the rows of a region meet on one side of a test."""
+    """Return the condition that holds for the rows of a region on one side of a test."""
     condition: Condition = test.condition(columns[test.column], goes_left)
     return both(region[test.column], condition) if test.column in region else condition
 

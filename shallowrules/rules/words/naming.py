@@ -1,6 +1,6 @@
 """Names and notes that a person gives to clusters, in a file: CSV or JSON of the columns number, name and note.
 
-The page downloads such a file, and a spreadsheet writes one.
+The page offers this file for download, and a spreadsheet can write one.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["ClusterNames", "list_names", "names_of_list", "read_names"]
 
 ENTRIES = ("number", "name", "note")
 DELIMITERS = (",", ";", "\t")
-"""What separates the fields of a CSV file: spreadsheets write a semicolon where a comma is for decimals."""
+"""Separators of the fields of a CSV file: spreadsheets write a semicolon if the comma is the decimal separator."""
 
 
 @dataclass(frozen=True)
 class ClusterNames:
-    """What a person calls clusters, and notes about them, by the clusters' numbers, and the file of nothing else."""
+    """Names of clusters, and notes on them, by the clusters' numbers, and the file that holds them."""
 
     names: Mapping[int, str]
     notes: Mapping[int, str]
@@ -60,7 +60,7 @@ def read_names(path: str | Path) -> ClusterNames:
 
 
 def list_names(clusters: Iterable[Cluster]) -> list[dict[str, int | str]]:
-    """Return what people call clusters, and their notes, as a file in JSON lists them; `names_of_list` reads it."""
+    """Return the names of clusters and their notes in the format of a JSON file; `names_of_list` reads it."""
     return [
         {"number": each.index, "name": each.name if each.is_named else "", "note": each.note}
         for each in clusters
@@ -69,12 +69,12 @@ def list_names(clusters: Iterable[Cluster]) -> list[dict[str, int | str]]:
 
 
 def names_of_list(listed: Any, where: str) -> ClusterNames:
-    """Return the names and notes of a list that is part of a file; DataError, which says where it is, if it is none."""
+    """Return the names and notes of a list that is part of a file; DataError, with the place, for anything else."""
     return ClusterNames(*_collected(_read_list(listed, where)), None)
 
 
 def _collected(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict[int, str], dict[int, str]]:
-    """Return names and notes by number, from entries and what to call each."""
+    """Return names and notes by number, from entries and a name for each."""
     names: dict[int, str] = {}
     notes: dict[int, str] = {}
     found: set[int] = set()
@@ -90,7 +90,7 @@ def _collected(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict[i
 
 
 def _read_csv(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each row of a CSV file that has one, and what to call it."""
+    """Yield each row of a CSV file that is not blank, and its name in messages."""
     head = text.lstrip("\r\n").partition("\n")[0]
     delimiter = max(DELIMITERS, key=head.count)
     rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -116,7 +116,7 @@ def _read_csv(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _read_json(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each object of a list in JSON, and what to call it."""
+    """Yield each object of a list in JSON, and its name in messages."""
     try:
         listed = json.loads(text, object_pairs_hook=distinct_keys)
     except (ValueError, RecursionError) as error:
@@ -125,7 +125,7 @@ def _read_json(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _read_list(listed: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each object of a list, and what to call it."""
+    """Yield each object of a list, and its name in messages."""
     if not isinstance(listed, list):
         raise DataError(f'{path} is not a list: names look like [{{"number": 0, "name": "…", "note": "…"}}]')
     for i, entry in enumerate(listed):

@@ -86,13 +86,13 @@ def _plainly(number: Number, column: RuleColumn) -> str:
 
 
 def _of_percent(number: Number, column: RuleColumn) -> list[str]:
-    """Return what a percentage may be in a column of other numbers: as many, or hundredths."""
+    """Return the readings of a percentage in a column of other numbers: as many, or hundredths."""
     hundredths = [] if column.is_whole else [float(Decimal(str(number)).scaleb(-2))]
     return [_plainly(each, column) for each in (number, *hundredths)]
 
 
 def read_new_name(text: str, called: Mapping[int, str]) -> tuple[int, str]:
-    """Return the number of a cluster and what it is to be called, from ``0=High spenders`` or ``old name=new name``.
+    """Return the number of a cluster and its new name, from ``0=High spenders`` or ``old name=new name``.
 
     Parameters
     ----------

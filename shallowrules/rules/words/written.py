@@ -11,7 +11,7 @@ from shallowrules.errors import DataError
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both, format_value, printable
 from shallowrules.rules.figures import Cluster
-from shallowrules.rules.words.from_rules import Asked
+from shallowrules.rules.words.from_rules import WrittenRule
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Value
 from shallowrules.tables.times import bound_text, threshold_of, time_pattern
@@ -24,7 +24,7 @@ MAX_WHOLE = 2.0**64
 NUMBER = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """Thousands may be apart, as the sheet has them."""
 TAIL = re.compile(r"\s+\([0-9,]+ rows?, [0-9.]+%\)\s*$")
-"""What a printed rule says of its training rows, which nobody has to keep up to date."""
+"""A printed rule's remark on its training rows, which need not be kept up to date."""
 HEAD = re.compile(r"cluster (-?[0-9]+)")
 MAX_READINGS = 1000
 """Ways to read a line that are followed at once. Names such as "a and b" beside "a" have two or three."""
@@ -32,7 +32,7 @@ MAX_READINGS = 1000
 
 def read_rules(
     text: str, columns: Sequence[RuleColumn], clusters: Sequence[Cluster]
-) -> tuple[list[Asked], dict[int, str]]:
+) -> tuple[list[WrittenRule], dict[int, str]]:
     """Read rules, one per line: ``cluster 3 (Name): income <= 40 and city in ('Bonn', 'Ulm')``.
 
     Parameters
@@ -47,7 +47,7 @@ def read_rules(
 
     Returns
     -------
-    list of Asked
+    list of WrittenRule
     dict from int to str
         The names that the text has for clusters and that are new.
 
@@ -58,7 +58,7 @@ def read_rules(
     """
     _refuse_alike(columns)
     titles = {f"cluster {printable(each.title)}:": each.index for each in clusters}
-    rules: list[Asked] = []
+    rules: list[WrittenRule] = []
     names: dict[int, str] = {}
     for number, given in enumerate(text.lstrip("\ufeff").splitlines(), start=1):
         line = given.strip()
@@ -68,21 +68,21 @@ def read_rules(
             cluster, name, conditions = _read_line(TAIL.sub("", line), titles, columns)
         except DataError as error:
             raise DataError(f"line {number}: {error}") from error
-        rules.append(Asked(cluster, conditions, f"the rule of line {number} ({_short(line)})"))
+        rules.append(WrittenRule(cluster, conditions, f"the rule of line {number} ({_short(line)})"))
         if name is not None and names.setdefault(cluster, name) != name:
             raise DataError(f"line {number} calls cluster {cluster} {name!r}, and a line before it {names[cluster]!r}")
     if not rules:
-        raise DataError('there is no rule in the text: a rule is a line such as "cluster 0: income <= 40"')
+        raise DataError('the text has no rule; a rule is a line such as "cluster 0: income <= 40"')
     return rules, names
 
 
 def read_condition(text: str, columns: Sequence[RuleColumn]) -> Condition:
-    """Return the one condition that a text says, as ``proline <= 750``.
+    """Return the one condition in a text, such as ``proline <= 750``.
 
     Raises
     ------
     DataError
-        If it says none, or several.
+        If it has none, or several.
     """
     _refuse_alike(columns)
     reader = PrintedReader(text.strip(), columns)
@@ -115,13 +115,13 @@ def read_number(text: str, column: RuleColumn) -> Number:
         raise DataError(f"{text} is too large a number for column {column.name!r}")
     if column.is_whole:
         if not re.fullmatch("[+-]?[0-9]+", text):
-            raise DataError(f"column {column.name!r} holds whole numbers: say {math.floor(value)}, not {text}")
+            raise DataError(f"column {column.name!r} holds whole numbers; use {math.floor(value)}, not {text}")
         return int(text)
     return value
 
 
 def read_time(text: str, column: RuleColumn, sign: str) -> int:
-    """Return the threshold of a comparison of a column with a time; DataError if it is none of the column's kind."""
+    """Return the threshold of a comparison of a column with a time; DataError if it is not of the column's kind."""
     threshold = threshold_of(column.type, sign, text)
     if threshold is None:
         example = bound_text(column.type, -1 if column.minimum is None else int(column.minimum), above=False)[1]
@@ -145,7 +145,7 @@ def _refuse_alike(columns: Sequence[RuleColumn]) -> None:
 def _read_line(
     line: str, titles: Mapping[str, int], columns: Sequence[RuleColumn]
 ) -> tuple[int, str | None, tuple[Condition, ...]]:
-    """Return the cluster of a line, what the line newly calls it, and what it asks."""
+    """Return the cluster of a line, its new name if the line gives one, and the conditions."""
     for title in sorted(titles, key=len, reverse=True):
         if line.startswith(title):
             return titles[title], None, _read_conditions(line[len(title) :].strip(), columns)
@@ -168,7 +168,7 @@ def _read_line(
 
 
 def _read_conditions(text: str, columns: Sequence[RuleColumn]) -> tuple[Condition, ...]:
-    """Return what a rule asks, one condition per column in the order of the text."""
+    """Return the conditions of a rule, one per column in the order of the text."""
     if text in ("every row", ""):
         if not text:
             raise DataError("the rule asks nothing; a rule that holds for every row says so: every row")
@@ -183,13 +183,13 @@ class ConditionReader(ABC):
     ----------
     text : str
     columns : sequence of RuleColumn
-        What the text may name.
+        The columns that the text may name.
     """
 
     number = NUMBER
     joint = " and "
     closing = ")"
-    """What stands between conditions, and behind several categories."""
+    """The words between conditions, and the closing parenthesis after several categories."""
 
     def __init__(self, text: str, columns: Sequence[RuleColumn]) -> None:
         self.text = text
@@ -206,7 +206,7 @@ class ConditionReader(ABC):
         """Return a category as the text has it."""
 
     def read(self) -> tuple[Condition, ...]:
-        """Return what the text asks, one condition per column in its order.
+        """Return the conditions in the text, one per column in its order.
 
         Raises
         ------
@@ -243,12 +243,12 @@ class ConditionReader(ABC):
         return found
 
     def fail(self, place: int, wanted: str) -> None:
-        """Remember what is wanted at a place, if reading came no further."""
+        """Remember what is expected at a place, unless reading got further."""
         if place > self.furthest:
             self.furthest, self.wanted = place, wanted
 
     def behind(self, place: int, word: str) -> int | None:
-        """Return the place behind a word, None where another one is."""
+        """Return the place after a word, None if a different one is there."""
         if self.text.startswith(word, place):
             return place + len(word)
         self.fail(place, f'"{word.strip(" ,")}"')
@@ -350,7 +350,7 @@ class PrintedReader(ConditionReader):
                 yield Between(feature, column, lower, upper), end
 
     def _compared(self, feature: int, column: RuleColumn, place: int) -> Iterator[tuple[Condition, int]]:
-        """Yield what may stand behind the name of a column."""
+        """Yield the tokens that may follow the name of a column."""
         if column.is_numeric:
             wanted = "a time" if column.is_time else "a number"
             self.fail(place, f"{'= 0, = 1, ' if column.is_flag else ''}<= or > with {wanted}")
@@ -368,7 +368,7 @@ class PrintedReader(ConditionReader):
 
 
 def _asking(feature: int, column: RuleColumn, values: tuple[Value, ...], *, included: bool) -> Condition:
-    """Return a condition on categories; of truth values none of some is one of the others."""
+    """Return a condition on categories; for truth values, "none of" becomes "one of" the others."""
     if included:
         return OneOf(feature, column, values)
     if column.type == "boolean":

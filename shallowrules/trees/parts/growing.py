@@ -59,7 +59,7 @@ SAMPLE_MARGIN = 2.0
 """Rows whose keys are looked at for the sample, in sizes of it: a part need not sort the others."""
 
 MIN_FETCHED_ROWS = 2**16
-"""Rows of bins whose values are fetched, however little memory there is: they take no more than the sums of bins."""
+"""Rows of bins whose values are fetched even with little memory: they take no more than the sums of bins."""
 
 REACH_FACTOR = FIRST_REACH**2
 """As in the kernel's `fixed_point`."""
@@ -97,7 +97,7 @@ def grow_parts(
     n_rows : int
         Rows that count.
     collected_rows : int
-        Rows that this process may collect, at most. The tree does not depend on it. A table that has no more is
+        Most rows that this process may collect. The tree does not depend on it. A table within the limit is
         collected in one pass and grown as a whole.
     method : {"exshallow", "exgreedy"}
     tradeoff : float
@@ -126,7 +126,7 @@ def grow_parts(
             f'method "{method}" needs the whole table in memory; over parts there are "exshallow" and "exgreedy"'
         )
     if len(cluster_centers) > MAX_CENTERS:
-        raise OptionError(f"{len(cluster_centers)} clusters are more than the {MAX_CENTERS} that a tree can have")
+        raise OptionError(f"{len(cluster_centers):,} clusters are more than the {MAX_CENTERS:,} that a tree can have")
     if n_rows <= collected_rows:
         found: Collected = parts.map_reduce(collect_part, encode)
         rows = found.rows()
@@ -254,7 +254,9 @@ class _Growth:
                 node.cost_bound = bound
                 again.append(node)
                 continue
-            if not cost:  # of rows nearer to their centers than the units tell, where other centers are very far away
+            if (
+                not cost
+            ):  # of rows nearer to their centers than the units can resolve, because other centers are very far away
                 self._collect_distinct(node)
                 continue
             fixed = scale, cap, reach * node.cost_bound / cost
@@ -286,7 +288,7 @@ class _Growth:
     def _divide_bins(self, searches: Sequence[CutSearch], requests: Mapping[int, NodeRequest]) -> list[Node]:
         """Find the bins inside which cuts may win, and sample those that are too large; return the nodes of these.
 
-        A bin whose rows hardly get fewer, because they are equal, is not divided once more.
+        A bin whose rows hardly get fewer, because they are equal, is not divided again.
         """
         wanted, nodes = {}, []
         for search in searches:
@@ -394,7 +396,7 @@ class _Growth:
             self._graft(node, found.pop(node.place).rows())
 
     def _graft(self, node: Node, rows: Rows) -> None:
-        """Grow a collected node, and put its subtree in its place."""
+        """Grow a collected node, and replace it by its subtree."""
         data = GrowthData(
             rows.X_explain,
             rows.X_cluster,

@@ -19,7 +19,7 @@ __all__ = ["LeafSums", "with_leaf_sums"]
 
 @dataclass(frozen=True, eq=False)
 class LeafSums:
-    """What is known of the rows of the leaves of a tree; anything but that is of no rows at inner nodes.
+    """Facts about the rows of a tree's leaves; inner nodes count no rows.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def with_leaf_sums(
         Its `cut` says where rows go; `lower` and `upper` may be anything.
     explain_centers : ndarray of float64, shape (k, d), optional
         The reference centers in the columns that are cut. Each cut must have some of its node's centers on either side.
-        Where they are given, `cut` becomes as low as it separates the same rows and centers.
+        If given, `cut` becomes the lowest value that separates the same rows and centers.
 
     Returns
     -------

@@ -116,7 +116,7 @@ def ranges_of(sample: NDArray[np.float64]) -> Ranges:
 
 
 def find_totals(part: Any, state: tuple[Encode, NDArray[np.float64], int, np.uint64]) -> Totals:
-    """Return what is to be known of a table before a tree grows; the state is what `Totals.of` takes."""
+    """Return the totals of a table, which growing a tree needs first; the state is the arguments of `Totals.of`."""
     encode, cluster_centers, n_sample, max_key = state
     return Totals.of(encode(part), cluster_centers, n_sample, max_key)
 

@@ -40,7 +40,7 @@ class KeySample:
 
     @classmethod
     def of(cls, X: NDArray[Any], chosen: NDArray[np.int32], n_most: int, max_key: np.uint64 = MAX_KEY) -> KeySample:
-        """Return a sample of some rows of a matrix, of such whose keys are at most `max_key`."""
+        """Return a sample of some rows of a matrix, from those whose keys are at most `max_key`."""
         if not len(chosen):
             return cls(np.empty(0, np.uint64), np.empty((0, X.shape[1])), n_most)
         keys = _kernel.row_keys(X, chosen)
@@ -83,7 +83,7 @@ class Totals:
 
     @classmethod
     def of(cls, rows: Rows, cluster_centers: NDArray[np.float64], n_sample: int, max_key: np.uint64) -> Totals:
-        """Return those of some rows, with a sample of such whose keys are at most `max_key`."""
+        """Return those of some rows, with a sample from rows whose keys are at most `max_key`."""
         n, m, weighted = len(rows.X_explain), rows.X_cluster.shape[1], rows.weight is not None
         sample = KeySample.of(rows.X_explain, np.arange(n, dtype=np.int32), n_sample, max_key)
         if not n:

@@ -1,6 +1,6 @@
 """Refining over parts: trees are searched for on some rows of the table, and judged on all of them.
 
-As `shallowrules.trees.refining` does with a large table: the rows searched on are those of the lowest keys in each
+As `shallowrules.trees.refining` does with a large table: the rows of the search are those of the lowest keys in each
 cluster of the greedy tree, which do not depend on the cut into parts, and sums over all rows are exact.
 """
 
@@ -21,12 +21,12 @@ from shallowrules.partitions import Part, Partitions
 from shallowrules.trees.extending import MAX_JUDGED, found_on
 from shallowrules.trees.growing import CutTree, GrownTree, GrowthData, Objectives, Progress
 from shallowrules.trees.parts.leaf_sums import with_leaf_sums
-from shallowrules.trees.refining import Refinement, Search, aim_of, numbered
+from shallowrules.trees.refining import Refinement, Search, numbered, objective_of
 from shallowrules.trees.searching import (
     TIE,
-    Aim,
+    Candidate,
     CodedTable,
-    Found,
+    SearchObjective,
     broad_sizes,
     different,
     highest_keys,
@@ -161,15 +161,15 @@ def price_parts(
     return [one.found.figures[0] / on.aim.unit for one in judged]
 
 
-# The rows to search on -----------------------------------------------------------------------------
+# The rows for the search ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class _Broad:
-    """The rows to search on, and the aim of the search."""
+    """The rows for the search, and its objective."""
 
     rows: CodedTable
-    aim: Aim
+    aim: SearchObjective
 
     @classmethod
     def of(
@@ -189,12 +189,12 @@ class _Broad:
         )
         found = _look(parts, encode, tree, reference, counts.astype(np.int64), weights)
         total = float(weights.sum())
-        aim = aim_of(tradeoff, found.squares.cost(reference.weight), total, total, k)
+        aim = objective_of(tradeoff, found.squares.cost(reference.weight), total, total, k)
         return cls(found.lowest.table(weights, n_threads), aim) if aim.unit > 0 else None
 
 
 @dataclass(frozen=True, eq=False)
-class Lowest:
+class BottomKSample:
     """The distinct rows of the lowest keys in each cluster, by cluster and key, with the weight of all equal rows.
 
     Parameters
@@ -219,7 +219,7 @@ class Lowest:
         X_explain: NDArray[Any],
         X_cluster: NDArray[Any] | None,
         weight: NDArray[np.float64],
-    ) -> Lowest:
+    ) -> BottomKSample:
         """Return those among some rows; `X_cluster` is None where there is one space."""
         order = key_order(keys, X_explain, np.arange(len(keys)), labels)
         labels, keys, X_explain = labels[order], keys[order], X_explain[order]
@@ -235,12 +235,12 @@ class Lowest:
         cluster = None if X_cluster is None else X_cluster[order[low]]
         return cls(sizes, labels[low], keys[low], X_explain[low], cluster, weight[is_low])
 
-    def merged(self, other: Lowest) -> Lowest:
+    def merged(self, other: BottomKSample) -> BottomKSample:
         """Return those among the rows of both."""
         X_cluster = None
         if self.X_cluster is not None and other.X_cluster is not None:
             X_cluster = np.concatenate([self.X_cluster, other.X_cluster])
-        return Lowest.of(
+        return BottomKSample.of(
             self.sizes,
             np.concatenate([self.labels, other.labels]),
             np.concatenate([self.keys, other.keys]),
@@ -250,7 +250,7 @@ class Lowest:
         )
 
     def table(self, weights: NDArray[np.float64], n_threads: int) -> CodedTable:
-        """Return the rows as a table in which the clusters have such weights."""
+        """Return the rows as a table in which the clusters have these weights."""
         X_explain = np.ascontiguousarray(self.X_explain)
         X_cluster = X_explain if self.X_cluster is None else np.ascontiguousarray(self.X_cluster)
         return sampled(X_explain, X_cluster, self.keys, self.labels, self.weight, weights, n_threads)
@@ -301,15 +301,15 @@ class Squares:
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
-    """The rows to search on, and the squares around the means of the clustering."""
+class SurveyResult:
+    """The rows for the search, and the squares around the means of the clustering."""
 
-    lowest: Lowest
+    lowest: BottomKSample
     squares: Squares
 
-    def merged(self, other: Looked) -> Looked:
+    def merged(self, other: SurveyResult) -> SurveyResult:
         """Return those of both parts."""
-        return Looked(self.lowest.merged(other.lowest), self.squares.merged(other.squares))
+        return SurveyResult(self.lowest.merged(other.lowest), self.squares.merged(other.squares))
 
 
 def _look(
@@ -319,24 +319,24 @@ def _look(
     reference: PartsReference,
     counts: NDArray[np.int64],
     weights: NDArray[np.float64],
-) -> Looked:
-    """Return the rows to search on; in one pass, or in two where many rows are equal."""
+) -> SurveyResult:
+    """Return the rows for the search; in one pass, or in two where many rows are equal."""
     sizes = np.minimum(broad_sizes(weights), counts)
     highest = highest_keys(sizes, counts)
-    found: Looked = parts.map_reduce(_look_part, (encode, tree, reference, sizes, highest))
+    found: SurveyResult = parts.map_reduce(_look_part, (encode, tree, reference, sizes, highest))
     n_found = np.bincount(found.lowest.labels, minlength=len(sizes))
     any_key = np.uint64(np.iinfo(np.uint64).max)
     short = (n_found < sizes) & (highest < any_key)
     if not short.any():
         return found
     highest = np.where(short, any_key, highest)
-    again: Looked = parts.map_reduce(_look_part, (encode, tree, reference, sizes, highest))
+    again: SurveyResult = parts.map_reduce(_look_part, (encode, tree, reference, sizes, highest))
     return again
 
 
 def _look_part(
     part: Part, state: tuple[RowEncoder, CutTree, PartsReference, NDArray[np.int64], NDArray[np.uint64]]
-) -> Looked:
+) -> SurveyResult:
     encode, tree, reference, sizes, highest = state
     rows = encode(part)
     labels = tree.center[tree.route(rows.X_explain, 1)]
@@ -344,9 +344,9 @@ def _look_part(
     low = np.flatnonzero(keys <= highest[labels])
     weight = np.ones(len(labels)) if rows.weight is None else rows.weight
     X_cluster = None if rows.X_cluster is rows.X_explain else rows.X_cluster[low]
-    lowest = Lowest.of(sizes, labels[low], keys[low], rows.X_explain[low], X_cluster, weight[low])
+    lowest = BottomKSample.of(sizes, labels[low], keys[low], rows.X_explain[low], X_cluster, weight[low])
     clusters = reference_labels(rows, reference.centers)
-    return Looked(lowest, Squares.of(rows.X_cluster, clusters, reference.means, rows.weight))
+    return SurveyResult(lowest, Squares.of(rows.X_cluster, clusters, reference.means, rows.weight))
 
 
 # Trees judged on all rows --------------------------------------------------------------------------
@@ -358,12 +358,12 @@ class JudgedTree:
 
     Parameters
     ----------
-    found : Found
+    found : Candidate
     shared : ndarray of float64, shape (k, k)
         The weight that each leaf, by its center, shares with each cluster of the reference.
     """
 
-    found: Found
+    found: Candidate
     shared: NDArray[np.float64]
 
 
@@ -394,7 +394,7 @@ def _judged(
         shared = np.zeros((k, k))
         np.add.at(shared, tree.center[tree.leaves], of_leaves)
         conditions = float((of_leaves.sum(axis=1) * _conditions(tree)).sum())
-        judged.append(JudgedTree(Found(tree, (squares.cost(shared.sum(axis=1)), conditions), False), shared))
+        judged.append(JudgedTree(Candidate(tree, (squares.cost(shared.sum(axis=1)), conditions), False), shared))
     return judged
 
 

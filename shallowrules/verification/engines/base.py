@@ -25,10 +25,10 @@ __all__ = [
 ]
 
 Cell = bool | int | float | Decimal | str | date | timedelta | None
-"""A value as a column is filled with it: NaN and infinities are floats, NULL is None."""
+"""A value for filling a column: NaN and infinities are floats, NULL is None."""
 
 INT64 = range(-(2**63), 2**63)
-"""The whole numbers that the drivers take as such."""
+"""The whole numbers that the drivers accept as whole numbers."""
 
 Row = tuple[str | None, ...]
 """A row of a result: every value as the engine writes it, None for NULL."""
@@ -73,7 +73,7 @@ class Engine(ABC):
     @classmethod
     @abstractmethod
     def open(cls) -> AbstractContextManager[Self]:
-        """Start one that nobody else uses; nothing of it is left when the context ends.
+        """Start a server of its own; nothing of it is left when the context ends.
 
         Raises
         ------

@@ -88,7 +88,7 @@ class DuckDB(Engine):
 
 
 def _loaded(j: int, values: Sequence[Cell], arrays: dict[str, NDArray[Any]]) -> str:
-    """Put a column among the arrays that DuckDB reads, and return what it makes of them."""
+    """Put a column among the arrays that DuckDB reads, and return DuckDB's expression for it."""
     kinds = {type(value) for value in values if value is not None}
     is_null = np.array([value is None for value in values], dtype=bool)
     if kinds == {float} or (kinds == {int} and all(value is None or value in INT64 for value in values)):

@@ -83,7 +83,7 @@ def serving(
 
 
 def run(title: str, command: Sequence[str], statement: str = "") -> str:
-    """Return what a program says to a statement on its input; EngineError, with its answer, if it fails."""
+    """Return a program's answer to a statement on its input; EngineError, with its answer, if it fails."""
     try:
         done = subprocess.run(command, input=statement.encode(), capture_output=True, check=False)
     except UnicodeError as error:

@@ -135,7 +135,7 @@ def _as_read(value: Cell) -> str | None:
 
 
 def _cast(column: str, kind: str) -> str:
-    """Return what makes a value of a column's type of its text; a text is assigned as it is."""
+    """Return the expression that converts text to a value of a column's type; a text is assigned as it is."""
     return column if kind.split("(")[0].split()[0] in ("STRING", "CHAR", "VARCHAR") else f"CAST({column} AS {kind})"
 
 

@@ -1,7 +1,7 @@
-"""How what an exporter writes is run: a module for each, and the tables that name them.
+"""Running the output of exporters: a module for each, and the tables that name them.
 
 An exporter of shallowrules is in one of three tables: `RUNNERS` for what labels rows by itself, `SQL_RUNNERS` for what
-a database runs, `NOT_RUN` for what is not, with the reason. Of a plugin nobody here knows how it is run.
+a database runs, `NOT_RUN` for what is not, with the reason. How a plugin's output is run is not known here.
 """
 
 from __future__ import annotations

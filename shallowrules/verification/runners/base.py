@@ -1,4 +1,4 @@
-"""What a runner is: it runs what an exporter writes, and gives the clusters of rows."""
+"""Runners: each runs an exporter's output, and returns the clusters of rows."""
 
 from __future__ import annotations
 
@@ -78,5 +78,5 @@ class SqlRunner(Protocol):
     """Runs what an exporter writes for databases: a function in the table `SQL_RUNNERS`."""
 
     def __call__(self, rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, EngineLabeller]:
-        """Return what labels the rows of the engine's table, by the name of the form."""
+        """Return the functions that label the rows of the engine's table, by the name of the form."""
         ...

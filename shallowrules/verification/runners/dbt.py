@@ -20,7 +20,7 @@ MODEL = "clusters"
 
 
 def run_dbt(rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, EngineLabeller]:
-    """Return what asks an engine for the clusters that the model gives; it always has their numbers."""
+    """Return the function that asks an engine for the clusters that the model gives; it always has their numbers."""
     options: dict[str, Any] = {"dialect": engine.dialect, "table": TABLE, "model": MODEL, "cluster_column": CLUSTER}
     files: Any = export(rules, "dbt", **options)
     # As dbt makes its environment; `ref` gives the table's name in the engine.

@@ -127,7 +127,7 @@ def _field(described: Mapping[str, Any], column: RuleColumn, value: Any) -> str:
 
 
 def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Any]]:
-    """Yield the rows as they are typed in: a category that means "no value" is left out, as no choice stands for it."""
+    """Yield the rows as they are typed in: a category that means "no value" is omitted: no choice stands for it."""
     given: list[Iterator[Any]] = []
     for column in rules.columns:
         if column.name not in table.names:

@@ -29,7 +29,7 @@ __all__ = ["open_models", "run_pmml"]
 WHAT = "scoring PMML"
 ROWS_AT_ONCE = 5000
 NO_PREDICTION = (None, "", -(2**63))
-"""What the engine gives for none, by the type of the prediction."""
+"""The engine's value for no cluster, by the type of the prediction."""
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def _cluster(prediction: Mapping[str, Any]) -> int:
 
 
 def _as_given(column: RuleColumn, given: Column) -> Column:
-    """Return a column as an engine gets it: text is converted already, all else is the model's to do."""
+    """Return a column as an engine gets it: text is already converted; the model handles the rest."""
     if column.codes:
         return code_numbers(given, column.conversion)
     if given.type == column.type or (given.is_numeric and column.is_numeric):

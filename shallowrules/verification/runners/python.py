@@ -33,7 +33,7 @@ def run_python(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
 
 
 def define(module: str) -> dict[str, Any]:
-    """Return what an emitted module defines."""
+    """Return the names that an emitted module defines."""
     namespace: dict[str, Any] = {"__name__": "emitted_rules"}
     exec(compile(module, "<emitted rules>", "exec"), namespace)
     return namespace

@@ -44,7 +44,7 @@ CLUSTER = "cluster in shallowrules"
 
 
 def run_sql(rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, EngineLabeller]:
-    """Return what asks an engine for the clusters that each style gives."""
+    """Return the functions that ask an engine for the clusters that each style gives."""
     options: dict[str, Any] = {"dialect": engine.dialect, "table": [TABLE], "cluster_column": CLUSTER}
     forms: dict[str, EngineLabeller] = {}
     for style in LABELLING_STYLES:
@@ -60,7 +60,7 @@ def run_sql(rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, En
 
 
 def answer_each_row(query: str, engine: Engine, understood: Callable[[Any], int], unanswered: int) -> EngineLabeller:
-    """Return what runs a query of all columns and `CLUSTER`; `unanswered` is given to a row that it leaves out."""
+    """Return the function that runs a query of all columns and `CLUSTER`; rows that it omits get `unanswered`."""
     selected = f"SELECT {engine.quote(ROW_NUMBER)}, {engine.quote(CLUSTER)} FROM ({query}\n) AS labelled"
 
     def label(n_rows: int) -> Labels:
@@ -134,7 +134,7 @@ def labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers)
                 f"{_read_otherwise(rules, database, relation)}"
             ) from error
     if len(found) != n_rows:
-        raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows} were read")
+        raise DataError(f"DuckDB finds {counted(len(found), 'row')} in the file where {n_rows:,} were read")
     return np.array([answers.cluster(answer) for (answer,) in found], dtype=np.int64)
 
 
@@ -147,11 +147,11 @@ WANTED_TYPES: Mapping[str, tuple[str, str]] = {
     "text": ("VARCHAR", "VARCHAR|ENUM.*"),
     "boolean": ("BOOLEAN", "BOOLEAN"),
 }
-"""By the type of a column of rules: what to load it as, and the types that do, as a pattern."""
+"""By the type of a column of rules: the type to load it as, and the suitable types, as a pattern."""
 
 
 def _read_otherwise(rules: RuleSet, database: DuckDBPyConnection, relation: str) -> str:
-    """Return what to do about the columns that DuckDB reads as another type than the rules compare."""
+    """Return the remedy for columns that DuckDB reads as a type other than the rules compare."""
     duckdb = import_duckdb()
     try:
         described = database.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()

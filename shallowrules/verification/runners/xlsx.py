@@ -57,7 +57,7 @@ MAX_SECONDS = 1800
 LABEL_SHEET = "xl/worksheets/sheet2.xml"
 CSV_OF_SECOND_SHEET = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,2"
 CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
-"""What a cell of text does not keep."""
+"""Characters that a cell of text does not keep."""
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def find_libreoffice() -> str:
 
 
 def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
-    """Return what LibreOffice shows of the sheet of labels in each of several workbooks, as rows of texts.
+    """Return the rows that LibreOffice shows of the sheet of labels in each of several workbooks, as texts.
 
     It is started once, with a profile of its own.
 
@@ -111,7 +111,7 @@ def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
 
 
 def _run(command: Sequence[str]) -> str:
-    """Return what a program says. It is ended with all that it started if it takes too long, or is interrupted."""
+    """Return a program's output. It is ended with all that it started if it takes too long, or is interrupted."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True
     )
@@ -175,14 +175,14 @@ def _cell(place: str, value: Value) -> str:
 
 
 def is_held(value: Value | None) -> bool:
-    """Return whether a cell can hold a value as it is, or be empty for it."""
+    """Return whether a cell can hold a value unchanged, or be empty for it."""
     if isinstance(value, str):
         return 0 < len(value) <= MAX_TEXT and not CHANGED.search(value)
     return value is None or (math.isfinite(value) and float(value) == value)
 
 
 def shown_labels(rules: RuleSet, shown: Sequence[Sequence[str]], n_rows: int) -> list[str]:
-    """Return what the column of clusters shows of the rows that were pasted."""
+    """Return the column of clusters for the rows that were pasted."""
     at = len(rules.tested_columns) or 1
     return [row[at] for row in shown[FIRST_ROW - 1 : FIRST_ROW - 1 + n_rows]]
 
