@@ -143,7 +143,7 @@ def _checked_groups(given: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
 
 
 def read_replacement(text: str, columns: Sequence[RuleColumn], nodes: Sequence[Node]) -> Replacement:
-    """Return the change that ``column: old -> new`` describes, or ``column: new`` if nodes test one value of the column.
+    """Return the change that ``column: old -> new`` describes, or ``column: new`` if nodes test one value of it.
 
     Raises
     ------
