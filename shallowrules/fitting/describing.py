@@ -25,7 +25,8 @@ from shallowrules.fitting.assembling import (
     imputation_note,
     rule_nodes,
 )
-from shallowrules.fitting.measuring import Counting, count_labels, measured_of
+from shallowrules.fitting.measuring import Counting, count_labels, measured_of, weigh_values
+from shallowrules.measures.dominance import Standing
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import exact_weights, group_means
 from shallowrules.rules import Node, RuleSet
@@ -167,6 +168,8 @@ class TreeFigures:
         The means of each raw column of numbers, by its position.
     costs : (float, float)
         Of the tree's partition and of the clustering that it follows.
+    standings : mapping from int to Standing
+        How the clusters stand in the columns that `Counting` ranks, by their position.
     """
 
     counts: Mapping[str, NDArray[Any]]
@@ -174,6 +177,7 @@ class TreeFigures:
     clustered_means: NDArray[np.float64]
     numbers: Mapping[int, NDArray[np.float64]]
     costs: tuple[float, float]
+    standings: Mapping[int, Standing]
 
 
 def describe_tree(
@@ -198,11 +202,13 @@ def describe_tree(
     values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}
     columns = {i: describe_numbers(table.columns[i], 0.0, each) for i, each in ends.items()}
     has_pairs = n_clusters <= MAX_CLUSTERS
-    bins = choose_bins(columns, nodes, n_clusters, rows.complete()) if has_pairs else {}
-    counting = Counting(len(tree.names), bins, values, has_pairs, n_threads)
+    complete = rows.complete()
+    bins = choose_bins(columns, nodes, n_clusters, complete) if has_pairs else {}
+    ranked = tuple(i for i in columns if i in complete) if has_pairs else ()
+    counting = Counting(len(tree.names), bins, values, has_pairs, ranked, n_threads=n_threads)
     figures = rows.measure(counting)
     numbers = {i: (figures.numbers[i], each) for i, each in ends.items()}
-    measured = measured_of(figures.counts, figures.costs, counting, table, numbers)
+    measured = measured_of(figures.counts, figures.costs, counting, table, numbers, figures.standings)
     return assemble_rules(tree, nodes, measured, replace(record, notes=(*rows.notes, *record.notes))), figures
 
 
@@ -296,9 +302,11 @@ class LabelledRows:
         if reference_cost is None:
             same = self.followed is labels
             reference_cost = cost if same else partition_cost(cluster, self.followed, weight, n_threads, ranges)
-        return TreeFigures(self._counts(counting), means, clustered_means, self._numbers(means), (cost, reference_cost))
+        counts, standings = self._counts(counting)
+        costs = cost, reference_cost
+        return TreeFigures(counts, means, clustered_means, self._numbers(means), costs, standings)
 
-    def _counts(self, counting: Counting) -> dict[str, NDArray[Any]]:
+    def _counts(self, counting: Counting) -> tuple[dict[str, NDArray[Any]], dict[int, Standing]]:
         columns, labels, followed, weight = self.table.columns, self.labels, self.followed, self.weight
         if weight is not None and not weight.all():
             rows = weight > 0
@@ -308,7 +316,9 @@ class LabelledRows:
                 followed[rows],
                 weight[rows],
             )
-        return count_labels(columns, labels, followed, weight if self.weighted else None, counting)
+        weight = weight if self.weighted else None
+        standings = {index: each.standing() for index, each in weigh_values(columns, labels, weight, counting)}
+        return count_labels(columns, labels, followed, weight, counting), standings
 
     def _numbers(self, means: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
         """Return the means of each raw column of numbers."""

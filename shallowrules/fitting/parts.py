@@ -25,11 +25,19 @@ from shallowrules.fitting.data import FitData, FitParameters, Log
 from shallowrules.fitting.describing import TreeFigures, numbers_of
 from shallowrules.fitting.growing import from_the_table, over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
-from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, costs_of_grown, count_tree
+from shallowrules.fitting.measuring import (
+    Counting,
+    TreeOnParts,
+    costs_of,
+    costs_of_grown,
+    count_tree,
+    standings_of,
+)
 from shallowrules.fitting.options import refuse_in_parts
 from shallowrules.fitting.preparing import check_max_leaves, check_rows, choose_columns
 from shallowrules.fitting.stored_rows import stored_rows
 from shallowrules.fitting.survey import Survey, survey
+from shallowrules.measures.dominance import MAX_CELLS
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.measures.summation import SumGrid
 from shallowrules.partitions import Part, Partitions
@@ -334,6 +342,7 @@ class LabelledParts:
     def measure(self, counting: Counting) -> TreeFigures:
         """Return the counts, means and costs, by two passes."""
         data, grids = self.data, self.data.grids
+        counting = replace(counting, max_cells=MAX_CELLS // max(1, len(counting.ranked)))
         on = TreeOnParts(self.rows, self.tree, data.reference.centers, grids, counting)
         counts = count_tree(data.parts, on)
         means = _means(grids.matrix, counts, "matrix")
@@ -347,6 +356,7 @@ class LabelledParts:
             _means(grids.cluster, counts, "cluster"),
             numbers_of(self.encoder, means),
             costs_of(data.parts, on, counts, data.sums),
+            standings_of(counts.arrays, counting),
         )
 
 

@@ -98,7 +98,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
     asked = {condition.feature for rule in mine for condition in rule.conditions}
     tested = sorted(rules.tested_columns, key=lambda i: (i not in asked, -_distance(rules, cluster, i, pictures), i))
     shown = [found for i in tested[:most] if (found := _picture(rules, cluster, i, mine, pictures))]
-    marked = sorted((line for line in profile if line["mark"]), key=lambda line: -abs(line["deviation"]))
+    marked = [line for line in profile if line["mark"]]
     return {
         "index": cluster.index,
         "name": cluster.name,
