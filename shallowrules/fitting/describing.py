@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -34,6 +35,9 @@ from shallowrules.tables.table import Column, Table, unmasked
 from shallowrules.trees.tree import LEAF, Tree
 
 __all__ = ["LabelledRows", "TreeFigures", "TreeRows", "describe_tree", "numbers_of", "rules_of_tree"]
+
+MAX_COLUMNS_AT_ONCE = 4
+"""Columns in which clusters are held against all other rows at the same time: each takes some ten of its size."""
 
 
 def rules_of_tree(
@@ -317,7 +321,12 @@ class LabelledRows:
                 weight[rows],
             )
         weight = weight if self.weighted else None
-        standings = {index: each.standing() for index, each in weigh_values(columns, labels, weight, counting)}
+
+        def standing(index: int) -> Standing:
+            return weigh_values(columns[index], labels, weight, counting).standing()
+
+        with ThreadPoolExecutor(min(counting.n_threads, MAX_COLUMNS_AT_ONCE)) as pool:
+            standings = dict(zip(counting.ranked, pool.map(standing, counting.ranked), strict=True))
         return count_labels(columns, labels, followed, weight, counting), standings
 
     def _numbers(self, means: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:

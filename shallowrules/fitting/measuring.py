@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,11 +109,10 @@ def count_labels(
 
 
 def weigh_values(
-    columns: Sequence[Column], labels: NDArray[np.int32], weight: NDArray[np.float64] | None, counting: Counting
-) -> Iterator[tuple[int, WeightsByValue]]:
-    """Yield for each of the `ranked` columns its position, and the weight of its values by cluster."""
-    for index in counting.ranked:
-        yield index, WeightsByValue.of(columns[index].values, labels, counting.k, weight, counting.max_cells)
+    column: Column, labels: NDArray[np.int32], weight: NDArray[np.float64] | None, counting: Counting
+) -> WeightsByValue:
+    """Return the weight of the values of a column of numbers by cluster."""
+    return WeightsByValue.of(column.values, labels, counting.k, weight, counting.max_cells)
 
 
 def standings_of(found: Mapping[str, Any], counting: Counting) -> dict[int, Standing]:
@@ -186,7 +185,7 @@ class TreeOnParts:
 
 
 def count_tree(parts: Partitions, on: TreeOnParts) -> Added:
-    """Return what `count_labels` and `weigh_values` do and the sums of the tree's clusters, in one pass."""
+    """Return what `count_labels` does, what `weigh_values` does and the sums of the tree's clusters, in one pass."""
     return parts.map_reduce(_count_part, on)
 
 
@@ -194,8 +193,10 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
     rows = on.encode(part)
     labels = on.tree.predict(rows.matrix)
     found = count_labels(rows.table.columns, labels, reference_labels(rows, on.centers), rows.weight, on.counting)
-    ranked = weigh_values(rows.table.columns, labels, rows.weight, on.counting)
-    by_value = {f"ranked {index}": each for index, each in ranked}
+    by_value = {
+        f"ranked {index}": weigh_values(rows.table.columns[index], labels, rows.weight, on.counting)
+        for index in on.counting.ranked
+    }
     return Added(found | by_value | on.grids.add_up(rows, labels, on.counting.k))
 
 

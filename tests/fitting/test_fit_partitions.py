@@ -439,3 +439,20 @@ def test_small_tables_whose_bins_are_divided(monkeypatch, seed, n_parts, k, digi
         warnings.simplefilter("ignore")
         of_parts.fit_partitions(parts, sample_weight="copies" if weights else None, memory=1)
     check_equal(of_parts, model)
+
+
+def test_deltas_and_medians_in_bins_do_not_depend_on_the_cut_and_are_near_the_exact_ones(monkeypatch):
+    monkeypatch.setattr("shallowrules.fitting.parts.MAX_CELLS", 900)  # of three columns
+    frame = a_frame(2_000)[["amount", "length", "age"]]
+    exact = ExplainableKMeans(5, refine="none", random_state=0).fit(frame)
+    binned = [
+        ExplainableKMeans(refine="none", random_state=0)
+        .fit_partitions(cut(frame, n_parts), centers=exact.reference_centers_)
+        .rules_
+        for n_parts in (1, 7)
+    ]
+    assert binned[0].to_json() == binned[1].to_json()
+    assert any(one.deltas != other.deltas for one, other in zip(binned[0].clusters, exact.rules_.clusters, strict=True))
+    for one, other in zip(binned[0].clusters, exact.rules_.clusters, strict=True):
+        np.testing.assert_allclose(one.deltas, other.deltas, rtol=0, atol=0.02)
+        np.testing.assert_allclose(one.medians, other.medians, rtol=0, atol=0.5)  # half a bin of numbers from 8 to 16

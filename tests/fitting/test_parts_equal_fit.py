@@ -13,6 +13,7 @@ from draws import DRAWS
 from sklearn.cluster import KMeans
 
 from shallowrules import ExplainableKMeans
+from shallowrules.measures.dominance import MAX_CELLS
 from shallowrules.partitions import TableParts
 from shallowrules.tables.table import Table
 
@@ -48,6 +49,14 @@ def table(request, shared_data):
     return frame.sample(frac=1, random_state=1), centers, fitted
 
 
+def assert_close(found, expected):
+    """Assert that what is not exact of so many rows in parts is near the exact figures, and take it out of both."""
+    for part, names in (("columns", ["quartiles"]), ("clusters", ["deltas", "medians"])):
+        for one, other in zip(found[part], expected[part], strict=True):
+            for name in names:
+                np.testing.assert_allclose(one.pop(name), other.pop(name), rtol=1e-3, atol=1e-4)
+
+
 @pytest.mark.parametrize("way", MEMORY)
 @pytest.mark.parametrize("refine", ["none", "full"])
 @pytest.mark.parametrize("n_parts", [7] if os.environ.get("CI") else [1, 2, 7, 64])  # all take two minutes
@@ -60,6 +69,9 @@ def test_shuffled_rows_in_parts(table, n_parts, refine, way):
     model = ExplainableKMeans(refine=refine, random_state=0)
     weight = "weight" if "weight" in frame else None
     model.fit_partitions(parts, centers=centers, sample_weight=weight, memory=MEMORY[way])
-    assert json.loads(model.rules_.to_json()) == json.loads(fitted[refine].rules_.to_json())
+    found, expected = (json.loads(each.rules_.to_json()) for each in (model, fitted[refine]))
+    if len(frame) > MAX_CELLS // len(found["columns"]):
+        assert_close(found, expected)
+    assert found == expected
     np.testing.assert_array_equal(model.tree_.threshold, fitted[refine].tree_.threshold)
     np.testing.assert_array_equal(model.cluster_centers_, fitted[refine].cluster_centers_)
