@@ -41,6 +41,7 @@ __all__ = [
     "describe_figures",
     "describe_made",
     "describe_marks",
+    "describe_means",
     "describe_missing",
     "describe_origin",
     "describe_profile",
@@ -193,20 +194,26 @@ def _figures_of(contrast: Contrast, cluster: Cluster, escape: Escape) -> dict[st
     column, index = contrast.column, contrast.index
     if contrast.value is not None:
         value = list_values([column.values[contrast.value]], escape)
-        here, table = cluster.shares[index][contrast.value], column.shares[contrast.value]
-        return {"here": f"{value}: {percent(here)}", "table": f"{value}: {percent(table)}"}
-    here, table = cast(float, cluster.means[index]), cast(float, column.mean)
+        shares = cluster.shares[index][contrast.value], column.shares[contrast.value]
+        return {"here": f"{value}: {percent(shares[0])}", "table": f"{value}: {percent(shares[1])}"}
+    here, table = describe_means(column, cluster, index)
+    return {"here": here, "table": table}
+
+
+def describe_means(column: RuleColumn, cluster: Cluster, index: int) -> tuple[str, str]:
+    """Return the means of a column of numbers in a cluster and in the table; of one of 0 and 1, the shares of 1.
+
+    A median stands behind a mean that is far from it by the spread of the column's middle half.
+    """
+    means = cast(float, cluster.means[index]), cast(float, column.mean)
     if column.is_flag:
-        return {"here": percent(here), "table": percent(table)}
-    median = cluster.medians[index] if cluster.medians else None
-    return {
-        "here": _with_median(here, median, column),
-        "table": _with_median(table, column.quartiles[1] if column.quartiles else None, column),
-    }
+        return percent(means[0]), percent(means[1])
+    medians = cluster.medians[index] if cluster.medians else None, column.quartiles[1] if column.quartiles else None
+    here, table = (_with_median(*each, column) for each in zip(means, medians, strict=True))
+    return here, table
 
 
 def _with_median(mean: float, median: float | None, column: RuleColumn) -> str:
-    """Return a mean, and the median behind it where they are far apart by the spread of the column's middle half."""
     said = format_number(mean, column)
     if median is None or not column.quartiles:
         return said

@@ -45,7 +45,7 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
     """Show which cluster a row is in, the conditions that decide it, and the smallest change that would move it.
 
     That is a change of one value, measured in ranges of its column in training; another category is a whole range away.
-    A value that --row leaves out is missing.
+    A value that --row leaves out is missing. What sets the cluster apart from all other rows is shown below.
 
     \b
     Examples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from shallowrules.errors import counted
 from shallowrules.exporters.context import percent
@@ -12,6 +12,7 @@ from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, pl
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import (
     ConditionWords,
+    describe_means,
     describe_missing,
     describe_profile,
     describe_quality,
@@ -198,6 +199,7 @@ def _picture(
         if isinstance(condition, Between)
     ]
     scale = max(table) / most
+    mean, table_mean = describe_means(column, cluster, index)
     return {
         **common,
         "kind": "bins",
@@ -206,8 +208,9 @@ def _picture(
         "width": width,
         "bounds": _bound_labels(bounds, width, column),
         "allowed": [{"x": x, "width": short(end - x)} for x, end in sorted(set(allowed))],
-        "mean": format_number(cast(float, cluster.means[index]), column),
-        "table_mean": format_number(cast(float, column.mean), column),
+        "what": "share of 1" if column.is_flag else "mean",
+        "mean": mean,
+        "table_mean": table_mean,
     }
 
 
