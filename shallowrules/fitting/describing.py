@@ -27,7 +27,7 @@ from shallowrules.fitting.assembling import (
     rule_nodes,
 )
 from shallowrules.fitting.measuring import Counting, count_labels, measured_of, weigh_values
-from shallowrules.measures.dominance import Standing
+from shallowrules.measures.dominance import Standing, codes_of
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import exact_weights, group_means
 from shallowrules.rules import Node, RuleSet
@@ -237,6 +237,8 @@ class LabelledRows:
         Returns what stands for the means of clusters without rows, shape (n, n_model_columns), of the first n clusters.
     reference_cost : float or None
         The cost of the clustering, where it is known.
+    orders : dict or None
+        Gets what sorts the rows that count by each column of numbers, where more trees are measured on them.
     n_threads : int
         The result does not depend on it.
     """
@@ -249,6 +251,7 @@ class LabelledRows:
     weighted: bool
     central_rows: Callable[[], NDArray[np.float64]]
     reference_cost: float | None = None
+    orders: dict[int, NDArray[np.integer]] | None = None
     n_threads: int = 1
 
     @property
@@ -323,7 +326,10 @@ class LabelledRows:
         weight = weight if self.weighted else None
 
         def standing(index: int) -> Standing:
-            return weigh_values(columns[index], labels, weight, counting).standing()
+            order = None if self.orders is None else self.orders.get(index)
+            if order is None and self.orders is not None:
+                order = self.orders[index] = np.argsort(codes_of(columns[index].values), kind="stable")
+            return weigh_values(columns[index], labels, weight, counting, order).standing()
 
         with ThreadPoolExecutor(min(counting.n_threads, MAX_COLUMNS_AT_ONCE)) as pool:
             standings = dict(zip(counting.ranked, pool.map(standing, counting.ranked), strict=True))

@@ -109,10 +109,14 @@ def count_labels(
 
 
 def weigh_values(
-    column: Column, labels: NDArray[np.int32], weight: NDArray[np.float64] | None, counting: Counting
+    column: Column,
+    labels: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    counting: Counting,
+    order: NDArray[np.integer] | None = None,
 ) -> WeightsByValue:
-    """Return the weight of the values of a column of numbers by cluster."""
-    return WeightsByValue.of(column.values, labels, counting.k, weight, counting.max_cells)
+    """Return the weight of the values of a column of numbers by cluster; `order` sorts them, where it is known."""
+    return WeightsByValue.of(column.values, labels, counting.k, weight, counting.max_cells, order)
 
 
 def standings_of(found: Mapping[str, Any], counting: Counting) -> dict[int, Standing]:

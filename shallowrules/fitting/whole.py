@@ -66,6 +66,8 @@ class TableData(FitData):
         The weights that were given.
     fit_weight : ndarray of float64, shape (n_rows,), or None
         The weights that rows are fitted with: 0 also for those that are in no cluster.
+    orders : dict or None
+        Keeps from tree to tree what `LabelledRows` finds of the columns; None to keep nothing.
     """
 
     given: GivenTable
@@ -73,6 +75,7 @@ class TableData(FitData):
     clusterer: Any
     weight: NDArray[np.float64] | None
     fit_weight: NDArray[np.float64] | None
+    orders: dict[int, NDArray[np.integer]] | None = None
 
     @property
     def encoder(self) -> Encoder:
@@ -265,6 +268,7 @@ class TableData(FitData):
             self.weighted,
             self._central_rows,
             self.reference_cost,
+            self.orders,
             self.parameters.n_threads,
         )
 

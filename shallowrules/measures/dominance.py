@@ -78,9 +78,8 @@ class WeightsByValue:
         Of the values.
     codes : ndarray of uint64, shape (n_values,)
         Those of the distinct values, ascending.
-    cells : ndarray of int64, shape (n_cells,)
-        Each pair of a value and a group that has rows, ascending: the place among the `codes` times `n_groups`, plus
-        the group.
+    places, groups : ndarray of int, shape (n_cells,)
+        Each pair of a value and a group that has rows, ascending: the place among the `codes`, and the group.
     weight : ndarray of int64 or float64, shape (n_cells,)
         Exact: sums do not depend on the order.
     limit : int or None
@@ -92,7 +91,8 @@ class WeightsByValue:
     n_groups: int
     dtype: np.dtype[Any]
     codes: NDArray[np.uint64]
-    cells: NDArray[np.int64]
+    places: NDArray[np.integer]
+    groups: NDArray[np.integer]
     weight: NDArray[Any]
     limit: int | None = None
     shift: int = 0
@@ -105,41 +105,37 @@ class WeightsByValue:
         n_groups: int,
         weight: NDArray[np.float64] | None = None,
         limit: int | None = None,
+        order: NDArray[np.integer] | None = None,
     ) -> WeightsByValue:
-        """Return those of some rows, none of whose values is missing."""
+        """Return those of some rows, none of whose values is missing; `order` is what sorts them, where it is known."""
         size = np.ones(len(values), np.int64) if weight is None else weight
-        codes, cells, size = _counted(codes_of(values), groups, n_groups, size)
-        return cls(n_groups, values.dtype, codes, cells, size, limit)._within_limit()
+        found = _counted(codes_of(values), groups, n_groups, size, order)
+        return cls(n_groups, values.dtype, *found, limit)._within_limit()
 
     def __add__(self, other: WeightsByValue) -> WeightsByValue:
         shift = np.uint64(max(self.shift, other.shift))
-        both = (self, other)
-        codes, groups = (np.concatenate(each) for each in zip(*(one._pairs() for one in both), strict=True))
-        weight = np.concatenate([one.weight for one in both])
+        cells = ((each.codes[each.places], each.groups, each.weight) for each in (self, other))
+        codes, groups, weight = (np.concatenate(each) for each in zip(*cells, strict=True))
         found = _counted(codes >> shift << shift, groups, self.n_groups, weight)
         return WeightsByValue(self.n_groups, self.dtype, *found, self.limit, int(shift))._within_limit()
 
-    def _pairs(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Return the code of each cell, and its group."""
-        return self.codes[self.cells // self.n_groups], self.cells % self.n_groups
-
     def _within_limit(self) -> WeightsByValue:
         """Return the same with as many bits of the codes as the limit leaves."""
-        if self.limit is None or len(self.cells) <= self.limit:
+        if self.limit is None or len(self.weight) <= self.limit:
             return self
-        codes, groups = self._pairs()
+        codes, groups = self.codes[self.places], self.groups
         order = np.argsort(groups, kind="stable")
         ordered, groups_of = codes[order], groups[order]
         # Two neighbors in a group are one from so many lost bits on as the highest in which they differ.
         needed = _bit_lengths(ordered[1:] ^ ordered[:-1])[groups_of[1:] == groups_of[:-1]]
-        kept = len(self.cells) - np.cumsum(np.bincount(needed, minlength=65))
+        kept = len(codes) - np.cumsum(np.bincount(needed, minlength=65))
         shift = np.uint64(np.argmax(kept <= max(self.limit, 2 * self.n_groups)))
         found = _counted(codes >> shift << shift, groups, self.n_groups, self.weight)
         return WeightsByValue(self.n_groups, self.dtype, *found, self.limit, int(shift))
 
     def standing(self) -> Standing:
         """Return how the values of each group stand to all others; pairs of equal values count half."""
-        places, groups = np.divmod(self.cells, self.n_groups)
+        places, groups = self.places, self.groups
         weight = self.weight.astype(np.float64)
         weight = np.ldexp(weight, -np.frexp(weight.sum())[1])  # so that no product is beyond floats
         at_value, size = np.bincount(places, weight), np.bincount(groups, weight, self.n_groups)
@@ -165,25 +161,29 @@ class WeightsByValue:
 
 
 def _counted(
-    codes: NDArray[np.uint64], groups: NDArray[np.integer], n_groups: int, weight: NDArray[Any]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[Any]]:
-    """Return the distinct codes, the cells of `WeightsByValue` and the weight of each."""
-    order = np.argsort(codes, kind="stable")
-    codes = codes[order]
+    codes: NDArray[np.uint64],
+    groups: NDArray[np.integer],
+    n_groups: int,
+    weight: NDArray[Any],
+    order: NDArray[np.integer] | None = None,
+) -> tuple[NDArray[np.uint64], NDArray[np.integer], NDArray[np.integer], NDArray[Any]]:
+    """Return the distinct codes; the places, the groups and the weight of the cells, as `WeightsByValue` has them."""
+    order = np.argsort(codes, kind="stable") if order is None else order
+    codes, groups, weight = codes[order], groups[order], weight[order]
     is_first = np.ones(len(codes), bool)
     is_first[1:] = codes[1:] != codes[:-1]
-    cells = (np.cumsum(is_first) - 1) * n_groups + groups[order]
-    codes, weight = codes[is_first], weight[order]
-    if len(codes) == len(cells):
-        return codes, cells, weight
+    places, codes = np.cumsum(is_first) - 1, codes[is_first]
+    if len(codes) == len(places):
+        return codes, places, groups, weight
+    cells = places * n_groups + groups
     if len(codes) * n_groups <= len(cells):
         sums = np.bincount(cells, weight, len(codes) * n_groups).astype(weight.dtype)
         filled = np.flatnonzero(sums)
-        return codes, filled, sums[filled]
+        return codes, *np.divmod(filled, n_groups), sums[filled]
     order = np.argsort(cells, kind="stable")
     cells = cells[order]
     starts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
-    return codes, cells[starts], np.add.reduceat(weight[order], starts)
+    return codes, *np.divmod(cells[starts], n_groups), np.add.reduceat(weight[order], starts)
 
 
 def _bit_lengths(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:

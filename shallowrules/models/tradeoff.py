@@ -291,8 +291,9 @@ class TradeoffPath:
             ``rule_sets().to_json(path)`` writes them as one document.
         """
         trees = {id(point): tree for point, tree in self._tried}
+        data = replace(self._data, orders={})  # columns are sorted once for all trees
         return RulePath.of(
-            [(point.refine, finish(self._data, trees[id(point)], point.tradeoff).rules) for point in self.points]
+            [(point.refine, finish(data, trees[id(point)], point.tradeoff).rules) for point in self.points]
         )
 
     def more_rules_notes(self) -> list[str]:

@@ -97,10 +97,10 @@ def test_parts_add_up_to_the_whole_in_bins_too(drawn_rows, cuts, limit, weighted
     ]
     added = reduce(add, parts[::-1])
     assert added.shift == whole.shift
-    for name in ("codes", "cells", "weight"):
+    for name in ("codes", "places", "groups", "weight"):
         np.testing.assert_array_equal(getattr(added, name), getattr(whole, name))
-    assert len(whole.cells) <= (math.inf if limit is None else limit)
-    assert (whole.shift > 0) == (limit is not None and len(WeightsByValue.of(values, groups, K).cells) > limit)
+    assert len(whole.weight) <= (math.inf if limit is None else limit)
+    assert (whole.shift > 0) == (limit is not None and len(WeightsByValue.of(values, groups, K).weight) > limit)
 
 
 @pytest.mark.parametrize("tail", [False, True])
@@ -111,9 +111,8 @@ def test_bins_put_deltas_off_by_no_more_than_the_pairs_in_one_bin(tail):
     values = np.exp(5 * values) if tail else values
     exact, binned = (WeightsByValue.of(values, groups, K, limit=limit) for limit in (None, 600))
     assert exact.shift == 0 < binned.shift
-    places, cells = np.divmod(binned.cells, K)
     table = np.zeros((len(binned.codes), K))
-    table[places, cells] = binned.weight
+    table[binned.places, binned.groups] = binned.weight
     inside, outside = table, table.sum(axis=1, keepdims=True) - table
     most = (inside * outside).sum(axis=0) / (inside.sum(axis=0) * outside.sum(axis=0))
     off = np.abs(binned.standing().deltas - exact.standing().deltas)
