@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules.measures.dominance import codes_of, values_of
 from shallowrules.partitions.merging import Added, ByKey, Run
 from shallowrules.tables.conversion import Number
 
@@ -28,8 +29,6 @@ MIN_BITS, MAX_BITS = 8, 16
 
 FEW_WEIGHT = 4096
 """Summed weight below which a range is fetched code by code."""
-
-SIGN = 1 << 63
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +144,12 @@ def ranked_values(run: Run, read: ReadColumns, columns: Mapping[int, RankedColum
         }
     result: dict[int, dict[int, Number]] = {j: {} for j in columns}
     for (j, rank), each in ranges.items():
-        result[j][rank] = _value_of(each.low, columns[j].dtype)
+        result[j][rank] = values_of(np.array([each.low], np.uint64), columns[j].dtype)[0].item()
     return result
 
 
 def _whole_range(column: RankedColumn) -> _Range:
-    low, high = _codes_of(np.array(column.ends, dtype=column.dtype)).tolist()
+    low, high = codes_of(np.array(column.ends, dtype=column.dtype)).tolist()
     return _Range(low, high)
 
 
@@ -167,7 +166,7 @@ def _count_part(rows: Any, state: tuple[ReadColumns, Iterable[tuple[int, _Range]
     columns = read(rows)
     found: dict[tuple[int, _Range], Added | _Codes] = {}
     for j, ranges in groupby(wanted, itemgetter(0)):
-        codes = _codes_of(columns[j].values)
+        codes = codes_of(columns[j].values)
         for _, each in ranges:
             found[j, each] = _count_range(codes, columns[j].weight, each, bits)
     return ByKey(found)
@@ -184,23 +183,3 @@ def _count_range(
     places = ((codes - np.uint64(each.low)) >> np.uint64(shift)).astype(np.int64)
     n_places = ((each.high - each.low) >> shift) + 1
     return Added({"weight": np.bincount(places, weight, n_places).astype(np.int64)})
-
-
-def _codes_of(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return whole numbers that are in the order of the values."""
-    if values.dtype.kind == "u":
-        return values.astype(np.uint64)
-    if values.dtype.kind == "i":
-        return values.astype(np.int64).view(np.uint64) ^ np.uint64(SIGN)
-    bits = (values.astype(np.float64) + 0.0).view(np.uint64)  # of 0.0 and -0.0 one
-    return np.where(bits >> np.uint64(63), ~bits, bits | np.uint64(SIGN))
-
-
-def _value_of(code: int, dtype: np.dtype[Any]) -> Number:
-    """Return the value that has a code."""
-    if dtype.kind == "u":
-        return code
-    if dtype.kind == "i":
-        return code - SIGN
-    bits = code ^ SIGN if code >= SIGN else code ^ (2**64 - 1)
-    return float(np.uint64(bits).view(np.float64))

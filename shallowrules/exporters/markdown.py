@@ -1,17 +1,17 @@
 """Rules as a sheet in Markdown that a person can read, check and sign.
 
-Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version
-of the package), ``made`` (the origin of the rules, empty if unknown), ``figures`` (the sheet's
-figures for the rules as a whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and
-``at_most`` (exact text or none) and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts``
-(doubts to read before signing, with remedies), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some
-column has its missing values imputed, whether some column and whether some condition is of categories, and whether some
-condition is of a column of 0 and 1), ``shares_of_flags`` (whether some column is of 0 and 1, whose share of 1 the
-tables of means show), and of every cluster ``quality`` (text, already Markdown), ``precision_text`` and
-``recall_text``, ``profile`` (rows of its table of means: ``column``, ``tested``, ``here`` and ``table``, both text, and
-``mark``) and ``left_out`` (columns that the table lacks); and ``steps``, none unless the style is "ordered": of each
-line of that list ``words`` (Markdown, empty if nothing more is asked), ``title`` of the cluster and ``rows_text``, none
-where a row is in no cluster.
+Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version of
+the package), ``made`` (the origin of the rules, empty if unknown), ``figures`` (the sheet's figures for the rules as a
+whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and ``at_most`` (exact text or none)
+and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts`` (doubts to read before signing, with
+remedies), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some column has its missing values
+imputed, whether some column and whether some condition is of categories, and whether some condition is of a column of 0
+and 1), ``shares_of_flags`` (whether some column is of 0 and 1, whose share of 1 the tables of means show), and of every
+cluster ``quality`` (text, already Markdown), ``precision_text`` and ``recall_text``, ``profile`` (rows of its table of
+means, first those in which it differs most from all other rows: ``column``, ``tested``, ``here`` and ``table``, both
+text, and ``mark``) and ``left_out`` (columns that the table lacks); ``marks`` (the limits for marked columns, text by
+name); and ``steps``, none unless the style is "ordered": of each line of that list ``words`` (Markdown, empty if
+nothing more is asked), ``title`` of the cluster and ``rows_text``, none where a row is in no cluster.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from shallowrules.exporters.wording import (
     describe_doubts,
     describe_figures,
     describe_made,
+    describe_marks,
     describe_missing,
     describe_origin,
     describe_profile,
@@ -152,6 +153,7 @@ class MarkdownExporter:
             title=settings.title,
             origin=describe_origin(rules),
             figures=describe_figures(rules),
+            marks=describe_marks(),
             made=settings.made or describe_made(rules),
             imputed=any(column.imputed is not None for column in rules.columns),
             categories=any(not column.is_numeric for column in rules.columns),

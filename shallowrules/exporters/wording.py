@@ -17,6 +17,7 @@ from shallowrules.rules import (
     Cluster,
     Condition,
     ConditionVisitor,
+    Contrast,
     Cut,
     Membership,
     NoneOf,
@@ -27,19 +28,20 @@ from shallowrules.rules import (
     format_value,
 )
 from shallowrules.rules.figures import percent, show_figure
+from shallowrules.rules.words.contrasts import MARKS, MIN_ROWS
 from shallowrules.rules.words.doubts import doubts_about
 from shallowrules.tables.times import BOUND_WORDS, average_text, bound_text
 
 __all__ = [
     "COLUMNS_SHOWN",
-    "DEVIATION",
-    "STRONG_DEVIATION",
     "ConditionWords",
     "bound_words_of",
     "branch_label",
     "describe_doubts",
     "describe_figures",
     "describe_made",
+    "describe_marks",
+    "describe_means",
     "describe_missing",
     "describe_origin",
     "describe_profile",
@@ -56,8 +58,8 @@ COLUMNS_SHOWN = 20
 SEPARATING_SHOWN = 5
 """Columns that are named as separating the clusters; the shares of the others are added up."""
 
-DEVIATION = 0.15
-STRONG_DEVIATION = 0.3
+MEDIAN_BESIDE = 0.25
+"""A median is shown beside a mean that is farther from it than this part of the distance between the quartiles."""
 
 Escape = Callable[[str], str]
 """Makes text safe for its context."""
@@ -175,55 +177,72 @@ def describe_quality(cluster: Cluster, labelled: bool, escape: Escape = isolate)
 
 
 def describe_profile(rules: RuleSet, cluster: Cluster, escape: Escape = isolate) -> list[dict[str, Any]]:
-    """Return a line per column: tested ones first, then those in which the cluster stands out most."""
-    tested = set(rules.tested_columns)
-    lines = []
-    for index, column in enumerate(rules.columns):
-        what = (
-            _number_line(column, cluster, index)
-            if column.is_numeric
-            else _category_line(column, cluster, index, escape)
-        )
-        lines.append(
-            {
-                "index": index,
-                "column": column.name,
-                "tested": index in tested,
-                **what,
-                "mark": _mark(what["deviation"], column),
-            }
-        )
-    return sorted(lines, key=lambda line: (not line["tested"], -abs(line["deviation"])))
+    """Return a line per column, first those in which the cluster differs most from all other rows."""
+    return [
+        {
+            "index": contrast.index,
+            "column": contrast.column.name,
+            "tested": contrast.index in rules.tested_columns,
+            **_figures_of(contrast, cluster, escape),
+            "mark": _mark(contrast),
+        }
+        for contrast in rules.contrasts[cluster.index]
+    ]
 
 
-def _number_line(column: RuleColumn, cluster: Cluster, index: int) -> dict[str, Any]:
-    """Compare the means, in the column's whole range; of a column of 0 and 1 they are shares."""
-    here, table = cast(float, cluster.means[index]), cast(float, column.mean)
-    spread = cast(float, column.maximum) - cast(float, column.minimum)
-    deviation = (here - table) / spread if spread > 0 else 0.0
+def _figures_of(contrast: Contrast, cluster: Cluster, escape: Escape) -> dict[str, str]:
+    """Return means in the cluster and in the table; of a category, and of a column of 0 and 1, shares."""
+    column, index = contrast.column, contrast.index
+    if contrast.value is not None:
+        value = list_values([column.values[contrast.value]], escape)
+        shares = cluster.shares[index][contrast.value], column.shares[contrast.value]
+        return {"here": f"{value}: {percent(shares[0])}", "table": f"{value}: {percent(shares[1])}"}
+    here, table = describe_means(column, cluster, index)
+    return {"here": here, "table": table}
+
+
+def describe_means(column: RuleColumn, cluster: Cluster, index: int) -> tuple[str, str]:
+    """Return the means of a column of numbers in a cluster and in the table; of one of 0 and 1, the shares of 1.
+
+    A median stands behind a mean that is far from it by the spread of the column's middle half.
+    """
+    means = cast(float, cluster.means[index]), cast(float, column.mean)
     if column.is_flag:
-        return {"here": percent(here), "table": percent(table), "deviation": deviation}
-    return {"here": format_number(here, column), "table": format_number(table, column), "deviation": deviation}
+        return percent(means[0]), percent(means[1])
+    medians = cluster.medians[index] if cluster.medians else None, column.quartiles[1] if column.quartiles else None
+    here, table = (_with_median(*each, column) for each in zip(means, medians, strict=True))
+    return here, table
 
 
-def _category_line(column: RuleColumn, cluster: Cluster, index: int, escape: Escape) -> dict[str, Any]:
-    """Compare the shares of the value in which they differ most."""
-    deviations = [here - table for here, table in zip(cluster.shares[index], column.shares, strict=True)]
-    most = max(range(len(deviations)), key=lambda i: abs(deviations[i]))
-    value = list_values([column.values[most]], escape)
-    return {
-        "here": f"{value}: {percent(cluster.shares[index][most])}",
-        "table": f"{value}: {percent(column.shares[most])}",
-        "deviation": deviations[most],
-    }
+def _with_median(mean: float, median: float | None, column: RuleColumn) -> str:
+    said = format_number(mean, column)
+    if median is None or not column.quartiles:
+        return said
+    lower, _, upper = column.quartiles
+    beside = format_number(median, column)
+    is_far = abs(mean - median) > MEDIAN_BESIDE * (upper - lower)
+    return f"{said} (median {beside})" if is_far and beside != said else said
 
 
-def _mark(deviation: float, column: RuleColumn) -> str:
-    if abs(deviation) < DEVIATION:
+def _mark(contrast: Contrast) -> str:
+    """Return the marks of a column and what they say, empty where it has none."""
+    if not contrast.marks or not contrast.delta:
         return ""
-    words = ("later", "earlier") if column.is_time and column.type != "duration" else ("higher", "lower")
-    direction = words[0] if deviation > 0 else words[1]
-    return f"much {direction}" if abs(deviation) >= STRONG_DEVIATION else direction
+    return f"{contrast.marks * ('↑' if contrast.delta > 0 else '↓')} {contrast.words}"
+
+
+def describe_marks() -> dict[str, str]:
+    """Return from where on there are marks, in words."""
+    one, two = MARKS
+    return {
+        "pairs": f"{50 * (1 + one):g}%",
+        "more_pairs": f"{50 * (1 + two):g}%",
+        "points": f"{100 * one:g}",
+        "more_points": f"{100 * two:g}",
+        "delta": f"{one:g}",
+        "more_delta": f"{two:g}",
+        "rows": str(MIN_ROWS),
+    }
 
 
 def describe_separation(rules: RuleSet) -> str:
@@ -315,6 +334,4 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
         "wad": f"{s.wad:.2f}",
         "separation": describe_separation(rules),
         "columns_shown": str(COLUMNS_SHOWN),
-        "deviation": f"{100 * DEVIATION:.0f}%",
-        "strong_deviation": f"{100 * STRONG_DEVIATION:.0f}%",
     }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shallowrules.encoding import Encoder, categories
 from shallowrules.errors import counted
+from shallowrules.measures.dominance import Standing
 from shallowrules.measures.histograms import NarrowBins, join_bins, plain_numbers
 from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
 from shallowrules.rules.figures import normalized_cost
@@ -71,7 +72,7 @@ class Measured:
     columns : tuple of RuleColumn
         Without edges of bins.
     profiles : sequence of mapping
-        Of every cluster its means and shares by column.
+        Of every cluster its means, shares, deltas and medians by column.
     counts, sums : ndarray of numbers, shape (k,)
         Rows of every cluster, and their weight.
     cost, reference_cost : float
@@ -235,8 +236,9 @@ def describe_columns(
     numbers: Mapping[int, tuple[NDArray[np.float64], Sequence[float]]],
     cells: Mapping[int, NDArray[Any]],
     sums: NDArray[np.float64],
+    standings: Mapping[int, Standing],
 ) -> tuple[tuple[RuleColumn, ...], list[dict[str, Any]]]:
-    """Return the rules' record of each raw column, and of each cluster its means and shares by column.
+    """Return the rules' record of each raw column, and the figures of each cluster by column, as `Cluster` has them.
 
     Parameters
     ----------
@@ -248,6 +250,8 @@ def describe_columns(
         What `count_values` gave for each column of categories, which stand in ascending order.
     sums : ndarray of float64, shape (k,)
         Weight of the clusters.
+    standings : mapping from int to Standing
+        How the clusters stand in columns of numbers, where that was measured.
     """
     found: list[tuple[RuleColumn, NDArray[Any]]] = []
     for source, raw in enumerate(table.columns):
@@ -265,16 +269,30 @@ def describe_columns(
             nulls=raw.conversion.nulls,
             format=raw.conversion.format,
             imputed=raw.imputed,
+            quartiles=_within(described, standings[i].quartiles) if i in standings else (),
         )
-        for (described, _), raw in zip(found, table.columns, strict=True)
+        for i, ((described, _), raw) in enumerate(zip(found, table.columns, strict=True))
     )
+    medians = {i: _within(columns[i], each.medians) for i, each in standings.items()}
     mixed = any(not column.is_numeric for column in columns)
     profiles = []
     for i in range(len(sums)):
         means = tuple(float(numbers[i]) if column.is_numeric else None for column, numbers in found)
         shares = tuple(() if column.is_numeric else tuple(each[i].tolist()) for column, each in found)
-        profiles.append({"means": means, "shares": shares if mixed else ()})
+        profile: dict[str, Any] = {"means": means, "shares": shares if mixed else ()}
+        if standings and sums[i] > 0:
+            deltas = {j: float(each.deltas[i]) for j, each in standings.items() if not math.isnan(each.deltas[i])}
+            profile["deltas"] = tuple(map(deltas.get, range(len(columns)))) if deltas else ()
+            known = {j: each[i] for j, each in medians.items() if not math.isnan(each[i])}
+            profile["medians"] = tuple(map(known.get, range(len(columns))))
+        profiles.append(profile)
     return columns, profiles
+
+
+def _within(column: RuleColumn, values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return values of a column of numbers, none beyond its ends: the middle of a bin may be."""
+    low, high = float(cast(Number, column.minimum)), float(cast(Number, column.maximum))
+    return tuple((values.clip(low, high) + 0.0).tolist())
 
 
 def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[int, float]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -25,7 +26,8 @@ from shallowrules.fitting.assembling import (
     imputation_note,
     rule_nodes,
 )
-from shallowrules.fitting.measuring import Counting, count_labels, measured_of
+from shallowrules.fitting.measuring import Counting, count_labels, measured_of, weigh_values
+from shallowrules.measures.dominance import MAX_CELLS, Standing, ValueBins
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import exact_weights, group_means
 from shallowrules.rules import Node, RuleSet
@@ -33,6 +35,9 @@ from shallowrules.tables.table import Column, Table, unmasked
 from shallowrules.trees.tree import LEAF, Tree
 
 __all__ = ["LabelledRows", "TreeFigures", "TreeRows", "describe_tree", "numbers_of", "rules_of_tree"]
+
+MAX_COLUMNS_AT_ONCE = 4
+"""Columns in which clusters are held against all other rows at the same time: each takes some ten of its size."""
 
 
 def rules_of_tree(
@@ -134,6 +139,10 @@ class TreeRows(Protocol):
         """The raw columns; of a table in parts a small one with the same types, ends and categories."""
 
     @property
+    def n_rows(self) -> int:
+        """The number of rows, of all parts."""
+
+    @property
     def labels(self) -> NDArray[np.int32] | None:
         """The cluster of each row; None of a table in parts."""
 
@@ -167,6 +176,8 @@ class TreeFigures:
         The means of each raw column of numbers, by its position.
     costs : (float, float)
         Of the tree's partition and of the clustering that it follows.
+    standings : mapping from int to Standing
+        How the clusters stand in the columns that `Counting` ranks, by their position.
     """
 
     counts: Mapping[str, NDArray[Any]]
@@ -174,6 +185,7 @@ class TreeFigures:
     clustered_means: NDArray[np.float64]
     numbers: Mapping[int, NDArray[np.float64]]
     costs: tuple[float, float]
+    standings: Mapping[int, Standing]
 
 
 def describe_tree(
@@ -198,12 +210,20 @@ def describe_tree(
     values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}
     columns = {i: describe_numbers(table.columns[i], 0.0, each) for i, each in ends.items()}
     has_pairs = n_clusters <= MAX_CLUSTERS
-    bins = choose_bins(columns, nodes, n_clusters, rows.complete()) if has_pairs else {}
-    counting = Counting(len(tree.names), bins, values, has_pairs, n_threads)
+    complete = rows.complete()
+    bins = choose_bins(columns, nodes, n_clusters, complete) if has_pairs else {}
+    ranked = _ranked(rows, {i: ends[i] for i in columns if i in complete}, len(tree.names)) if has_pairs else {}
+    counting = Counting(len(tree.names), bins, values, has_pairs, ranked, n_threads=n_threads)
     figures = rows.measure(counting)
     numbers = {i: (figures.numbers[i], each) for i, each in ends.items()}
-    measured = measured_of(figures.counts, figures.costs, counting, table, numbers)
+    measured = measured_of(figures.counts, figures.costs, counting, table, numbers, figures.standings)
     return assemble_rules(tree, nodes, measured, replace(record, notes=(*rows.notes, *record.notes))), figures
+
+
+def _ranked(rows: TreeRows, ends: Mapping[int, Sequence[float]], k: int) -> dict[int, ValueBins | None]:
+    """Return columns by their ends as `Counting.ranked` has them."""
+    is_exact = rows.n_rows * len(ends) <= MAX_CELLS
+    return {i: None if is_exact else ValueBins.between(each, k) for i, each in ends.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +260,11 @@ class LabelledRows:
     central_rows: Callable[[], NDArray[np.float64]]
     reference_cost: float | None = None
     n_threads: int = 1
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.table.n_rows
 
     @property
     def encoder(self) -> Encoder:
@@ -296,9 +321,11 @@ class LabelledRows:
         if reference_cost is None:
             same = self.followed is labels
             reference_cost = cost if same else partition_cost(cluster, self.followed, weight, n_threads, ranges)
-        return TreeFigures(self._counts(counting), means, clustered_means, self._numbers(means), (cost, reference_cost))
+        counts, standings = self._counts(counting)
+        costs = cost, reference_cost
+        return TreeFigures(counts, means, clustered_means, self._numbers(means), costs, standings)
 
-    def _counts(self, counting: Counting) -> dict[str, NDArray[Any]]:
+    def _counts(self, counting: Counting) -> tuple[dict[str, NDArray[Any]], dict[int, Standing]]:
         columns, labels, followed, weight = self.table.columns, self.labels, self.followed, self.weight
         if weight is not None and not weight.all():
             rows = weight > 0
@@ -308,7 +335,14 @@ class LabelledRows:
                 followed[rows],
                 weight[rows],
             )
-        return count_labels(columns, labels, followed, weight if self.weighted else None, counting)
+        weight = weight if self.weighted else None
+
+        def standing(index: int) -> Standing:
+            return weigh_values(columns, index, labels, weight, counting).standing()
+
+        with ThreadPoolExecutor(min(counting.n_threads, MAX_COLUMNS_AT_ONCE)) as pool:
+            standings = dict(zip(counting.ranked, pool.map(standing, counting.ranked), strict=True))
+        return count_labels(columns, labels, followed, weight, counting), standings
 
     def _numbers(self, means: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
         """Return the means of each raw column of numbers."""

@@ -16,6 +16,7 @@ from shallowrules.fitting.assembling import (
     count_values,
     describe_columns,
 )
+from shallowrules.measures.dominance import Standing, ValueBins, WeightsByValue
 from shallowrules.measures.histograms import NarrowBins, count_rows, cross_weights
 from shallowrules.measures.metrics import agreement, cost_of_squares, squares_around
 from shallowrules.partitions import Part, Partitions
@@ -25,7 +26,17 @@ from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.placing import place_thresholds
 from shallowrules.trees.tree import Tree
 
-__all__ = ["Counting", "TreeOnParts", "costs_of", "costs_of_grown", "count_labels", "count_tree", "measured_of"]
+__all__ = [
+    "Counting",
+    "TreeOnParts",
+    "costs_of",
+    "costs_of_grown",
+    "count_labels",
+    "count_tree",
+    "measured_of",
+    "standings_of",
+    "weigh_values",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +53,9 @@ class Counting:
         The categories of each column that has some, by its position.
     pairs : bool
         Whether each cluster is held against each of the clustering that is followed.
+    ranked : mapping from int to ValueBins or None
+        By their positions the columns of numbers in which each cluster is held against all other rows, with their bins
+        if there are too many values for exact figures.
     n_threads : int
         The result does not depend on it.
     """
@@ -50,6 +64,7 @@ class Counting:
     bins: Mapping[int, NarrowBins] = field(default_factory=dict)
     values: Mapping[int, tuple[Value, ...]] = field(default_factory=dict)
     pairs: bool = False
+    ranked: Mapping[int, ValueBins | None] = field(default_factory=dict)
     n_threads: int = 1
 
 
@@ -91,12 +106,29 @@ def count_labels(
     return found | {f"bins {index}": each for index, each in zip(counting.bins, counts, strict=True)}
 
 
+def weigh_values(
+    columns: Sequence[Column],
+    index: int,
+    labels: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    counting: Counting,
+) -> WeightsByValue:
+    """Return the weight of the values of a `ranked` column by cluster."""
+    return WeightsByValue.of(columns[index].values, labels, counting.k, weight, counting.ranked[index])
+
+
+def standings_of(found: Mapping[str, Any], counting: Counting) -> dict[int, Standing]:
+    """Return by position how the clusters stand in each of the `ranked` columns, from what `count_tree` gave."""
+    return {index: found[f"ranked {index}"].standing() for index in counting.ranked}
+
+
 def measured_of(
-    found: Mapping[str, NDArray[Any]],
+    found: Mapping[str, Any],
     costs: tuple[float, float],
     counting: Counting,
     table: Table,
     numbers: Mapping[int, tuple[NDArray[np.float64], Sequence[float]]],
+    standings: Mapping[int, Standing],
 ) -> Measured:
     """Return the arguments of `assemble_rules`.
 
@@ -111,10 +143,12 @@ def measured_of(
         With the types of the columns.
     numbers : mapping from int to (ndarray of float64, shape (k,), (least, greatest))
         The means of each column of numbers by cluster, and its ends.
+    standings : mapping from int to Standing
+        How the clusters stand in columns of numbers, where that was measured.
     """
     sums = found["weight"]
     cells = {index: found[f"values {index}"] for index in counting.values}
-    columns, profiles = describe_columns(table, numbers, cells, sums)
+    columns, profiles = describe_columns(table, numbers, cells, sums, standings)
     agreed, precision, recall = agreement(found["shared"], sums, found["followed"])
     return Measured(
         columns,
@@ -153,7 +187,7 @@ class TreeOnParts:
 
 
 def count_tree(parts: Partitions, on: TreeOnParts) -> Added:
-    """Return the result of `count_labels` and the sums of the tree's clusters, in one pass."""
+    """Return the results of `count_labels` and `weigh_values`, and the sums of the tree's clusters, in one pass."""
     return parts.map_reduce(_count_part, on)
 
 
@@ -161,7 +195,11 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
     rows = on.encode(part)
     labels = on.tree.predict(rows.matrix)
     found = count_labels(rows.table.columns, labels, reference_labels(rows, on.centers), rows.weight, on.counting)
-    return Added(found | on.grids.add_up(rows, labels, on.counting.k))
+    by_value = {
+        f"ranked {index}": weigh_values(rows.table.columns, index, labels, rows.weight, on.counting)
+        for index in on.counting.ranked
+    }
+    return Added(found | by_value | on.grids.add_up(rows, labels, on.counting.k))
 
 
 @dataclass(frozen=True, eq=False)

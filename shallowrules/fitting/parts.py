@@ -25,7 +25,14 @@ from shallowrules.fitting.data import FitData, FitParameters, Log
 from shallowrules.fitting.describing import TreeFigures, numbers_of
 from shallowrules.fitting.growing import from_the_table, over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
-from shallowrules.fitting.measuring import Counting, TreeOnParts, costs_of, costs_of_grown, count_tree
+from shallowrules.fitting.measuring import (
+    Counting,
+    TreeOnParts,
+    costs_of,
+    costs_of_grown,
+    count_tree,
+    standings_of,
+)
 from shallowrules.fitting.options import refuse_in_parts
 from shallowrules.fitting.preparing import check_max_leaves, check_rows, choose_columns
 from shallowrules.fitting.stored_rows import stored_rows
@@ -319,6 +326,11 @@ class LabelledParts:
         return self.rows.encoder
 
     @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.data.facts.rows
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Notes on missing values that were imputed."""
         data = self.data
@@ -348,6 +360,7 @@ class LabelledParts:
             _means(grids.cluster, counts, "cluster"),
             numbers_of(self.encoder, means),
             costs_of(data.parts, on, counts, data.sums),
+            standings_of(counts.arrays, counting),
         )
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
-
 __all__ = ["Added", "ByKey", "Run", "at_once"]
 
 Run = Callable[[Callable[[Any, Any], Any], Any], Any]
@@ -21,11 +19,11 @@ def at_once(rows: Any) -> Run:
 
 @dataclass(frozen=True, eq=False)
 class Added:
-    """Arrays of counts or of exact sums, by name, which add up."""
+    """Arrays of counts or of exact sums, by name, which add up, and other sums that do."""
 
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Mapping[str, Any]
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> Any:
         return self.arrays[name]
 
     def merged(self, other: Added) -> Added:

@@ -7,6 +7,7 @@ from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.model import RuleSet
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
 from shallowrules.rules.words.changes import ChangedRows, Changes, RuleChange, changes_between, match_clusters
+from shallowrules.rules.words.contrasts import Contrast
 from shallowrules.rules.words.explaining import Explanation, Move, Step
 from shallowrules.rules.words.naming import ClusterNames, read_names
 from shallowrules.tables.conversion import (
@@ -35,6 +36,7 @@ __all__ = [
     "ClusterNames",
     "Condition",
     "ConditionVisitor",
+    "Contrast",
     "Conversion",
     "Cut",
     "Explanation",

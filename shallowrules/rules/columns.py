@@ -49,7 +49,8 @@ class RuleColumn:
     missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
     lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of what separates the
     clusters that the rules explain: of the sum of squares between them, in the space that was clustered, that of all
-    its categories together; None where it is not known.
+    its categories together; None where it is not known. `quartiles` are the lower one, the median and the upper one of
+    the training rows; none where they were not measured.
     """
 
     name: str
@@ -67,6 +68,7 @@ class RuleColumn:
     imputed: Number | Value | None = field(default=None, metadata=OPTIONAL)
     edges: tuple[Number, ...] = field(default=(), metadata=OPTIONAL)
     separation: float | None = field(default=None, metadata=OPTIONAL)
+    quartiles: tuple[float, ...] = field(default=(), metadata=OPTIONAL)
 
     @property
     def conversion(self) -> Conversion:

@@ -76,6 +76,12 @@ class Cluster:
     reference_clusters, reference_weights : tuple
         The clusters of the unrestricted clustering that its rows are in, ascending, and the weight that is in each;
         empty where that was not measured.
+    deltas : tuple of float or None
+        Cliff's delta of every column of numbers in the cluster against all other rows: of the pairs of a row inside and
+        one outside the share in which the former has the higher value, minus the share in which it has the lower one.
+        None for a column of categories, and where it was not measured; empty where it was in no column.
+    medians : tuple of float or None
+        Median of every column of numbers, None and empty as for `deltas`.
     note : str
         A person's note on it; empty if there is none.
     named_by_rules : bool
@@ -94,6 +100,8 @@ class Cluster:
     histograms: tuple[tuple[Number, ...], ...] = field(default=(), metadata=OPTIONAL)
     reference_clusters: tuple[int, ...] = field(default=(), metadata=OPTIONAL)
     reference_weights: tuple[Number, ...] = field(default=(), metadata=OPTIONAL)
+    deltas: tuple[float | None, ...] = field(default=(), metadata=OPTIONAL)
+    medians: tuple[float | None, ...] = field(default=(), metadata=OPTIONAL)
     note: str = field(default="", metadata=OPTIONAL)
     named_by_rules: bool = field(default=False, metadata=OPTIONAL)
 

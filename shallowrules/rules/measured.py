@@ -1,4 +1,4 @@
-"""Checks of the measured fields for pictures: histograms, and the confusion with the clustering.
+"""Checks of the measured fields for pictures (histograms, the confusion with the clustering) and for marks of clusters.
 
 A document may omit either. If present, it agrees with the figures of `shallowrules.rules.validation`.
 """
@@ -22,7 +22,7 @@ from shallowrules.tables.conversion import Number
 from shallowrules.tables.labels import is_label
 from shallowrules.tables.table import nearest_double
 
-__all__ = ["MAX_EDGES", "check_histograms"]
+__all__ = ["MAX_EDGES", "check_histograms", "check_standings"]
 
 MAX_EDGES = 1000
 """Edges of a column's bins; more than a picture shows."""
@@ -52,6 +52,65 @@ def check_histograms(columns: Sequence[RuleColumn], clusters: Sequence[Cluster])
         if fault:
             raise RulesFormatError(f"cluster {cluster.index} has {fault}")
     _check_confusion(clusters)
+
+
+def check_standings(columns: Sequence[RuleColumn], clusters: Sequence[Cluster]) -> None:
+    """Check quartiles, medians and Cliff's deltas against the other figures of the columns and clusters.
+
+    Raises
+    ------
+    RulesFormatError
+        Naming the figure, and what it should be.
+    """
+    for i, column in enumerate(columns):
+        within = column.is_numeric and _are_within(column.quartiles, column)
+        if column.quartiles and not (len(column.quartiles) == 3 and within):
+            raise RulesFormatError(
+                f"column {column.name!r} has quartiles that are not three numbers, ascending, from its minimum to its "
+                "maximum"
+            )
+        for cluster in clusters:
+            fault = _standing_fault(cluster, i, column, len(columns))
+            if fault:
+                raise RulesFormatError(f"cluster {cluster.index} has {fault} of column {column.name!r}")
+    for i, column in enumerate(columns):
+        _check_deltas(i, column, clusters)
+
+
+def _are_within(values: Sequence[float], column: RuleColumn) -> bool:
+    """Return whether numbers ascend from a column's minimum to its maximum at most."""
+    ends = float(cast(Number, column.minimum)), float(cast(Number, column.maximum))
+    return all(first <= second for first, second in pairwise((ends[0], *values, ends[1])))
+
+
+def _standing_fault(cluster: Cluster, index: int, column: RuleColumn, n_columns: int) -> str | None:
+    """Return what is wrong with the median or the delta of a column in a cluster, to follow "has" and before "of"."""
+    for what, figures in (("deltas", cluster.deltas), ("medians", cluster.medians)):
+        if figures and len(figures) != n_columns:
+            return f"{len(figures)} {what}, not {n_columns}, and so none"
+    delta = cluster.deltas[index] if cluster.deltas else None
+    median = cluster.medians[index] if cluster.medians else None
+    if not column.is_numeric:
+        return None if delta is median is None else f"a delta or median of the type {column.type}"
+    if delta is not None and not -1 <= delta <= 1:
+        return f"the delta {delta}, which is not from -1 to 1,"
+    if median is not None and not _are_within([median], column):
+        return f"the median {median}, which is outside {column.minimum} to {column.maximum},"
+    return None
+
+
+def _check_deltas(index: int, column: RuleColumn, clusters: Sequence[Cluster]) -> None:
+    """Check that what the clusters have more than the others, others have less than they."""
+    filled = [cluster for cluster in clusters if cluster.rows]
+    deltas = [cluster.deltas[index] if cluster.deltas else None for cluster in filled]
+    if None in deltas:
+        return
+    left = sum(c.share * (1 - c.share) * cast(float, delta) for c, delta in zip(filled, deltas, strict=True))
+    if abs(left) > TOLERANCE:
+        raise RulesFormatError(
+            f"column {column.name!r} has deltas of which share * (1 - share) * delta sums to {left:.7g} over the "
+            "clusters, not to 0"
+        )
 
 
 def _edges_fault(column: RuleColumn) -> str | None:

@@ -23,9 +23,10 @@ from shallowrules.rules.documents import document
 from shallowrules.rules.documents.document import Setting
 from shallowrules.rules.figures import Cluster, Statistics, show_figure
 from shallowrules.rules.matching import match_rules, read_rows
-from shallowrules.rules.measured import check_histograms
+from shallowrules.rules.measured import check_histograms, check_standings
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
 from shallowrules.rules.validation import check_figures, check_structure
+from shallowrules.rules.words.contrasts import Contrast, contrasts_of
 from shallowrules.rules.words.explaining import Explanation, Row, explain_row
 
 __all__ = ["RuleSet"]
@@ -66,6 +67,7 @@ class RuleSet:
         check_structure(self.columns, self.nodes, self.clusters, self.statistics)
         check_figures(self.columns, self.rules, self.clusters, self.statistics)
         check_histograms(self.columns, self.clusters)
+        check_standings(self.columns, self.clusters)
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -85,6 +87,11 @@ class RuleSet:
         """The columns that separate the clusters, each with its share, the largest first; empty if not known."""
         shares = [(column, column.separation) for column in self.columns if column.separation is not None]
         return tuple(sorted(shares, key=lambda pair: -pair[1]))
+
+    @cached_property
+    def contrasts(self) -> Mapping[int, tuple[Contrast, ...]]:
+        """What sets each cluster apart from all other rows, by its index: every column, the clearest first."""
+        return contrasts_of(self.columns, self.clusters, self.tested_columns)
 
     def rules_of(self, cluster: int) -> tuple[Rule, ...]:
         """Return the rules of one cluster, largest leaf first."""
@@ -188,12 +195,17 @@ class RuleSet:
         cluster 0 (medium petal length (cm))
           petal length (cm) is 3.5: 2 < petal length (cm) <= 5.1
         the smallest change of one value that would move it: petal length (cm) from 3.5 to 2 makes it cluster 1 (small)
+        what sets the cluster apart:
+          sepal width (cm): lower than outside in 86% of pairs
+          petal width (cm): higher than outside in 63% of pairs
+          sepal length (cm): higher than outside in 60% of pairs
+          petal length (cm): higher than outside in 60% of pairs
         """
         return [self.explain_row(row) for row in read_rows(self.columns, self.tested_columns, table)]
 
     def explain_row(self, row: Row) -> Explanation:
         """Return the same of one row, its values by the number of their column, as the rules compare them."""
-        return explain_row(self.nodes, self.columns, self.rules, self.clusters, row)
+        return explain_row(self.nodes, self.columns, self.rules, self.clusters, self.contrasts, row)
 
     def without_histograms(self) -> RuleSet:
         """Return the same rules without the data for pictures: histograms, and the confusion of the clusterings."""

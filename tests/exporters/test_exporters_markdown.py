@@ -139,18 +139,6 @@ def test_very_many_columns_are_cut_and_counted():
     assert all(f"| x{j} " in every for j in range(50))
 
 
-@pytest.mark.parametrize(
-    ("mean", "mark"), [(16, ""), (24, ""), (25, "higher"), (39, "higher"), (40, "much higher"), (-5, "lower")]
-)
-def test_deviations_are_marked(mean, mark):
-    document = make_rules([("x", "float")], (0, 0.5, 0, 1)).to_dict()  # 38 and 75 rows
-    document["columns"][0].update(minimum=-30, maximum=70, mean=10)
-    document["clusters"][0]["means"] = [mean]
-    document["clusters"][1]["means"] = [10 + (10 - mean) * 38 / 75]
-    text = export(RuleSet.from_dict(document), "markdown")
-    assert f"| x (tested) | {mean} | 10 | {mark} |" in text
-
-
 def test_a_constant_column_deviates_in_nothing():
     document = make_rules([("x", "float")], 0).to_dict()
     document["columns"][0].update(minimum=10, maximum=10, mean=10)

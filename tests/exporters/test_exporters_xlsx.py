@@ -38,6 +38,7 @@ SHEETS = {
     "Rules": "xl/worksheets/sheet1.xml",
     "Label rows": LABEL_SHEET,
     "Values": "xl/worksheets/sheet3.xml",
+    "Clusters": "xl/worksheets/sheet4.xml",
 }
 
 
@@ -227,7 +228,7 @@ def test_no_formula_holds_anything_of_the_data(rules):
         r"|SUMPRODUCT\(|INT\(|ABS\(|TEXT\(|Values!|TRUE|FALSE|\$?[A-Z]{1,3}\$?[0-9]+|[(),=<>:{}-]|[01]|1000000000000000"
     )
     known += r'|"(|0|true|false|t|f|1|1\.0|0\.0|\(no cluster\)|\(a cell cannot be read\))"'
-    for sheet, n_formulas in (("Rules", 0), ("Values", 0), ("Label rows", None)):
+    for sheet, n_formulas in (("Rules", 0), ("Values", 0), ("Clusters", 0), ("Label rows", None)):
         formulas = [found.text for found in ElementTree.fromstring(part(workbook, sheet)).iter(f"{MAIN}f")]
         assert n_formulas in (None, len(formulas))
         for formula in formulas:

@@ -439,3 +439,21 @@ def test_small_tables_whose_bins_are_divided(monkeypatch, seed, n_parts, k, digi
         warnings.simplefilter("ignore")
         of_parts.fit_partitions(parts, sample_weight="copies" if weights else None, memory=1)
     check_equal(of_parts, model)
+
+
+def test_deltas_in_bins_do_not_depend_on_the_cut_and_are_near_the_exact_ones(monkeypatch):
+    frame = a_frame(2_000)[["amount", "length", "age"]]
+    exact = ExplainableKMeans(5, refine="none", random_state=0).fit(frame)
+    monkeypatch.setattr("shallowrules.fitting.describing.MAX_CELLS", 900)  # of three columns
+    whole = ExplainableKMeans(5, refine="none", random_state=0).fit(frame)
+    binned = [
+        ExplainableKMeans(refine="none", random_state=0)
+        .fit_partitions(cut(frame, n_parts), centers=exact.reference_centers_)
+        .rules_
+        for n_parts in (1, 7)
+    ]
+    assert binned[0].to_json() == binned[1].to_json()
+    assert [each.deltas for each in whole.rules_.clusters] == [each.deltas for each in binned[0].clusters]
+    assert any(one.deltas != other.deltas for one, other in zip(binned[0].clusters, exact.rules_.clusters, strict=True))
+    for one, other in zip(binned[0].clusters, exact.rules_.clusters, strict=True):
+        np.testing.assert_allclose(one.deltas, other.deltas, rtol=0, atol=0.02)

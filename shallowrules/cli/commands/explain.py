@@ -50,7 +50,7 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
     """Show which cluster a row is in, the conditions that decide it, and the smallest change that would move it.
 
     That is a change of one value, measured in ranges of its column in training; a different category is a whole range
-    away. A value that --row does not give is missing.
+    away. A value that --row does not give is missing. What sets the cluster apart from all other rows is shown below.
 
     \b
     Examples:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from shallowrules.errors import counted
 from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, place_value, short
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import (
     ConditionWords,
+    describe_means,
     describe_missing,
     describe_profile,
     describe_quality,
@@ -98,7 +99,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
     asked = {condition.feature for rule in mine for condition in rule.conditions}
     tested = sorted(rules.tested_columns, key=lambda i: (i not in asked, -_distance(rules, cluster, i, pictures), i))
     shown = [found for i in tested[:most] if (found := _picture(rules, cluster, i, mine, pictures))]
-    marked = sorted((line for line in profile if line["mark"]), key=lambda line: -abs(line["deviation"]))
+    marked = [line for line in profile if line["mark"]]
     return {
         "index": cluster.index,
         "name": cluster.name,
@@ -198,6 +199,7 @@ def _picture(
         if isinstance(condition, Between)
     ]
     scale = max(table) / most
+    mean, table_mean = describe_means(column, cluster, index)
     return {
         **common,
         "kind": "bins",
@@ -206,8 +208,9 @@ def _picture(
         "width": width,
         "bounds": _bound_labels(bounds, width, column),
         "allowed": [{"x": x, "width": short(end - x)} for x, end in sorted(set(allowed))],
-        "mean": format_number(cast(float, cluster.means[index]), column),
-        "table_mean": format_number(cast(float, column.mean), column),
+        "what": "share of 1" if column.is_flag else "mean",
+        "mean": mean,
+        "table_mean": table_mean,
     }
 
 

@@ -3,6 +3,7 @@
 "Rules" is the sheet: figures, and each rule in words. "Label rows" has a column for each column that the rules test,
 the cluster, the value read from each cell, and a column for each rule, which is TRUE where a row meets it, so that
 people can see why a row has its cluster. "Values" holds the numbers and texts that the formulas compare with.
+"Clusters" shows what sets each cluster apart from all other rows.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 from shallowrules.errors import ExportError, MissingExtraError, OptionError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as
 from shallowrules.exporters.context import check_length, check_no_times, check_whole_thresholds
-from shallowrules.exporters.wording import ConditionWords, describe_figures
+from shallowrules.exporters.rendering import one_line
+from shallowrules.exporters.wording import COLUMNS_SHOWN, ConditionWords, describe_figures, describe_profile
 from shallowrules.exporters.xlsx.formulas import (
     CONSTANTS_SHEET,
     WHOLE_DIGITS,
@@ -131,8 +133,8 @@ class _Sheets:
     def __init__(self, rules: RuleSet, settings: XlsxOptions, workbook: Any) -> None:
         self.rules = rules
         self.settings = settings
-        self.rules_sheet, self.label_sheet, self.values_sheet = map(
-            workbook.add_worksheet, ("Rules", "Label rows", CONSTANTS_SHEET)
+        self.rules_sheet, self.label_sheet, self.values_sheet, self.clusters_sheet = map(
+            workbook.add_worksheet, ("Rules", "Label rows", CONSTANTS_SHEET, "Clusters")
         )
         self.unwrapped = workbook.add_format({})
         self.plain = workbook.add_format({"text_wrap": True, "valign": "top"})
@@ -143,6 +145,7 @@ class _Sheets:
         """Write all of them."""
         self._write_rules()
         self._write_labelling()
+        self._write_clusters()
 
     def _text(self, sheet: Any, row: int, column: int, text: str, form: Any = None) -> None:
         """Write a text as a text, whatever it begins with."""
@@ -240,6 +243,26 @@ class _Sheets:
                     )
                 self._formula(row, rule_at + place, f"AND({','.join(tests)})" if tests else "TRUE")
         self._write_values(constants)
+
+    def _write_clusters(self) -> None:
+        """Write a line for each of the columns in which a cluster differs most from all other rows."""
+        sheet = self.clusters_sheet
+        headings = ("Cluster", "Name", "Column", "Mean or share here", "In the table", "Compared with all other rows")
+        for column, heading in enumerate(headings):
+            self._text(sheet, 0, column, heading, self.bold)
+        row = 1
+        for cluster in self.rules.by_size:
+            for line in describe_profile(self.rules, cluster)[:COLUMNS_SHOWN]:
+                sheet.write_number(row, 0, cluster.index, self.plain)
+                texts = cluster.name, line["column"], line["here"], line["table"], line["mark"]
+                for column, text in enumerate(texts, start=1):  # only to read: what a cell cannot hold is left out
+                    sheet.write_string(row, column, one_line(text)[:MAX_TEXT], self.plain)
+                row += 1
+        sheet.set_column(0, 0, 8)
+        sheet.set_column(1, 2, 24)
+        sheet.set_column(3, 4, 30)
+        sheet.set_column(5, 5, 44)
+        sheet.freeze_panes(1, 0)
 
     def _answers(self) -> dict[int, int | str]:
         """Return the label of each cluster's rows: texts where a cell would not show a number with all its digits."""

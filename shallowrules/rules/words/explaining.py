@@ -1,4 +1,4 @@
-"""Why a row has its cluster: the questions of the tree, and the smallest change of one value that moves it."""
+"""Why a row has its cluster: the questions of the tree, the smallest change that moves it, and the cluster's marks."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from shallowrules.rules.conditions import (
 )
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.nodes import Cut, Leaf, Node, Rule
+from shallowrules.rules.words.contrasts import Contrast
 from shallowrules.tables.conversion import INT64, Number
 from shallowrules.tables.table import Value
 
@@ -25,6 +26,9 @@ __all__ = ["Explanation", "Move", "Row", "Step", "explain_row"]
 
 Row = Mapping[int, Number | Value | None]
 """The values of a row as the rules compare them, by the number of their column, None for a missing one."""
+
+
+CONTRASTS_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,8 @@ class Explanation:
         The column whose value is missing.
     move : Move or None
         The smallest change of one value that would move the row; None if no such change does.
+    contrasts : tuple of Contrast
+        What sets its cluster apart from all other rows: the columns that are marked, the clearest first.
     """
 
     cluster: Cluster | None
@@ -99,6 +105,7 @@ class Explanation:
     steps: tuple[Step, ...]
     missing: RuleColumn | None = None
     move: Move | None = None
+    contrasts: tuple[Contrast, ...] = ()
 
     def __str__(self) -> str:
         if self.cluster is None:
@@ -111,11 +118,19 @@ class Explanation:
             lines.append(f"the smallest change of one value that would move it: {self.move}")
         elif self.cluster is not None:
             lines.append("no change of one value alone would move it to another cluster")
+        if self.contrasts:
+            lines.append("what sets the cluster apart:")
+            lines += [f"  {contrast}" for contrast in self.contrasts[:CONTRASTS_SHOWN]]
         return "\n".join(map(printable, lines))
 
 
 def explain_row(
-    nodes: Sequence[Node], columns: Sequence[RuleColumn], rules: Sequence[Rule], clusters: Sequence[Cluster], row: Row
+    nodes: Sequence[Node],
+    columns: Sequence[RuleColumn],
+    rules: Sequence[Rule],
+    clusters: Sequence[Cluster],
+    contrasts: Mapping[int, Sequence[Contrast]],
+    row: Row,
 ) -> Explanation:
     """Return why a row has its cluster; the other parameters are those of a `RuleSet`.
 
@@ -134,7 +149,8 @@ def explain_row(
         place = node.left if goes_left else node.right
     own = next(rule for rule in rules if rule.leaf == place)
     move = _smallest_move(rules, by_index, own.cluster, row)
-    return Explanation(by_index[own.cluster], own, _steps(met, row), move=move)
+    marked = tuple(contrast for contrast in contrasts[own.cluster] if contrast.marks)
+    return Explanation(by_index[own.cluster], own, _steps(met, row), move=move, contrasts=marked)
 
 
 def _steps(met: Mapping[int, Condition], row: Row) -> tuple[Step, ...]:
