@@ -21,7 +21,7 @@ MAX_CELLS = 2**19
 """Values of all columns together up to which each counts as it is. More are put into bins: to sort a million rows of 10
 columns takes as long as a fit."""
 
-MAX_BIN_CELLS, MAX_BIN_BITS = 2**20, 14
+MAX_BIN_CELLS, MAX_BIN_BITS = 2**21, 16
 """Pairs of a bin and a group, and bits of the number of a bin, at most."""
 
 MIN_MEDIAN_BITS = 10
