@@ -21,6 +21,7 @@ from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import printable
 from shallowrules.rules.documents import document
 from shallowrules.rules.documents.document import Setting
+from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics, show_figure
 from shallowrules.rules.matching import match_rules, read_rows
 from shallowrules.rules.measured import check_histograms
@@ -49,6 +50,10 @@ class RuleSet:
         Figures on the training rows.
     settings : mapping from str to value
         The options that the command line made them with; empty where nobody said.
+    clustering : Clustering or None
+        What they explain, for a later fit to go on from; None where that is not known.
+    flow : Flow or None
+        Where the rows of the table were by the rules that the fit went on from; None where there were none.
 
     Raises
     ------
@@ -61,11 +66,17 @@ class RuleSet:
     clusters: tuple[Cluster, ...]
     statistics: Statistics
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    clustering: Clustering | None = None
+    flow: Flow | None = None
 
     def __post_init__(self) -> None:
         check_structure(self.columns, self.nodes, self.clusters, self.statistics)
         check_figures(self.columns, self.rules, self.clusters, self.statistics)
         check_histograms(self.columns, self.clusters)
+        if self.clustering is not None:
+            self.clustering.check(len(self.columns))
+        if self.flow is not None:
+            self.flow.check({cluster.index for cluster in self.clusters})
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -297,11 +308,15 @@ class RuleSet:
         nodes = tuple(
             replace(node, cluster=found[node.cluster]) if isinstance(node, Leaf) else node for node in self.nodes
         )
-        return replace(self, nodes=nodes, clusters=tuple(sorted(clusters, key=lambda cluster: cluster.index)))
+        flow = None if self.flow is None else self.flow.renumbered(found)
+        ordered = tuple(sorted(clusters, key=lambda cluster: cluster.index))
+        return replace(self, nodes=nodes, clusters=ordered, flow=flow)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON-ready data, format ``shallowrules/2``."""
-        return document.dump(self.columns, self.nodes, self.clusters, self.statistics, self.settings)
+        return document.dump(
+            self.columns, self.nodes, self.clusters, self.statistics, self.settings, self.clustering, self.flow
+        )
 
     @classmethod
     def from_dict(cls, data: Any) -> RuleSet:
