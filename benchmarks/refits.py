@@ -8,7 +8,7 @@ Run it with the environment that has the package::
     python benchmarks/refits.py --quick                      # one table, k = 3, one seed: shows that it runs
 
 Each table is cut into halves at random. Rules are made from one half by ``scale="minmax"``, as ``shallowrules run``
-does, and then for the other half: by a fit of its own with the same seed, as ``refit`` did before version 0.9, clusters
+does, and then for the other half: by a fit of its own with the same seed, which knows nothing of the earlier rules, clusters
 matched by the rows that they share; and by a fit that goes on from the earlier rules. Counted are the rows of the other
 half whose cluster in the new rules is another than by the earlier ones. J is cost + 0.03 WAES; its rise is over that of
 the tree that was grown for the other half. The figures do not depend on the machine.
@@ -45,7 +45,7 @@ MEDIAN = Target("≤", 0.02)
 """The median share of rows that change cluster."""
 MANY = 0.05
 """The share above which a note has to say that the earlier rules would do."""
-SAID = "The earlier rules would do"
+SAID = "the earlier rules would do"
 
 
 def objective_of(rules: RuleSet) -> float:

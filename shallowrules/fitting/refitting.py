@@ -82,7 +82,7 @@ class Judgement:
     notes : tuple of str
         Why it was.
     old_rules : str
-        What the earlier rules cost on the new rows, where they are another tree; else empty.
+        How to keep the earlier rules, and what they cost on the new rows, where the tree is another; else empty.
     stays : bool
         Whether the earlier rules stay as they are.
     """
@@ -140,7 +140,8 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
     reason = f": {best}; by the earlier rules {old}"
     if not old.n_clusters:
         reason += ", and one of them holds for no row"
-    return Judgement(_staying(again.tree) if best is again else fresh.tree, (how + reason,), str(old))
+    keeping = f"{' (a larger --min-gain)' if stays else ''}, with {old}"
+    return Judgement(_staying(again.tree) if best is again else fresh.tree, (how + reason,), keeping)
 
 
 def _staying(tree: GrownTree) -> GrownTree:
@@ -306,9 +307,8 @@ def _flow_notes(rules: RuleSet, judgement: Judgement, parameters: FitParameters,
         statistics = rules.statistics
         cost = show_figure(statistics.normalized_cost, ".4g")
         notes.append(
-            f"{rules.flow.share:.1%} of {counted(rules.flow.rows, 'row')} change cluster. The earlier rules would do: "
-            f"{judgement.old_rules}, in place of cost {cost}, {statistics.waes:.3g} conditions per row now; "
-            "a larger --min-gain keeps them"
+            f"{rules.flow.share:.1%} of {counted(rules.flow.rows, 'row')} change cluster. To change none, the earlier "
+            f"rules would do{judgement.old_rules}; these have cost {cost}, {statistics.waes:.3g} conditions per row"
         )
     return notes
 

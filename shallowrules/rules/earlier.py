@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shallowrules.errors import RulesFormatError
-from shallowrules.tables.labels import NO_CLUSTER
+from shallowrules.tables.labels import NO_CLUSTER, is_label
 from shallowrules.tables.table import Value
 
 __all__ = ["Clustering", "Flow"]
@@ -118,7 +118,9 @@ class Flow:
         if not self.pairs or any(len(pair) != 3 for pair in self.pairs):
             raise RulesFormatError("flow.pairs must be lists of an earlier cluster, a cluster and a number of rows")
         known, new = {*self.clusters, NO_CLUSTER}, {*clusters, NO_CLUSTER}
-        if not all(pair[0] in known and pair[1] in new and pair[2] > 0 for pair in self.pairs):
-            raise RulesFormatError("flow.pairs has a cluster that is not listed, or no rows")
+        if not all(map(is_label, self.clusters)):
+            raise RulesFormatError("flow has a cluster whose number means none, or goes beyond 64 bits")
+        if not all(pair[0] in known and pair[1] in new and 0 < pair[2] < 2**63 for pair in self.pairs):
+            raise RulesFormatError("flow.pairs has a cluster that is not listed, no rows, or more than 64 bits hold")
         if len({pair[:2] for pair in self.pairs}) != len(self.pairs):
             raise RulesFormatError("flow.pairs has two clusters twice")
