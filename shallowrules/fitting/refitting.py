@@ -8,7 +8,8 @@ they lower J by more than a share of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TypeVar
@@ -22,7 +23,7 @@ from shallowrules.fitting.data import FitData, FitParameters, Log
 from shallowrules.fitting.earlier import kept_scales, outside_notes
 from shallowrules.fitting.finishing import Fit
 from shallowrules.fitting.growing import grow
-from shallowrules.fitting.keeping import cut_gap, readable_column
+from shallowrules.fitting.keeping import KeptCut, cut_gap, kept_cuts, readable_column
 from shallowrules.fitting.whole import TableData
 from shallowrules.rules import Cut, Flow, Leaf, Node, RuleSet, match_clusters
 from shallowrules.rules.figures import normalized_cost, show_figure
@@ -135,18 +136,20 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
             f"the earlier rules stay as they are: no others lower J, cost and length, by {asked}, on rows that they "
             "were not made from, too (--min-gain)"
         )
-        return Judgement(_staying(old.tree), (note,), stays=True)
+        return Judgement(_staying(old.tree, data.encoder), (note,), stays=True)
     how = "the earlier cuts have other thresholds" if best is again else "the tree is another than the earlier one"
     reason = f": {best}; by the earlier rules {old}"
     if not old.n_clusters:
         reason += ", and one of them holds for no row"
     keeping = f"{' (a larger --min-gain)' if stays else ''}, with {old}"
-    return Judgement(_staying(again.tree) if best is again else fresh.tree, (how + reason,), keeping)
+    tree = _staying(again.tree, data.encoder) if best is again else fresh.tree
+    return Judgement(tree, (how + reason,), keeping)
 
 
-def _staying(tree: GrownTree) -> GrownTree:
-    """Return a tree whose thresholds stay as they are."""
-    return replace(tree, kept=tree.feature != LEAF)
+def _staying(tree: GrownTree, encoder: Encoder) -> GrownTree:
+    """Return a tree whose thresholds stay as they are; those of codes are placed in the gaps that they are in."""
+    stays = np.array([*(column.kind != "code" for column in encoder.columns), False])  # the last, at LEAF
+    return replace(tree, kept=stays[tree.feature])
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +224,6 @@ def _tree_of(earlier: RuleSet, data: FitData) -> tuple[CutTree | None, str]:
         return None, f"it has {len(clusters)} clusters, and {k} are asked for"
     if n_leaves > (parameters.max_leaves or k):
         return None, f"it has {n_leaves} rules, and at most {parameters.max_leaves or k} are asked for"
-    if list(parameters.keep) != earlier.settings.get("keep", []):
-        return None, "other cuts are to be kept"
     if encoder.transformer is not None:
         return None, "the columns are transformed"
     matched = match_clusters(data.count_pairs(earlier, None))
@@ -239,7 +240,23 @@ def _tree_of(earlier: RuleSet, data: FitData) -> tuple[CutTree | None, str]:
     sides = [(LEAF, LEAF) if isinstance(node, Leaf) else _sides(node) for node in earlier.nodes]
     left, right = (np.array(children, np.int32) for children in zip(*sides, strict=True))
     center = np.array([centers[node.cluster] if isinstance(node, Leaf) else LEAF for node in earlier.nodes], np.int32)
-    return CutTree(feature.astype(np.int32), left, right, center, lower, upper, cut_), ""
+    tree = CutTree(feature.astype(np.int32), left, right, center, lower, upper, cut_)
+    if isinstance(data, TableData) and not _starts_with(tree, kept_cuts(parameters.keep, data.encoding)):
+        return None, "it does not start with the cuts that are to be kept"
+    return tree, ""
+
+
+def _starts_with(tree: CutTree, kept: Sequence[KeptCut]) -> bool:
+    """Return whether a tree asks for kept cuts before all others, and for the first one first."""
+    wanted = [(cut.column, cut.cut) for cut in kept]
+    asked, pending = [], [0]
+    while pending:
+        node = pending.pop()
+        question = int(tree.feature[node]), float(tree.cut[node])
+        if question in wanted:
+            asked.append(question)
+            pending += [int(tree.left[node]), int(tree.right[node])]
+    return asked[:1] == wanted[:1] and set(asked) == set(wanted)
 
 
 def _sides(node: Node) -> tuple[int, int]:
@@ -268,7 +285,12 @@ def _cut_of(
     condition = replace(node, column=place).condition(column, True)
     for position in encoder.explain_positions or range(len(encoder.columns)):
         model = encoder.columns[position]
-        if model.source == place and (gap := cut_gap(condition, model)) is not None:
+        if model.source != place:
+            continue
+        if model.bounds is not None and isinstance(node, Cut):
+            code = float(bisect_right(model.bounds.tolist(), node.threshold) - 1)
+            return position, code, code, code + 1
+        if (gap := cut_gap(condition, model)) is not None:
             return position, *gap
     return None
 

@@ -74,7 +74,11 @@ def test_the_schema_has_every_field(part):
 def test_the_page_has_every_entry():
     _, *sections = re.split(r"^## ", PAGE, flags=re.MULTILINE)
     text = {section.split("\n")[0]: section for section in sections}
-    places = {"column": "columns", "cluster": "clusters", **{name: name for name in ("statistics", "clustering", "flow")}}
+    places = {
+        "column": "columns",
+        "cluster": "clusters",
+        **{name: name for name in ("statistics", "clustering", "flow")},
+    }
     for part, kind in PARTS.items():
         for entry in fields(kind):
             assert f"`{entry.name}`" in text[places.get(part, "nodes")], f"{part}.{entry.name} is not on the page"
@@ -144,9 +148,7 @@ def test_what_a_later_fit_goes_on_from_is_kept():
                 with pytest.raises(RulesFormatError):
                     RuleSet.from_dict(damaged)
     moved = {cluster.index: cluster.index + 20 for cluster in rules.clusters}
-    assert [new for _, new, _ in rules.with_numbers(moved).flow.pairs] == [
-        moved[new] for _, new, _ in rules.flow.pairs
-    ]
+    assert [new for _, new, _ in rules.with_numbers(moved).flow.pairs] == [moved[new] for _, new, _ in rules.flow.pairs]
 
 
 @pytest.mark.parametrize(
