@@ -130,20 +130,18 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
         best = again
     if best is not fresh and judging.is_better(fresh, best, judging.grow_on):
         best = fresh
+    taken = fresh.tree if best is fresh else _staying(best.tree, data.encoder)
     if best is old:
         asked = f"{data.parameters.min_gain:.1%}"
         note = (
             f"the earlier rules stay as they are: no others lower J, cost and length, by {asked}, on rows that they "
             "were not made from, too (--min-gain)"
         )
-        return Judgement(_staying(old.tree, data.encoder), (note,), stays=True)
+        return Judgement(taken, (note,), stays=True)
     how = "the earlier cuts have other thresholds" if best is again else "the tree is another than the earlier one"
-    reason = f": {best}; by the earlier rules {old}"
-    if not old.n_clusters:
-        reason += ", and one of them holds for no row"
+    empty = "" if old.n_clusters else ", and one of them holds for no row"
     keeping = f"{' (a larger --min-gain)' if stays else ''}, with {old}"
-    tree = _staying(again.tree, data.encoder) if best is again else fresh.tree
-    return Judgement(tree, (how + reason,), keeping)
+    return Judgement(taken, (f"{how}: {best}; by the earlier rules {old}{empty}",), keeping)
 
 
 def _staying(tree: GrownTree, encoder: Encoder) -> GrownTree:

@@ -13,6 +13,7 @@ from commandline import call
 from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 from strategies import generators
 from tablesinparts import cut
 
@@ -250,6 +251,58 @@ def test_given_labels_keep_their_numbers_and_the_scale(old):
     assert again.classes_.tolist() == [3, 7]
     np.testing.assert_array_equal(again.scaler_.scale_, first.scaler_.scale_)
     assert again.rules_.flow.rows == 200
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "imm"},
+        {"method": "exkmc", "max_leaves": 6},
+        {"max_leaves": 6},
+        {"refine": "thorough", "budget": 5},
+        {"keep": ["spend <= 90"]},
+        {"cluster_columns": ["spend", "city"], "explain_columns": ["visits", "city"]},
+        {"clusterer": KMeans(4, n_init=3, random_state=0), "cluster_columns": ["spend", "visits"]},
+    ],
+    ids=str,
+)
+def test_every_way_of_growing_goes_on(options):
+    options = {"n_clusters": 4, "random_state": 0, **options}
+    first = ExplainableKMeans(**options).fit(later_table(0))
+    same = ExplainableKMeans(**options, earlier=first.rules_).fit(later_table(0))
+    assert same.rules_.nodes == first.rules_.nodes
+    assert same.rules_.flow.moved == 0
+    later = later_table()
+    again = ExplainableKMeans(**options, earlier=first.rules_).fit(later)
+    np.testing.assert_array_equal(again.rules_.assign(later), again.labels_)
+    np.testing.assert_array_equal(again.predict(later), again.labels_)
+
+
+def test_other_cuts_to_keep_come_before_the_earlier_tree(old):
+    model = ExplainableKMeans(4, **OPTIONS, earlier=old.rules_, keep=["visits <= 6"]).fit(later_table())
+    root = model.rules_.nodes[0]
+    assert (model.rules_.columns[root.column].name, root.threshold) == ("visits", 6)
+
+
+def test_numbers_that_doubles_round():
+    random = np.random.default_rng(0)
+    tables = [
+        pd.DataFrame(
+            {
+                "key": 2**53 + np.repeat([0, 1000, 5000], 100) + random.integers(0, 400, 300),
+                "x": random.normal(size=300),
+            }
+        )
+        for _ in range(2)
+    ]
+    first = ExplainableKMeans(3, scale="minmax", random_state=0).fit(tables[0])
+    for table in tables:
+        again = ExplainableKMeans(3, scale="minmax", random_state=0, earlier=first.rules_).fit(table)
+        np.testing.assert_array_equal(again.rules_.assign(table), again.labels_)
+        np.testing.assert_array_equal(first.rules_.assign(table), again.labels_)
+        assert again.rules_.flow.moved == 0
+        if table is tables[0]:
+            assert again.rules_.nodes == first.rules_.nodes
 
 
 def test_rules_that_miss_the_goal_do_not_stay(old):
