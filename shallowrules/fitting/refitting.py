@@ -70,7 +70,7 @@ class _Judged:
         return len(np.unique(self.tree.center[leaves])) if self.tree.rows[leaves].all() else 0
 
     def __str__(self) -> str:
-        return f"cost {show_figure(self.cost, '.4g')}, {self.waes:.3g} conditions per row"
+        return f"cost {show_figure(self.cost, '.4g')} of the clustering's, {self.waes:.3g} conditions per row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +328,7 @@ def _flow_notes(rules: RuleSet, judgement: Judgement, parameters: FitParameters,
         cost = show_figure(statistics.normalized_cost, ".4g")
         notes.append(
             f"{rules.flow.share:.1%} of {counted(rules.flow.rows, 'row')} change cluster. To change none, the earlier "
-            f"rules would do{judgement.old_rules}; these have cost {cost}, {statistics.waes:.3g} conditions per row"
+            f"rules would do{judgement.old_rules}; these have cost {cost}, {statistics.waes:.3g} conditions"
         )
     return notes
 
