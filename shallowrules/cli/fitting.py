@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shallowrules.cli.advice import RefusedTable, amended, show_doubts
 from shallowrules.cli.escaping import join_words
 from shallowrules.cli.modules import loading_modules, without_pandas
-from shallowrules.cli.naming import NamedRules, with_names
+from shallowrules.cli.naming import EarlierRules, NamedRules, with_names
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions
 from shallowrules.cli.options.memory import memory_for_parts
 from shallowrules.cli.options.reading import Tables, show_tables
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from shallowrules.models.estimator import ExplainableKMeans
     from shallowrules.partitions import Part
     from shallowrules.rules import ClusterNames, RuleSet
+    from shallowrules.rules.words.changes import PairCounts
     from shallowrules.sources import DatabaseRows
 
 __all__ = ["describe_work", "fit_rules", "prepare_model", "with_table"]
@@ -50,6 +50,8 @@ def fit_rules(
             names.check_columns(loaded.columns, loaded.other_columns)
         from shallowrules.models.tradeoff import fit_to_goal
 
+        if isinstance(names, EarlierRules):
+            model.earlier, model.rescale, model.min_gain = names.rules, names.rescale, names.min_gain
         with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
             model.on_progress, model.on_best, model.prices_more_rules = show, show.tell_best, True
             if loaded.in_parts:
@@ -70,7 +72,9 @@ def fit_rules(
             show_message("note", note)
         show_doubts(model.rules_, chosen.category_weight)
         counts = None
-        if isinstance(names, NamedRules):
+        if model.rules_.flow is not None:
+            counts = model.rules_.flow.counts
+        elif isinstance(names, NamedRules):
             counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
     rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(rows, chosen, growing, reading))
     return with_names(rules, names, counts)
@@ -78,21 +82,10 @@ def fit_rules(
 
 def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:
     """Return the rows of a part by their clusters in two sets of rules."""
-    from shallowrules.rules.words.changes import count_pairs
+    from shallowrules.rules.words.changes import PairCounts, count_pairs
 
     old, new = (each.assign(part) for each in rules)
     return PairCounts(count_pairs(old, new))
-
-
-@dataclass(frozen=True)
-class PairCounts:
-    """Rows by pairs of clusters, which add up over parts."""
-
-    values: Counter[tuple[int, int]]
-
-    def merged(self, other: PairCounts) -> PairCounts:
-        """Return the rows of both parts."""
-        return PairCounts(self.values + other.values)
 
 
 def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleSet:

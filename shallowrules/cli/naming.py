@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING
 
 import click
@@ -17,19 +16,15 @@ from shallowrules.files import read_whole
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames, RuleSet
 
-__all__ = ["NamedRules", "check_numbers", "files_of_names", "names_option", "with_names"]
+__all__ = ["EarlierRules", "NamedRules", "check_numbers", "files_of_names", "names_option", "with_names"]
 
 
 @dataclass(frozen=True)
 class NamedRules:
-    """Rules of an earlier fit, whose names are to go on, and their file.
-
-    With `keeps_numbers` their numbers go on too, but for given labels.
-    """
+    """Rules of an earlier fit, whose names are to go on, and their file."""
 
     rules: RuleSet
     path: str
-    keeps_numbers: bool = False
 
     def check_columns(self, used: Collection[str], unused: Collection[str]) -> None:
         """Raise an error unless a fit uses the columns of a table that the rules test.
@@ -42,14 +37,23 @@ class NamedRules:
         tested = [self.rules.columns[feature].name for feature in self.rules.tested_columns]
         lacking = [name for name in tested if name not in used]
         absent = [name for name in lacking if name not in unused]
-        if absent and self.keeps_numbers:
+        goes_on = isinstance(self, EarlierRules)
+        if absent and goes_on:
             raise DataError(f"the table lacks columns that {self.path} tests: {', '.join(map(repr, absent))}")
         if lacking:
-            option, way = ("", "") if self.keeps_numbers else ("--names: ", "; give a file of number, name and note")
+            option, way = ("", "") if goes_on else ("--names: ", "; give a file of number, name and note")
             raise OptionError(
                 f"{option}{self.path} tests {', '.join(map(repr, lacking))}, which this fit does not use, so the rows "
                 f"cannot show which cluster is which{way}"
             )
+
+
+@dataclass(frozen=True)
+class EarlierRules(NamedRules):
+    """Rules that a fit goes on from; `rescale` and `min_gain` are the estimator's."""
+
+    rescale: bool
+    min_gain: float
 
 
 def _read(context: click.Context, parameter: click.Parameter, path: str | None) -> ClusterNames | NamedRules | None:
@@ -122,17 +126,8 @@ def with_names(
     text = f"{counted(len(kept), 'cluster')} named as in {names.path}, by the rows that they share"
     if named:
         show_message("note", text + (f"; no cluster shares rows with {', '.join(lost)}" if lost else ""))
-    rules = rules.with_names(
-        {pairs[each.index]: each.name for each in kept if each.is_named},
-        {pairs[each.index]: each.note for each in kept if each.note},
-    )
-    if not names.keeps_numbers or rules.statistics.labelled:
+    if isinstance(names, EarlierRules):  # the fit has named them
         return rules
-    return rules.with_numbers(_numbers(rules, {new: old for old, new in pairs.items()}, names.rules))
+    from shallowrules.fitting.refitting import named_as
 
-
-def _numbers(rules: RuleSet, pairs: Mapping[int, int], earlier: RuleSet) -> dict[int, int]:
-    """Return a number for each cluster: that of the earlier one that it shares rows with, else an unused one."""
-    known = {index for cluster in rules.clusters for index in (cluster.index, *cluster.reference_clusters)}
-    others = count(1 + max(cluster.index for cluster in earlier.clusters))
-    return {index: pairs[index] if index in pairs else next(others) for index in sorted(known)}
+    return named_as(rules, names.rules, pairs)

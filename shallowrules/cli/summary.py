@@ -15,6 +15,7 @@ from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import describe_separation
 from shallowrules.rules.figures import show_figure
+from shallowrules.tables.labels import NO_CLUSTER
 
 if TYPE_CHECKING:
     from shallowrules.exporters import InstalledExporter
@@ -28,6 +29,7 @@ __all__ = [
     "show_cluster_counts",
     "show_comparisons",
     "show_exporters",
+    "show_flow",
     "show_labels",
     "show_lines",
     "show_new_values",
@@ -37,6 +39,11 @@ __all__ = [
 ]
 
 WIDTH_IN_A_FILE = 120
+
+MAX_FLOW_COLUMNS = 12
+"""With more clusters the table of rows that change cluster is a list of the largest moves."""
+
+MOVES_SHOWN = 20
 
 
 def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = False) -> None:
@@ -78,6 +85,30 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
         console.print(Text(f"left out       {counted(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
     if written:
         console.print(Text(f"written        {', '.join(written)}"))
+
+
+def show_flow(rules: RuleSet) -> None:
+    """Print to stderr which rows were in which cluster by earlier rules, if there were some."""
+    if rules.flow is None:
+        return
+    flow, console = rules.flow, _console(True)
+    said = f"{flow.moved:,} of {counted(flow.rows, 'row')} change cluster ({flow.share:.1%})"
+    if len(rules.clusters) > MAX_FLOW_COLUMNS:
+        table = _table("before", "now", "rows")
+        rows = [[flow.title(old), "none" if new == NO_CLUSTER else str(new), f"{n:,}"] for old, new, n in flow.moves]
+        said += "" if len(rows) <= MOVES_SHOWN else f"; the largest {MOVES_SHOWN} of {len(rows):,} moves are shown"
+        rows = rows[:MOVES_SHOWN]
+    else:
+        heads, lines = flow.table()
+        table = _table("before \\ now", *("none" if head == NO_CLUSTER else str(head) for head in heads))
+        rows = [[title, *(f"{n:,}" if n else "" for n in cells)] for title, cells in lines]
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for title, *cells in rows:
+        table.add_row(Text(one_line(title)), *cells)
+    if rows:
+        console.print(table)
+    console.print(Text(said))
 
 
 def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:

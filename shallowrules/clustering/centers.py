@@ -18,13 +18,22 @@ from sklearn.pipeline import Pipeline
 
 from shallowrules._kernel import row_keys
 from shallowrules.clustering.reference import fit_clusterer, nearest_labels, read_centers
-from shallowrules.encoding.rows import EncodedRows, RowEncoder
+from shallowrules.encoding.rows import Encode, EncodedRows, RowEncoder
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.measures.summation import SumGrid
 from shallowrules.partitions import Part, Partitions
-from shallowrules.partitions.merging import Added
+from shallowrules.partitions.merging import Added, Run
 
-__all__ = ["Grids", "cluster_parts", "given_centers", "reference_labels", "sum_reference"]
+__all__ = [
+    "Grids",
+    "Sample",
+    "cluster_parts",
+    "given_centers",
+    "reference_labels",
+    "sample_of_rows",
+    "settle_centers",
+    "sum_reference",
+]
 
 SAMPLE_ROWS = 20_000
 """Distinct rows from which the package's own centers start."""
@@ -151,7 +160,7 @@ def cluster_parts(
         If there are fewer distinct rows than clusters.
     """
     started = time.monotonic()
-    sample = parts.map_reduce(_sample_part, encode)
+    sample = sample_of_rows(parts.map_reduce, encode, clustered_columns)
     if len(sample.rows) < n_clusters:
         raise DataError(
             f"there are {counted(len(sample.rows), 'distinct row')} for {n_clusters} clusters: ask for fewer clusters"
@@ -165,9 +174,7 @@ def cluster_parts(
     tolerance = TOLERANCE * float(np.average((X - mean) ** 2, axis=0, weights=sample.weight).mean())
     log(f"centers of {counted(len(X), 'distinct row')}: {time.monotonic() - started:.1f} s")
     for iteration in range(1, MAX_ITERATIONS + 1):
-        found = parts.map_reduce(_move_part, (encode, grids.cluster, centers))
-        size = found["weight"][:, None]
-        moved = np.where(size > 0, grids.cluster.sums(found["cluster"]) / np.where(size > 0, size, 1.0), centers)
+        moved, _ = _moved(parts.map_reduce, encode, grids.cluster, centers)
         movement = float(((moved - centers) ** 2).sum())
         centers = moved
         log(
@@ -179,10 +186,71 @@ def cluster_parts(
     return centers
 
 
-def _move_part(part: Part, state: tuple[RowEncoder, SumGrid, NDArray[np.float64]]) -> Added:
-    encode, grid, centers = state
+def settle_centers(
+    run: Run,
+    encode: Encode,
+    grid: SumGrid,
+    centers: NDArray[np.float64],
+    log: Callable[[str], None],
+    n_threads: int = 1,
+) -> NDArray[np.float64] | None:
+    """Return the centers to which Lloyd's algorithm leads from given ones; None if one of them loses all its rows.
+
+    Centers that hardly move stay as they are: those of a clustering are found again from themselves, to the last bit.
+
+    Parameters
+    ----------
+    run : callable
+        As `Run` says, over the rows of a table or of its parts.
+    encode : callable
+        As `Encode` says.
+    grid : SumGrid
+        For sums of the clustered columns.
+    centers : ndarray of float64, shape (k, m)
+    log : callable
+    n_threads : int
+        The result does not depend on it.
+    """
+    middle = centers.mean(axis=0)
+    spread = run(_spread_part, (encode, middle))
+    weight = spread["weight"][0]
+    variance = spread["squares"] / weight - (spread["sums"] / weight) ** 2
+    tolerance = TOLERANCE * max(0.0, float(variance.mean()))
+    for iteration in range(1, MAX_ITERATIONS + 1):
+        moved, size = _moved(run, encode, grid, centers, n_threads)
+        if not size.all():
+            return None
+        movement = float(((moved - centers) ** 2).sum())
+        log(f"iteration {iteration} from the earlier centers: they move by {movement**0.5:.3g}")
+        if movement <= tolerance:
+            break
+        centers = moved
+    return centers
+
+
+def _spread_part(part: Any, state: tuple[Encode, NDArray[np.float64]]) -> Added:
+    """Return the weight of rows, and sums of their differences from a point and of the squares of these."""
+    encode, middle = state
+    rows = encode(part)
+    gaps = rows.X_cluster - middle
+    weight = np.ones(len(gaps)) if rows.weight is None else rows.weight
+    return Added({"weight": np.array([weight.sum()]), "sums": weight @ gaps, "squares": weight @ (gaps * gaps)})
+
+
+def _moved(
+    run: Run, encode: Encode, grid: SumGrid, centers: NDArray[np.float64], n_threads: int = 1
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the means of the rows that are nearest to each center, the center where there are none, and weights."""
+    found = run(_move_part, (encode, grid, centers, n_threads))
+    size = found["weight"][:, None]
+    moved = np.where(size > 0, grid.sums(found["cluster"]) / np.where(size > 0, size, 1.0), centers)
+    return moved, found["weight"]
+
+
+def _move_part(part: Any, state: tuple[Encode, SumGrid, NDArray[np.float64], int]) -> Added:
+    encode, grid, centers, n_threads = state
     rows, k = encode(part), len(centers)
-    labels = nearest_labels(rows.X_cluster, centers, 1)
+    labels = nearest_labels(rows.X_cluster, centers, n_threads)
     weight = np.bincount(labels, rows.weight, minlength=k).astype(np.float64)
     return Added({"weight": weight, "cluster": _add_up(grid, rows.X_cluster, labels, k, rows.weight)})
 
@@ -210,8 +278,19 @@ def _sample(keys: NDArray[np.uint64], rows: NDArray[Any], weight: NDArray[np.flo
     return Sample(known[kept], rows[first[kept]], np.bincount(numbers, weight, len(known)).astype(np.float64)[kept])
 
 
-def _sample_part(part: Part, encode: RowEncoder) -> Sample:
+def clustered_columns(rows: Any) -> NDArray[Any]:
+    """Return the clustered columns of encoded rows."""
+    return rows.X_cluster  # type: ignore[no-any-return]
+
+
+def sample_of_rows(run: Run, encode: Callable[[Any], Any], columns: Callable[[Any], NDArray[Any]]) -> Sample:
+    """Return the distinct rows with the least keys of their values in some columns; both functions are pickled."""
+    return run(_sample_part, (encode, columns))  # type: ignore[no-any-return]
+
+
+def _sample_part(part: Any, state: tuple[Callable[[Any], Any], Callable[[Any], NDArray[Any]]]) -> Sample:
+    encode, columns = state
     rows = encode(part)
-    X = rows.X_cluster + 0.0  # of 0.0 and -0.0 one
+    X = columns(rows) + 0.0  # of 0.0 and -0.0 one
     weight = np.ones(len(X)) if rows.weight is None else rows.weight
     return _sample(row_keys(X, np.arange(len(X), dtype=np.int32)), X, weight)

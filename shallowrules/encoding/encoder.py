@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from shallowrules.encoding.blocks import row_blocks
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
 from shallowrules.encoding.facts import categories
 from shallowrules.encoding.imputing import COMPLETE, Filling, impute_table
-from shallowrules.encoding.scaling import fit_scaler, scale_rows
+from shallowrules.encoding.scaling import fit_scaler, keep_scale, scale_of, scale_rows
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Column, Table, Value
 
@@ -239,11 +239,39 @@ class Encoder:
         one = self.explain_positions == self.cluster_positions
         return raw if one else _select(matrix, self.explain_positions), self._scaled(raw, n_threads)
 
+    def explained(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        """Return the columns that rules may test of rows of the model matrix."""
+        return _select(matrix, self.explain_positions)
+
     def numbers(self) -> tuple[list[int], list[int]]:
         """Return the positions of numbers, and of columns of 0 and 1 or of ranks, among the clustered columns."""
-        kinds = [self.columns[j].kind for j in self.cluster_positions or range(len(self.columns))]
+        kinds = [column.kind for column in self.clustered()]
         numbers = [j for j, kind in enumerate(kinds) if kind == "number"]
         return numbers, [j for j, kind in enumerate(kinds) if kind != "number"]
+
+    def clustered(self) -> list[ModelColumn]:
+        """Return the model columns to cluster by, in the order of the clustered space."""
+        return [self.columns[j] for j in self.cluster_positions or range(len(self.columns))]
+
+    def scales(self) -> list[tuple[float, float]]:
+        """Return of each clustered column what becomes 0, and by how much more becomes 1; (0, 1) for categories."""
+        numbers, others = self.numbers()
+        found = [(0.0, 1.0)] * (len(numbers) + len(others))
+        if self.scaler is not None:
+            for j, origin, unit in zip(numbers, *(each.tolist() for each in scale_of(self.scaler)), strict=True):
+                found[j] = origin, unit
+        return found
+
+    def keeping_scales(self, names: Sequence[str], kept: Mapping[str, tuple[float, float]]) -> Encoder:
+        """Return the encoder with another scale, as `scales` has it, for numbers by the name of their raw column.
+
+        `names` are those of the raw columns.
+        """
+        if self.scaler is None or not kept:
+            return self
+        sources = [names[column.source] for column in self.clustered() if column.kind == "number"]
+        places = {place: kept[name] for place, name in enumerate(sources) if name in kept}
+        return replace(self, scaler=keep_scale(self.scaler, places))
 
     def _fitted(
         self, scale: str | None, raw: NDArray[Any], sample_weight: NDArray[np.float64] | None, ends: NDArray[Any]
@@ -301,6 +329,20 @@ class Encoding:
     def in_space(self, X_cluster: NDArray[Any]) -> Encoding:
         """Return the encoding with distances taken elsewhere, in the rows of `X_cluster`."""
         return replace(self, X_cluster=X_cluster, scaled_ranges=None)
+
+    def rescaled(self, encoder: Encoder, n_threads: int = 1) -> Encoding:
+        """Return the encoding with the same columns by an encoder that scales otherwise."""
+        if encoder is self.encoder:
+            return self
+        X_explain, X_cluster = encoder.spaces(self.matrix, n_threads=n_threads)
+        ends = _select(np.array(self.ranges, dtype=self.matrix.dtype), encoder.cluster_positions)
+        return replace(
+            self,
+            encoder=encoder,
+            X_explain=X_explain,
+            X_cluster=X_cluster,
+            scaled_ranges=Ranges(*encoder._scaled(ends)),
+        )
 
     def recoded(self, encoder: Encoder) -> Encoding:
         """Return the encoding with the same columns by an encoder that has other codes."""

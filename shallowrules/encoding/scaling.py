@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,12 +18,12 @@ from shallowrules.encoding.blocks import row_blocks
 from shallowrules.encoding.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.errors import OptionError
 from shallowrules.measures.summation import SumGrid, WeightFacts
-from shallowrules.partitions.merging import Added, Run, at_once
+from shallowrules.partitions.merging import Added, Run, as_given, at_once
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
-__all__ = ["SCALES", "find_scaler", "fit_scaler", "scale_rows"]
+__all__ = ["SCALES", "find_scaler", "fit_scaler", "keep_scale", "scale_of", "scale_rows"]
 
 
 SCALES: dict[str | None, str | None] = {
@@ -75,11 +75,7 @@ def fit_scaler(
         X, sample_weight, ranges = X[counted], sample_weight[counted], None
     ends = np.array(column_ranges(X) if ranges is None else ranges, dtype=X.dtype)
     weights = WeightFacts.of(sample_weight, len(X))
-    return find_scaler(scale, at_once((X, sample_weight)), _as_given, ends, weights)
-
-
-def _as_given(rows: tuple[NDArray[Any], NDArray[np.float64] | None]) -> Any:
-    return rows
+    return find_scaler(scale, at_once((X, sample_weight)), as_given, ends, weights)
 
 
 def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts) -> Any:
@@ -114,6 +110,27 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
         _use_quartiles(scaler, run, read, ends, weights)
     else:
         scaler.n_samples_seen_ = weights.n_rows
+    return scaler
+
+
+def scale_of(scaler: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return of each column what a fitted scaler takes to 0, and by how much more it takes to 1."""
+    if hasattr(scaler, "data_min_"):
+        return scaler.data_min_, np.where(scaler.data_range_ == 0, 1.0, scaler.data_range_)
+    return scaler.mean_ if hasattr(scaler, "mean_") else scaler.center_, scaler.scale_
+
+
+def keep_scale(scaler: Any, kept: Mapping[int, tuple[float, float]]) -> Any:
+    """Return a fitted scaler with another scale for some columns, as `scale_of` has it, by position."""
+    scaler = copy.deepcopy(scaler)
+    for j, (origin, unit) in kept.items():
+        if hasattr(scaler, "data_min_"):
+            scaler.data_min_[j], scaler.data_range_[j], scaler.data_max_[j] = origin, unit, origin + unit
+            scaler.scale_[j] = 1.0 / scaler.data_range_[j]
+            scaler.min_[j] = -scaler.data_min_[j] * scaler.scale_[j]
+            continue
+        center = scaler.mean_ if hasattr(scaler, "mean_") else scaler.center_
+        center[j], scaler.scale_[j] = origin, unit
     return scaler
 
 

@@ -15,7 +15,7 @@ from shallowrules.encoding import Encoder, categories
 from shallowrules.errors import counted
 from shallowrules.measures.dominance import Standing
 from shallowrules.measures.histograms import NarrowBins, join_bins, plain_numbers
-from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
+from shallowrules.rules import Cluster, Clustering, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.rules.nodes import Rule, derive_rules
 from shallowrules.rules.words.default_names import default_names
@@ -50,7 +50,7 @@ class FitRecord:
     """Facts about a fit that need no measurement; the fields are those of `Statistics`.
 
     `weighted` says whether weights were given. `names_clusters` asks for names made from the rules. `separation` is
-    that of the raw columns, by position (`RuleColumn.separation`).
+    that of the raw columns, by position (`RuleColumn.separation`), `clustering` what the rules keep of it.
     """
 
     method: str
@@ -61,6 +61,7 @@ class FitRecord:
     notes: tuple[str, ...] = ()
     names_clusters: bool = False
     separation: Mapping[int, float] = field(default_factory=dict)
+    clustering: Clustering | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,7 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
         left_out=record.left_out,
         notes=record.notes,
     )
-    return RuleSet(columns, nodes, clusters, statistics)
+    return RuleSet(columns, nodes, clusters, statistics, clustering=record.clustering)
 
 
 def _named_by_rules(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +16,10 @@ from shallowrules.clustering.reference import Reference
 from shallowrules.encoding import Encoder
 from shallowrules.encoding.imputing import Filling
 from shallowrules.fitting.describing import TreeRows
+from shallowrules.rules import Clustering, RuleSet
 from shallowrules.tables.table import Table
-from shallowrules.trees.growing import GrownTree, Objectives, Progress
+from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress
+from shallowrules.trees.row_samples import RowSample
 from shallowrules.trees.tree import Tree
 
 __all__ = ["FitData", "FitParameters", "GivenTable", "Log"]
@@ -47,6 +50,9 @@ class FitParameters:
     missing: str | None
     transformer: Any
     random_state: Any
+    earlier: RuleSet | None
+    rescale: bool
+    min_gain: float
     n_threads: int
 
     @property
@@ -123,6 +129,11 @@ class FitData(ABC):
 
     @property
     @abstractmethod
+    def clustering(self) -> Clustering | None:
+        """The clustering and its space, for rules to keep; None where columns were transformed."""
+
+    @property
+    @abstractmethod
     def used_centers(self) -> NDArray[np.integer]:
         """The centers that rows of positive weight are assigned to."""
 
@@ -148,6 +159,18 @@ class FitData(ABC):
     @abstractmethod
     def costs(self, grown: GrownTree) -> tuple[float, float]:
         """Return the k-means cost of a grown tree's partition and that of the clustering."""
+
+    @abstractmethod
+    def routed(self, tree: CutTree) -> GrownTree:
+        """Return a tree over the model columns with the rows that its cuts send to each node."""
+
+    @abstractmethod
+    def count_pairs(self, earlier: RuleSet, rules: RuleSet | None) -> Counter[tuple[int, int]]:
+        """Return the rows that count by their cluster in earlier rules, and in others or else by their center."""
+
+    @abstractmethod
+    def sample(self) -> RowSample:
+        """Return distinct rows, some of them where there are many; which ones, their values say."""
 
     @abstractmethod
     def rounded(self, grown: GrownTree, objectives: Objectives) -> GrownTree:

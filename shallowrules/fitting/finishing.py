@@ -100,6 +100,7 @@ def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str])
         notes=tuple(notes),
         names_clusters=not data.reference.labelled,
         separation=data.separation,
+        clustering=data.clustering,
     )
 
 

@@ -21,7 +21,7 @@ from shallowrules.tables.times import TIME_TYPES, average_text
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.tree import LEAF, compare
 
-__all__ = ["KeptCut", "Region", "Split", "divide", "join", "kept_cuts", "regions_of"]
+__all__ = ["KeptCut", "Region", "Split", "cut_gap", "divide", "join", "kept_cuts", "readable_column", "regions_of"]
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ def kept_cuts(texts: Sequence[str], encoding: Encoding) -> list[KeptCut]:
     OptionError
         If one cannot be read, or tests a column that rules may not test.
     """
-    columns = [_readable(column) for column in encoding.table.columns] if texts else []
+    columns = [readable_column(column) for column in encoding.table.columns] if texts else []
     return [_kept_cut(text, columns, encoding.encoder) for text in texts]
 
 
-def _readable(column: Column) -> RuleColumn:
+def readable_column(column: Column) -> RuleColumn:
     """Return the facts needed to read a condition on a column: its categories, or its range if it may be 0 and 1."""
     if not column.is_numeric:
         return RuleColumn(column.name, column.type, None, None, None, categories(column))  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], encoder: Encoder) -> Kep
         model = encoder.columns[position]
         if model.source == condition.feature:
             try:
-                gap = _gap(condition, model)
+                gap = cut_gap(condition, model)
             except DataError as error:
                 raise OptionError(option, f"{given}: {error}") from error
             if gap is not None:
@@ -129,7 +129,7 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], encoder: Encoder) -> Kep
     )
 
 
-def _gap(condition: Condition, model: ModelColumn) -> tuple[float, float, float] | None:
+def cut_gap(condition: Condition, model: ModelColumn) -> tuple[float, float, float] | None:
     """Return the cut that a condition makes of a model column, and a gap with no other threshold; None if none.
 
     DataError for a cut of codes that is not at a value of the table.

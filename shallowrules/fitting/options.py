@@ -14,7 +14,17 @@ from typing import Any
 
 from shallowrules.errors import OptionError, OptionName, check_choice
 
-__all__ = ["FIT_OPTIONS", "Choice", "FitOption", "Number", "applied_options", "refuse_idle_options", "refuse_in_parts"]
+__all__ = [
+    "FIT_OPTIONS",
+    "GAIN",
+    "MIN_GAIN",
+    "Choice",
+    "FitOption",
+    "Number",
+    "applied_options",
+    "refuse_idle_options",
+    "refuse_in_parts",
+]
 
 
 @dataclass(frozen=True)
@@ -170,6 +180,13 @@ _DECLARED = (
 
 FIT_OPTIONS: Mapping[str, FitOption] = {option.name: option for option in _DECLARED}
 """By name."""
+
+
+MIN_GAIN = 0.02
+"""Share of J by which other rules have to be better than earlier ones to be taken; measured in docs/editing.md."""
+
+GAIN = Number(0, 1, "a share from 0 up to 1, such as 0.02 for 2%", high_open=True)
+"""The values of `min_gain`."""
 
 
 def refuse_idle_options(values: Mapping[str, Any]) -> None:

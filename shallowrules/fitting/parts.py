@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules._kernel import column_ranges
-from shallowrules.clustering.centers import Grids, cluster_parts, given_centers, sum_reference
+from shallowrules.clustering.centers import Grids, cluster_parts, given_centers, reference_labels, sum_reference
 from shallowrules.clustering.reference import Reference, classes_of_labels, label_notes, nearest_labels
 from shallowrules.encoding import Encoder, encode, find_scaler
 from shallowrules.encoding.codes import with_all_codes
@@ -23,6 +24,7 @@ from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.fitting.assembling import separation_of
 from shallowrules.fitting.data import FitData, FitParameters, Log
 from shallowrules.fitting.describing import TreeFigures, numbers_of
+from shallowrules.fitting.earlier import clustering_of, kept_scales, start_from
 from shallowrules.fitting.growing import from_the_table, over_the_table, seed_of, thorough_of
 from shallowrules.fitting.imputing import find_imputed, imputation_notes
 from shallowrules.fitting.measuring import (
@@ -42,14 +44,26 @@ from shallowrules.measures.summation import SumGrid
 from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.memory import rows_within
 from shallowrules.partitions.merging import Added
+from shallowrules.rules import Clustering, RuleSet
+from shallowrules.rules.words.changes import PairCounts, count_pairs
 from shallowrules.tables.table import Table
 from shallowrules.trees.extending import extend
-from shallowrules.trees.growing import GrownTree, Objectives, Progress, UniqueRows, renumber_centers
+from shallowrules.trees.growing import (
+    CutTree,
+    GrownTree,
+    Objectives,
+    Progress,
+    UniqueRows,
+    count_leaves,
+    renumber_centers,
+    summed_up,
+)
 from shallowrules.trees.moved_rows import RoundedRows
 from shallowrules.trees.parts.growing import grow_parts
 from shallowrules.trees.parts.refining import PartsReference, extend_parts, price_parts, refine_parts
 from shallowrules.trees.refining import refine
 from shallowrules.trees.rounding import check_round_within, round_thresholds
+from shallowrules.trees.row_samples import RowSample
 from shallowrules.trees.searching import part_of
 from shallowrules.trees.tree import Tree
 
@@ -106,7 +120,8 @@ def prepare_parts(
     if encoder.scaler is not None:
         read = RawNumbers.of(roles, encoder)
         scaler = find_scaler(str(parameters.scale), parts.map_reduce, read, read.ends(head), facts.weights)
-        encoder = replace(encoder, scaler=scaler)
+        kept = kept_scales(parameters.earlier, parameters.scale, rescale=parameters.rescale)
+        encoder = replace(encoder, scaler=scaler).keeping_scales(head.names, kept)
     matrix = encoder.encode_imputed(head)
     X_explain, X_cluster = encoder.spaces(matrix)
     grids = Grids(*(SumGrid.of(column_ranges(X), facts.weights) for X in (matrix, X_explain, X_cluster)))
@@ -145,14 +160,22 @@ def _cluster(
 ) -> tuple[Added, Reference]:
     """Return the sums of the clusters around given centers or our own, and the clustering."""
     log(f"clustering {counted(facts.rows, 'row')} x {counted(n_columns, 'column')}")
+    notes: tuple[str, ...] = ()
     if parameters.clusterer is None:
         check_rows(facts.counted, parameters)
-        points = cluster_parts(parts, rows, grids, parameters.n_clusters, parameters.random_state, log)
+        run, names = parts.map_reduce, rows.roles.columns
+        started, notes = start_from(parameters, rows.encoder, names, run, rows, grids.cluster, log)
+        points = (
+            cluster_parts(parts, rows, grids, parameters.n_clusters, parameters.random_state, log)
+            if started is None
+            else started
+        )
     else:
         points = given_centers(parameters.clusterer, n_columns)
     classes = tuple(range(len(points)))
     sums = sum_reference(parts, rows, grids, points, len(points))
-    return sums, Reference(points, points, np.zeros(0, np.int32), tuple(map(str, classes)), classes, labelled=False)
+    labels = np.zeros(0, np.int32)
+    return sums, Reference(points, points, labels, tuple(map(str, classes)), classes, labelled=False, notes=notes)
 
 
 def _follow_labels(
@@ -232,6 +255,11 @@ class PartsData(FitData):
         """The share of each raw column in the separation of the clusters."""
         return separation_of(self.encoder, self._means, self.sums["weight"])
 
+    @property
+    def clustering(self) -> Clustering:
+        """The clustering and its space."""
+        return clustering_of(self.encoder, self.parameters.scale, self.reference.centers)
+
     @cached_property
     def _means(self) -> NDArray[np.float64]:
         """The means of the clusters, NaN for one without rows."""
@@ -263,6 +291,19 @@ class PartsData(FitData):
         """Return the k-means cost of a tree's partition and that of the clustering, by two passes."""
         centers = self.reference.centers
         return costs_of_grown(self.parts, self.rows, grown, self.head, self.grids, centers, self.sums)
+
+    def routed(self, tree: CutTree) -> GrownTree:
+        """Return a tree over the model columns with the rows that its cuts send to each node, by a pass."""
+        found = self.parts.map_reduce(_route_part, (self.rows, tree))
+        return summed_up(tree, found["rows"], found["weight"], np.zeros(0, np.int32))
+
+    def count_pairs(self, earlier: RuleSet, rules: RuleSet | None) -> Counter[tuple[int, int]]:
+        """Return the rows that count by their cluster in earlier rules, and in others or else by their center."""
+        return Counter(self.parts.map_reduce(_pairs_part, (self.rows, earlier, rules or self.reference.centers)).values)
+
+    def sample(self) -> RowSample:
+        """Return distinct rows, some of them where there are many."""
+        return RowSample.of(self.parts.map_reduce, self.rows, len(self.encoder.columns))
 
     def rounded(self, grown: GrownTree, objectives: Objectives) -> GrownTree:
         """Return a tree with rounder thresholds."""
@@ -465,6 +506,24 @@ class _Growing:
 def _means(grid: SumGrid, found: Added, name: str) -> NDArray[np.float64]:
     """Return the mean of each cluster, NaN for one without rows."""
     return grid.means(found[name], found["weight"])
+
+
+def _route_part(part: Part, state: tuple[RowEncoder, CutTree]) -> Added:
+    encode, tree = state
+    rows = encode(part)
+    counts, weight = count_leaves(tree, tree.route(rows.matrix, 1), rows.weight)
+    return Added({"rows": counts, "weight": weight})
+
+
+def _pairs_part(part: Part, state: tuple[RowEncoder, RuleSet, RuleSet | NDArray[np.float64]]) -> PairCounts:
+    encode, earlier, other = state
+    counted = encode.roles.counted(part)
+    before = earlier.assign(part) if counted is None else earlier.assign(part)[counted]
+    if isinstance(other, RuleSet):
+        now = other.assign(part) if counted is None else other.assign(part)[counted]
+    else:
+        now = reference_labels(encode(part), other)
+    return PairCounts(count_pairs(before, now))
 
 
 def _on_part(part: Part, state: tuple[RowEncoder, Callable[[RoundedRows, Any], Any], Any]) -> Any:

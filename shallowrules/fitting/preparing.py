@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -12,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from shallowrules._kernel import column_ranges
 from shallowrules.clustering.reference import UNLABELLED, Labelling, into_space, reference_clustering
 from shallowrules.encoding import Encoder, Encoding, encode
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting.data import FitParameters, GivenTable, Log
-from shallowrules.fitting.whole import TableData
-from shallowrules.measures.summation import exact_weights
+from shallowrules.fitting.earlier import kept_scales, start_from
+from shallowrules.fitting.whole import CountedRows, TableData
+from shallowrules.measures.summation import SumGrid, WeightFacts, exact_weights
+from shallowrules.partitions.merging import as_given, at_once
 from shallowrules.tables.table import NESTED, Column, Table, unmasked
 from shallowrules.trees.rounding import check_round_within
 
@@ -51,14 +55,20 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     cluster_columns, explain_columns = choose_columns(parameters, table.names, labelled=labelling is not None)
     names = [table.names[j] for j in cluster_columns]
     encoding = _encode(given, parameters, fit_weight, cluster_columns, explain_columns)
+    kept = kept_scales(parameters.earlier, parameters.scale, rescale=parameters.rescale)
+    encoding = encoding.rescaled(encoding.encoder.keeping_scales(encoding.table.names, kept), parameters.n_threads)
     numeric = encoding.encoder.transformer is None and all(table[name].is_numeric for name in names)
     log(f"clustering {counted(table.n_rows, 'row')} x {counted(encoding.X_cluster.shape[1], 'column')}")
+    clusterer = parameters.clusterer if labelling is None else labelling
+    notes: tuple[str, ...] = ()
+    if clusterer is None:
+        clusterer, notes = _started(parameters, encoding, fit_weight, log)
     with warnings.catch_warnings():
         # Too few distinct rows: `finish` says so once, in words of leaves.
         warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
         reference, encoding, clusterer = reference_clustering(
             encoding,
-            unmasked(parameters.clusterer) if labelling is None else labelling,
+            unmasked(clusterer) if labelling is None else labelling,
             parameters.n_clusters,
             parameters.random_state,
             fit_weight,
@@ -68,12 +78,22 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
             holds_distances=parameters.method in ("exshallow", "exgreedy"),
             n_threads=parameters.n_threads,
         )
+    reference = replace(reference, notes=(*notes, *reference.notes))
     for note in reference.notes:
         log(note)
     fit_weight = _without_unlabelled(fit_weight, reference.labels)
     data = TableData(parameters, reference, cluster_columns, given, encoding, clusterer, weight, fit_weight)
     check_max_leaves(parameters, len(data.kept_centers), labelled=reference.labelled)
     return data
+
+
+def _started(
+    parameters: FitParameters, encoding: Encoding, fit_weight: NDArray[np.float64] | None, log: Log
+) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Return the centers that those of earlier rules lead to, or None, and a note why."""
+    rows, n_threads = CountedRows.of(encoding.matrix, encoding.X_cluster, fit_weight), parameters.n_threads
+    grid = SumGrid.of(column_ranges(rows.X_cluster, n_threads), WeightFacts.of(rows.weight, len(rows.matrix)))
+    return start_from(parameters, encoding.encoder, encoding.table.names, at_once(rows), as_given, grid, log)
 
 
 def check_rows(n_counted: int, parameters: FitParameters) -> None:

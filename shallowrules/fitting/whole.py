@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -12,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules._kernel import column_ranges, route_rows
-from shallowrules.clustering.reference import UNLABELLED, centers_among, has_transformers
+from shallowrules.clustering.reference import UNLABELLED, centers_among, has_transformers, nearest_labels
 from shallowrules.encoding import Encoder, Encoding
+from shallowrules.encoding.blocks import row_blocks
 from shallowrules.errors import counted
 from shallowrules.fitting.assembling import separation_of
 from shallowrules.fitting.data import FitData, GivenTable, Log
 from shallowrules.fitting.describing import LabelledRows
+from shallowrules.fitting.earlier import clustering_of
 from shallowrules.fitting.growing import (
     from_the_table,
     objectives_of,
@@ -29,11 +32,14 @@ from shallowrules.fitting.growing import (
 from shallowrules.fitting.keeping import Region, divide, join, kept_cuts, regions_of
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import GroupSums, SumGrid, WeightFacts, group_means
-from shallowrules.partitions.merging import at_once
+from shallowrules.partitions.merging import as_given, at_once
+from shallowrules.rules import Clustering, RuleSet
+from shallowrules.rules.words.changes import count_pairs
 from shallowrules.tables.table import Table
 from shallowrules.trees import growing
 from shallowrules.trees.extending import extend, price_more
 from shallowrules.trees.growing import (
+    CutTree,
     GrownTree,
     GrowthData,
     Objectives,
@@ -41,14 +47,16 @@ from shallowrules.trees.growing import (
     UniqueRows,
     find_unique_rows,
     renumber_centers,
+    with_rows,
 )
 from shallowrules.trees.refining import refine
 from shallowrules.trees.rounding import round_thresholds
+from shallowrules.trees.row_samples import RowSample
 from shallowrules.trees.searching import Coded, code_rows, is_coded_beside, part_of
 from shallowrules.trees.thorough import Thorough, note_of
 from shallowrules.trees.tree import LEAF, Tree
 
-__all__ = ["Explained", "TableData"]
+__all__ = ["CountedRows", "Explained", "TableData"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +82,20 @@ class TableData(FitData):
     weight: NDArray[np.float64] | None
     fit_weight: NDArray[np.float64] | None
 
+    @classmethod
+    def of_rows(cls, data: FitData, rows: RowSample, centers: NDArray[np.float64]) -> TableData:
+        """Return some rows of a table, assigned to centers, with which trees can be grown for them alone."""
+        n_threads = data.parameters.n_threads
+        X_explain = data.encoder.explained(rows.matrix)
+        X_cluster = rows.X_cluster
+        labels = nearest_labels(X_cluster, centers, n_threads)
+        reference = replace(data.reference, labels=labels, centers=centers, distances=None)
+        explain_centers = centers_among(X_explain, reference, X_cluster, rows.weight, n_threads)
+        encoding = Encoding(data.encoder, data.table, rows.matrix, X_explain, X_cluster, column_ranges(rows.matrix))
+        given = GivenTable(data.table, data.table, None, None)
+        reference = replace(reference, explain_centers=explain_centers)
+        return cls(data.parameters, reference, data.cluster_columns, given, encoding, None, rows.weight, rows.weight)
+
     @property
     def encoder(self) -> Encoder:
         """The encoder of the model columns."""
@@ -95,6 +117,13 @@ class TableData(FitData):
         if self.encoder.transformer is not None or has_transformers(self.clusterer):
             return {}
         return separation_of(self.encoder, *self.reference_means)
+
+    @property
+    def clustering(self) -> Clustering | None:
+        """The clustering and its space; None where columns were transformed."""
+        if self.encoder.transformer is not None or has_transformers(self.clusterer):
+            return None
+        return clustering_of(self.encoder, self.parameters.scale, self.reference.centers)
 
     @cached_property
     def used_centers(self) -> NDArray[np.int32]:
@@ -187,14 +216,38 @@ class TableData(FitData):
         cost = partition_cost(encoding.X_cluster, labels, weight, self.parameters.n_threads, encoding.cluster_ranges)
         return cost, self.reference_cost
 
+    def routed(self, tree: CutTree) -> GrownTree:
+        """Return a tree over the model columns with the rows that its cuts send to each node."""
+        leaf_of = tree.route(self.encoding.matrix, self.parameters.n_threads)
+        if self.fit_weight is not None:
+            leaf_of[self.fit_weight == 0] = LEAF
+        return with_rows(tree, leaf_of, self.fit_weight)
+
+    def count_pairs(self, earlier: RuleSet, rules: RuleSet | None) -> Counter[tuple[int, int]]:
+        """Return the rows that count by their cluster in earlier rules, and in others or else by their center."""
+        table = self.given.table
+        labels = self.reference.labels if rules is None else rules.assign(table)
+        counted = slice(None) if self.fit_weight is None else self.fit_weight > 0
+        return count_pairs(earlier.assign(table)[counted], labels[counted])
+
+    def sample(self) -> RowSample:
+        """Return distinct rows, some of them where there are many."""
+        matrix, X_cluster, weight = self.encoding.matrix, self.encoding.X_cluster, self.fit_weight
+
+        def run(function: Callable[[Any, Any], Any], state: Any) -> Any:
+            found = None  # of a block at a time: no second matrix is needed
+            for rows in row_blocks(*matrix.shape):
+                block = CountedRows.of(matrix[rows], X_cluster[rows], None if weight is None else weight[rows])
+                here = function(block, state)
+                found = here if found is None else found.merged(here)
+            return found
+
+        return RowSample.of(run, as_given, matrix.shape[1])
+
     @cached_property
-    def _counted_rows(self) -> tuple[_Rows, SumGrid]:
+    def _counted_rows(self) -> tuple[CountedRows, SumGrid]:
         """The rows that count, and the grid of their sums."""
-        weight, encoding = self.fit_weight, self.encoding
-        rows = _Rows(encoding.matrix, encoding.X_cluster, weight)
-        if weight is not None and not weight.all():
-            counted = weight > 0
-            rows = _Rows(rows.matrix[counted], rows.X_cluster[counted], weight[counted])
+        rows = CountedRows.of(self.encoding.matrix, self.encoding.X_cluster, self.fit_weight)
         if self.reference_sums is not None:
             return rows, self.reference_sums.grid
         ranges = column_ranges(rows.X_cluster, self.parameters.n_threads)
@@ -278,13 +331,22 @@ class TableData(FitData):
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class CountedRows:
     """The rows that count, as `RoundedRows`."""
 
     matrix: NDArray[Any]
     X_cluster: NDArray[Any]
     weight: NDArray[np.float64] | None
     leaves: dict[bytes, NDArray[np.int32]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, matrix: NDArray[Any], X_cluster: NDArray[Any], weight: NDArray[np.float64] | None) -> CountedRows:
+        """Return those of a table, of weights that may be 0."""
+        rows = cls(matrix, X_cluster, weight)
+        if weight is None or weight.all():
+            return rows
+        counted = weight > 0
+        return cls(rows.matrix[counted], rows.X_cluster[counted], weight[counted])
 
 
 def _grow_region(

@@ -198,7 +198,8 @@ class WeightsByValue:
         """Return the number halfway between two values, by their places."""
         middle = np.uint64((1 << self.shift) >> 1)  # of the codes that became one
         low, high = values_of(self.codes[places] + middle, self.dtype).astype(np.float64)
-        return np.where(low == high, low, low / 2 + high / 2)
+        found: NDArray[np.float64] = np.where(low == high, low, low / 2 + high / 2)
+        return found
 
 
 def _ends(wanted: NDArray[Any], reached: NDArray[Any]) -> NDArray[np.integer]:

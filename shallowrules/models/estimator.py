@@ -23,9 +23,10 @@ from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting.data import FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
 from shallowrules.fitting.growing import grow
-from shallowrules.fitting.options import FIT_OPTIONS, applied_options
+from shallowrules.fitting.options import FIT_OPTIONS, GAIN, MIN_GAIN, applied_options
 from shallowrules.fitting.parts import PartsData, prepare_parts, refuse_options
 from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
+from shallowrules.fitting.refitting import Goal, go_on, judge
 from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.fitting.whole import TableData
 from shallowrules.partitions import open_partitions
@@ -137,6 +138,17 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         ColumnTransformer of them are seen through; what mixes columns goes into `clusterer`.
     random_state : int, RandomState instance or None, default=None
         Passed to KMeans. A number is from 0 to 2**32 - 1.
+    earlier : RuleSet or None, default=None
+        Rules to go on from, as from month to month: `rules_` of an earlier fit, or ``RuleSet.from_json(path)``. Columns
+        keep the scale of their table, k-means starts from their centers, and their tree is judged beside the new one,
+        as it stands and with other thresholds. Clusters keep numbers (`classes_`, which then need not ascend) and
+        names by the rows that they share; ``rules_.flow`` has the rows by their clusters in both. Of given labels
+        the scale alone is kept, and a given `clusterer` has centers of its own.
+    rescale : bool, default=False
+        Beside `earlier`: scale the columns by this table.
+    min_gain : float, default=0.02
+        Beside `earlier`: the share of ``normalized_cost_ + tradeoff * waes_`` by which other rules have to be better
+        than the earlier ones to be taken. 0 takes the best.
     n_jobs : int or None, default=None
         Threads for growing and refining; the tree does not depend on it. None is what OpenMP gives scikit-learn's
         KMeans: one per physical core that the process may use, fewer under a limit of ``threadpoolctl``, of
@@ -262,6 +274,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         missing: str | None = None,
         transformer: Any = None,
         random_state: Any = None,
+        earlier: RuleSet | None = None,
+        rescale: bool = False,
+        min_gain: float = MIN_GAIN,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -283,6 +298,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.missing = missing
         self.transformer = transformer
         self.random_state = random_state
+        self.earlier = earlier
+        self.rescale = rescale
+        self.min_gain = min_gain
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -467,14 +485,23 @@ def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     return checked
 
 
-def fitted(model: ExplainableKMeans, data: TableData | PartsData, grown: GrownTree) -> ExplainableKMeans:
+def fitted(
+    model: ExplainableKMeans, data: TableData | PartsData, grown: GrownTree, within: Goal | None = None
+) -> ExplainableKMeans:
     """Finish a grown tree and make it the fit of the model, which is returned.
 
-    An earlier fit is replaced as a whole, in one step at the end, or not at all.
+    An earlier fit is replaced as a whole, in one step at the end, or not at all. `within` is a goal that the tree is
+    to keep to.
     """
+    judgement = None
+    if model.earlier is not None:
+        judgement = judge(data, grown, model.tradeoff, log_of(model), within)
+        grown = judgement.tree
     if model.prices_more_rules:
         grown = replace(grown, notes=(*grown.notes, *more_rules_notes(data, grown, model.tradeoff)))
     fit = finish(data, grown, model.tradeoff)
+    if judgement is not None:
+        data, fit = go_on(data, fit, judgement)
     for message, category in fit.warnings:
         warnings.warn(message, category, stacklevel=3)
     kept = {name: value for name, value in vars(model).items() if name not in NOT_OF_ALL_TABLES}
@@ -536,6 +563,11 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
         )
     if len(model.keep) and model.method == "exkmc":
         raise OptionError(OptionName("keep"), " does not apply to ", OptionName("method", "exkmc"))
+    if model.earlier is not None and not isinstance(model.earlier, RuleSet):
+        raise OptionError(OptionName("earlier"), f" must be a RuleSet, not {model.earlier!r}")
+    if not isinstance(model.rescale, bool):
+        raise OptionError(OptionName("rescale"), f" must be True or False, not {model.rescale!r}")
+    GAIN.check("min_gain", model.min_gain)
     state = model.random_state
     is_seed = is_whole(state) and 0 <= state < 2**32
     if not (state is None or is_seed or isinstance(state, np.random.RandomState)):

@@ -15,15 +15,12 @@ from shallowrules.fitting.growing import grow
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
 from shallowrules.rules import Changes, RuleSet, changes_between
 from shallowrules.rules.figures import normalized_cost, show_figure
-from shallowrules.rules.words.editing import edit
+from shallowrules.rules.words.editing import EDITED, edit, notes_of_edits
 
-__all__ = ["RefitGain", "RuleEdit", "edit_rules", "measure_refit", "notes_of_edits"]
+__all__ = ["RefitGain", "RuleEdit", "edit_rules", "measure_refit"]
 
 MIN_REFIT_GAIN = 0.05
 """Share of the cost by which a fresh tree has to be cheaper than today's rules to be worthwhile."""
-
-EDITED = "edited by hand: "
-"""How the note begins that rules keep of an edit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,11 +216,6 @@ def measure_refit(
         edited = edit(fresh, merge=[group for group in groups if len(group) > 1])
         fresh = Measuring(data, fresh).measure(edited.nodes, merged=edited.merged)
     return RefitGain(now, fresh.statistics.normalized_cost, conditions, fresh.statistics.waes, merged)
-
-
-def notes_of_edits(rules: RuleSet) -> list[str]:
-    """Return the rules' notes on edits made by hand."""
-    return [note for note in rules.statistics.notes if note.startswith(EDITED)]
 
 
 def _change(now: float, before: float) -> str:

@@ -256,7 +256,10 @@ class TradeoffPath:
             )
         budget = self._model.budget if point.refine == "thorough" else BUDGET
         model = _unfitted(self._model, tradeoff=point.tradeoff, refine=point.refine, budget=budget)
-        return fitted(model, self._data, next(tree for tried, tree in self._tried if tried is point))
+        grown = next(tree for tried, tree in self._tried if tried is point)
+        return fitted(
+            model, self._data, grown, lambda cost, conditions: _is_within(cost, conditions, max_cost, max_conditions)
+        )
 
     def _go_on(self, max_cost: float | None, max_conditions: float | None) -> None:
         """Where no tree is within both bounds, try more trade-offs: larger ones, and ones next to the best."""
@@ -471,8 +474,13 @@ def _check_goal(max_cost: float | None, max_conditions: float | None) -> None:
 
 def _meets(point: TradeoffPoint, max_cost: float | None, max_conditions: float | None) -> bool:
     """Whether a tree is within the bounds, but for rounding."""
-    return (max_cost is None or point.cost <= max_cost * (1 + TIE)) and (
-        max_conditions is None or point.conditions <= max_conditions * (1 + TIE)
+    return _is_within(*_figures(point), max_cost, max_conditions)
+
+
+def _is_within(cost: float, conditions: float, max_cost: float | None, max_conditions: float | None) -> bool:
+    """Whether figures are within the bounds, but for rounding."""
+    return (max_cost is None or cost <= max_cost * (1 + TIE)) and (
+        max_conditions is None or conditions <= max_conditions * (1 + TIE)
     )
 
 

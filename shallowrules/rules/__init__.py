@@ -3,6 +3,7 @@
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
 from shallowrules.rules.documents.path_document import PathTree, RulePath
+from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.model import RuleSet
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule
@@ -34,12 +35,14 @@ __all__ = [
     "Changes",
     "Cluster",
     "ClusterNames",
+    "Clustering",
     "Condition",
     "ConditionVisitor",
     "Contrast",
     "Conversion",
     "Cut",
     "Explanation",
+    "Flow",
     "Leaf",
     "Membership",
     "Move",

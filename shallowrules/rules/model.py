@@ -21,6 +21,7 @@ from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import printable
 from shallowrules.rules.documents import document
 from shallowrules.rules.documents.document import Setting
+from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics, show_figure
 from shallowrules.rules.matching import match_rules, read_rows
 from shallowrules.rules.measured import check_histograms, check_standings
@@ -50,6 +51,10 @@ class RuleSet:
         Figures on the training rows.
     settings : mapping from str to value
         The options that the command line made them with; empty where these are unknown.
+    clustering : Clustering or None
+        The clustering that they explain, from which a later fit can continue; None if unknown.
+    flow : Flow or None
+        The clusters of the table's rows by the rules from which the fit continued; None if there were none.
 
     Raises
     ------
@@ -62,12 +67,18 @@ class RuleSet:
     clusters: tuple[Cluster, ...]
     statistics: Statistics
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    clustering: Clustering | None = None
+    flow: Flow | None = None
 
     def __post_init__(self) -> None:
         check_structure(self.columns, self.nodes, self.clusters, self.statistics)
         check_figures(self.columns, self.rules, self.clusters, self.statistics)
         check_histograms(self.columns, self.clusters)
         check_standings(self.columns, self.clusters)
+        if self.clustering is not None:
+            self.clustering.check(len(self.columns))
+        if self.flow is not None:
+            self.flow.check({cluster.index for cluster in self.clusters})
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -309,11 +320,15 @@ class RuleSet:
         nodes = tuple(
             replace(node, cluster=found[node.cluster]) if isinstance(node, Leaf) else node for node in self.nodes
         )
-        return replace(self, nodes=nodes, clusters=tuple(sorted(clusters, key=lambda cluster: cluster.index)))
+        flow = None if self.flow is None else self.flow.renumbered(found)
+        ordered = tuple(sorted(clusters, key=lambda cluster: cluster.index))
+        return replace(self, nodes=nodes, clusters=ordered, flow=flow)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON-ready data, format ``shallowrules/2``."""
-        return document.dump(self.columns, self.nodes, self.clusters, self.statistics, self.settings)
+        return document.dump(
+            self.columns, self.nodes, self.clusters, self.statistics, self.settings, self.clustering, self.flow
+        )
 
     @classmethod
     def from_dict(cls, data: Any) -> RuleSet:

@@ -113,7 +113,8 @@ def hide_typed_passwords(message: str, words: Sequence[str]) -> str:
     for word in words:
         if (found := URL_TEXT.search(word)) is not None:
             url = found[0]
-            for form in (url, repr(url)[1:-1], str(Path(url))):
+            folders = [str(folder) for folder in Path(url).parents if "@" in str(folder)]  # of a file to write
+            for form in (url, repr(url)[1:-1], str(Path(url)), *folders):
                 message = message.replace(form, show_database(url))
     return message
 

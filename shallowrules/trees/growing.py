@@ -22,13 +22,16 @@ __all__ = [
     "Objectives",
     "UniqueRows",
     "check_range",
+    "count_leaves",
     "find_unique_rows",
     "grow",
     "grow_path",
     "preordered",
     "renumber_centers",
     "routed",
+    "summed_up",
     "with_gaps",
+    "with_rows",
 ]
 
 
@@ -265,7 +268,7 @@ class Forest:
         places, *children = _places(self._nodes, lambda node: self._own(node, 0))
         tree = _cut_tree(self._nodes, places, *children)
         first, last = (self._nodes[name][places[tree.leaves]] for name in ("first", "last"))
-        return _with_rows(tree, unique.leaf_of_rows(tree.leaves, first, last), unique.data.weight)
+        return with_rows(tree, unique.leaf_of_rows(tree.leaves, first, last), unique.data.weight)
 
     def _own(self, node: int, i: int) -> int:
         while not self._nodes["tradeoffs"][node] >> i & 1:
@@ -424,7 +427,7 @@ def routed(tree: CutTree, data: GrowthData, n_threads: int) -> GrownTree:
     leaf_of = tree.route(data.X_explain, n_threads)
     if data.weight is not None:
         leaf_of[data.weight == 0] = LEAF
-    return _with_rows(tree, leaf_of, data.weight)
+    return with_rows(tree, leaf_of, data.weight)
 
 
 def with_gaps(tree: GrownTree, data: GrowthData, n_threads: int) -> GrownTree:
@@ -442,7 +445,7 @@ def renumber_centers(tree: GrownTree, numbers: NDArray[np.integer]) -> GrownTree
     return replace(tree, center=of_number[tree.center], labels=of_number[tree.labels])
 
 
-def _with_rows(tree: CutTree, leaf_of: NDArray[np.int32], weight: NDArray[np.float64] | None) -> GrownTree:
+def with_rows(tree: CutTree, leaf_of: NDArray[np.int32], weight: NDArray[np.float64] | None) -> GrownTree:
     """Return a tree with the rows that reach each node, summed from the leaves up.
 
     Parameters
@@ -452,19 +455,29 @@ def _with_rows(tree: CutTree, leaf_of: NDArray[np.int32], weight: NDArray[np.flo
         The leaf of each row; -1 for weight 0.
     weight : ndarray of float64, shape (n_rows,), or None
     """
-    n_nodes = len(tree.feature)
     counted = leaf_of >= 0
     reached = leaf_of if counted.all() else leaf_of[counted]
-    rows = np.bincount(reached, minlength=n_nodes)
-    if weight is None:
-        sums = rows.astype(np.float64)
-    else:
-        sums = np.bincount(reached, weight if reached is leaf_of else weight[counted], n_nodes).astype(np.float64)
+    rows, sums = count_leaves(tree, reached, weight if weight is None or reached is leaf_of else weight[counted])
+    labels = tree.center[leaf_of] if reached is leaf_of else np.where(counted, tree.center[leaf_of], np.int32(LEAF))
+    return summed_up(tree, rows, sums, labels)
+
+
+def count_leaves(
+    tree: CutTree, leaf_of: NDArray[np.int32], weight: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rows of each leaf and their summed weight, shape (n_nodes,); each row has a leaf."""
+    rows = np.bincount(leaf_of, minlength=len(tree.feature))
+    return rows, (rows if weight is None else np.bincount(leaf_of, weight, len(rows))).astype(np.float64)
+
+
+def summed_up(
+    tree: CutTree, rows: NDArray[np.int64], sums: NDArray[np.float64], labels: NDArray[np.int32]
+) -> GrownTree:
+    """Return a tree with the rows of its nodes and their weight, from those of its leaves, which are changed."""
     for node in np.flatnonzero(tree.feature != LEAF)[::-1]:
         left, right = tree.left[node], tree.right[node]
         rows[node] = rows[left] + rows[right]
         sums[node] = sums[left] + sums[right]
-    labels = tree.center[leaf_of] if reached is leaf_of else np.where(counted, tree.center[leaf_of], np.int32(LEAF))
     return GrownTree(
         **{name: getattr(tree, name) for name in CutTree.__dataclass_fields__}, rows=rows, weight=sums, labels=labels
     )

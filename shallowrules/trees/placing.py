@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.encoding import Encoder
+from shallowrules.encoding import Encoder, ModelColumn
 from shallowrules.tables.conversion import DOUBLE_EXACT
 from shallowrules.tables.table import ColumnType, Table
 from shallowrules.tables.times import TIME_TYPES, readable_time, rounder_times, time_level
@@ -20,7 +20,7 @@ from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thresholds import readable_threshold, rounder_thresholds, significant_digits
 from shallowrules.trees.tree import LEAF, Tree
 
-__all__ = ["RounderCut", "place_exact_thresholds", "place_thresholds", "rounder_cuts"]
+__all__ = ["RounderCut", "place_exact_thresholds", "place_thresholds", "readable_cut", "rounder_cuts"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,12 @@ def place_thresholds(grown: GrownTree, encoder: Encoder, table: Table) -> Tree:
         else:
             threshold[node] = (grown.lower[node] + grown.upper[node]) / 2
     return grown.as_tree(threshold)
+
+
+def readable_cut(column: ModelColumn, lower: float, upper: float, table: Table) -> float:
+    """Return the roundest threshold of a gap in a model column of numbers."""
+    gap = _gap_of(column, lower, upper, table)
+    return gap.in_model(gap.readable)
 
 
 def place_exact_thresholds(
@@ -160,8 +166,12 @@ def _raw_gap(grown: GrownTree, node: int, encoder: Encoder, table: Table) -> _Ga
     model_column = encoder.columns[grown.feature[node]]
     if model_column.kind != "number":
         return None
-    lower, upper = float(grown.lower[node]), float(grown.upper[node])
-    turned = model_column.direction < 0
+    return _gap_of(model_column, float(grown.lower[node]), float(grown.upper[node]), table)
+
+
+def _gap_of(column: ModelColumn, lower: float, upper: float, table: Table) -> _Gap:
+    """Return a gap of a model column of numbers in the column of the table."""
+    turned = column.direction < 0
     if turned:
         lower, upper = -upper, -lower
-    return _Gap(lower, upper, table.columns[model_column.source].type, turned)
+    return _Gap(lower, upper, table.columns[column.source].type, turned)

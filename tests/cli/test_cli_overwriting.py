@@ -24,6 +24,7 @@ WRITES = {
     ("path", "output"): ["path", "t.csv", "-k", "3", "--refine", "none", "-o", "out.json"],
     ("path", "plot"): ["path", "t.csv", "-k", "3", "--refine", "none", "--plot", "out.svg"],
     ("refit", "output"): ["refit", "rules.json", "t.csv", "-o", "out.json"],
+    ("refit", "page"): ["refit", "rules.json", "t.csv", "--page", "out.html"],
     ("run", "output"): ["run", "t.csv", "-k", "3", "--write", "sql", "-o", "."],
     ("sample", "output"): ["sample", "iris", "-o", "out.csv"],
     ("verify", "output"): [

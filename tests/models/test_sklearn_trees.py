@@ -157,7 +157,8 @@ def test_rules_of_a_classifier_are_measured_as_the_estimator_measures_its_own():
     theirs["statistics"]["tradeoff"] = ours["statistics"]["tradeoff"]
     assert theirs["statistics"].pop("labelled")
     assert not ours["statistics"].pop("labelled")
-    # What the fit knows besides: which columns separate the clusters, and that nobody has named these.
+    # What the fit knows besides: its space and centers, which columns separate the clusters, that nobody named these.
+    assert ours.pop("clustering")["scale"] == "standard"
     assert all(column.pop("separation") >= 0 for column in ours["columns"])
     assert all(cluster.pop("named_by_rules") for cluster in ours["clusters"])
     for cluster in ours["clusters"]:

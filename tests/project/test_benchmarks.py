@@ -288,6 +288,19 @@ def test_rounding_prints_its_sheet_and_renews_its_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.measures
+def test_refits_prints_its_sheets_and_renews_its_page(tmp_path: Path) -> None:
+    page = tmp_path / "editing.md"
+    begin, end = (f"<!-- measured by benchmarks/refits.py: {word} -->" for word in ("begin", "end"))
+    page.write_text(f"before\n{begin}\na stale table\n{end}\n")
+    command = [sys.executable, str(PAPER.with_name("refits.py")), "--quick", "--markdown", str(page)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^wine +refit +\d+\.\d% +\d+\.\d% +\d+% +0 ", done.stdout, re.MULTILINE)
+    assert "| 2.0% |" in page.read_text()
+    assert "a stale table" not in page.read_text()
+
+
+@pytest.mark.measures
 def test_quality_measures_the_trees_that_the_estimator_grows() -> None:
     measuring, quality = importlib.import_module("measuring"), importlib.import_module("quality")
     for table in ("wine", "diabetes"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import get_args
 
 import pytest
@@ -25,7 +25,18 @@ from rulesets import (
 )
 
 from shallowrules.errors import RulesFormatError, ShallowRulesWarning
-from shallowrules.rules import Cluster, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics
+from shallowrules.rules import (
+    Cluster,
+    Clustering,
+    Cut,
+    Flow,
+    Leaf,
+    Membership,
+    Node,
+    RuleColumn,
+    RuleSet,
+    Statistics,
+)
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -39,12 +50,14 @@ PARTS = {
     "leaf": Leaf,
     "cluster": Cluster,
     "statistics": Statistics,
+    "clustering": Clustering,
+    "flow": Flow,
 }
 
 
 def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert set(PARTS.values()) == {RuleColumn, Cluster, Statistics, *get_args(Node)}
+    assert set(PARTS.values()) == {RuleColumn, Cluster, Statistics, Clustering, Flow, *get_args(Node)}
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -61,7 +74,11 @@ def test_the_schema_has_every_field(part):
 def test_the_page_has_every_entry():
     _, *sections = re.split(r"^## ", PAGE, flags=re.MULTILINE)
     text = {section.split("\n")[0]: section for section in sections}
-    places = {"column": "columns", "cluster": "clusters", "statistics": "statistics"}
+    places = {
+        "column": "columns",
+        "cluster": "clusters",
+        **{name: name for name in ("statistics", "clustering", "flow")},
+    }
     for part, kind in PARTS.items():
         for entry in fields(kind):
             assert f"`{entry.name}`" in text[places.get(part, "nodes")], f"{part}.{entry.name} is not on the page"
@@ -106,6 +123,55 @@ def junk(schema):
 
 def is_meant(value, schema):
     return jsonschema.Draft202012Validator({**schema, "$defs": SCHEMA["$defs"]}).is_valid(value)
+
+
+def going_on():
+    """Return rules that say from what a later fit goes on, and where their rows were by earlier ones."""
+    rules = small_rules()
+    numbers = tuple(cluster.index for cluster in rules.clusters)
+    clustering = Clustering("minmax", 0.7, (0, 1), (None, None), (0.5, 2.0), (3.0, 1.0), ((0.1, 0.2), (0.7, 1.0)))
+    flow = Flow((3, 4), ("3", "4 (old)"), ((-1, numbers[0], 2), (3, numbers[0], 5), (4, numbers[-1], 1)))
+    return replace(rules, clustering=clustering, flow=flow)
+
+
+def test_what_a_later_fit_goes_on_from_is_kept():
+    rules = going_on()
+    document = json.loads(rules.to_json())
+    VALIDATOR.validate(document)
+    assert RuleSet.from_dict(document) == rules
+    for part in ("clustering", "flow"):
+        for name, meant in SCHEMA["$defs"][part]["properties"].items():
+            for value in (DELETE, *junk(meant)):
+                damaged = json.loads(rules.to_json())
+                change(part, name, value)(damaged)
+                assert not VALIDATOR.is_valid(damaged), (part, name, value)
+                with pytest.raises(RulesFormatError):
+                    RuleSet.from_dict(damaged)
+    moved = {cluster.index: cluster.index + 20 for cluster in rules.clusters}
+    assert [new for _, new, _ in rules.with_numbers(moved).flow.pairs] == [moved[new] for _, new, _ in rules.flow.pairs]
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (change("clustering", "units", [1.0]), "different lengths"),
+        (change("clustering", "units", [1.0, 0.0]), "not above 0"),
+        (change("clustering", "columns", [0, 9]), "not among the 2 columns"),
+        (change("clustering", "centers", [[0.1]]), "without a number for each"),
+        (change("flow", "titles", ["3"]), "without a title each"),
+        (change("flow", "pairs", [[3, 0]]), "must be lists"),
+        (change("flow", "pairs", [[5, 0, 1]]), "not listed"),
+        (change("flow", "pairs", [[3, 77, 1]]), "not listed"),
+        (change("flow", "pairs", [[3, 0, 0]]), "no rows"),
+        (change("flow", "pairs", [[3, 0, 1], [3, 0, 2]]), "two clusters twice"),
+        (change("flow", "clusters", [3, -1]), "means none"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(damage, words):
+    document = going_on().to_dict()
+    damage(document)
+    with pytest.raises(RulesFormatError, match=words):
+        RuleSet.from_dict(document)
 
 
 def required_and_mistyped():

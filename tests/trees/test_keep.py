@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -145,6 +147,13 @@ def test_what_cannot_be_kept_is_refused():
         ExplainableKMeans(3, random_state=0, keep=["x0 <= 2"], method="exkmc").fit(X)
 
 
+def without_earlier(path):
+    """Return rules without what they say of earlier ones."""
+    rules = RuleSet.from_json(path)
+    kept = [note for note in rules.statistics.notes if "earlier" not in note]
+    return replace(rules, flow=None, statistics=replace(rules.statistics, notes=tuple(kept)))
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_parts")
 def test_a_refit_repeats_the_settings_and_carries_names(tmp_path, monkeypatch):
@@ -155,7 +164,7 @@ def test_a_refit_repeats_the_settings_and_carries_names(tmp_path, monkeypatch):
     fitted = call("fit", "people.csv", "-k", "4", *options, "--names", "names.csv", "-o", "rules.json")
     assert fitted.exit_code == 0, fitted.stderr
     assert call("refit", "rules.json", "people.csv", "-o", "same.json").exit_code == 0
-    assert (tmp_path / "same.json").read_bytes() == (tmp_path / "rules.json").read_bytes()
+    assert without_earlier("same.json") == RuleSet.from_json("rules.json")
     write_people(tmp_path / "later.csv", seed=8)
     kept = call("refit", "rules.json", "later.csv", "--keep", "income <= 1200", "-o", "new.json")
     assert kept.exit_code == 0, kept.stderr
@@ -164,7 +173,7 @@ def test_a_refit_repeats_the_settings_and_carries_names(tmp_path, monkeypatch):
     assert {"Students", "Savers"} <= {cluster.name for cluster in new.clusters}
     assert new.settings["keep"] == ["income <= 1200"]
     assert call("refit", "new.json", "later.csv", "-o", "again.json").exit_code == 0
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "new.json").read_bytes()
+    assert without_earlier("again.json") == without_earlier("new.json")
     fewer = call("refit", "new.json", "later.csv", "-k", "3", "--keep", "age <= 30", "-o", "fewer.json")
     assert fewer.exit_code == 0, fewer.stderr
     assert len([node for node in RuleSet.from_json("fewer.json").nodes if isinstance(node, Leaf)]) == 3

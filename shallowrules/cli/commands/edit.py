@@ -117,6 +117,8 @@ def command(
     check_target(output, rules_file, *tables, *([] if text_file is None else [str(text_file)]), force=force)
     chosen, growing, reading = options_of(rules, rules_file)
     loaded, model = prepare_model(where, chosen, reading, growing.parameters())
+    if rules.flow is not None:  # made by `refit`: their clustering is found again from their own scale and centers
+        model.earlier = rules
     with progress(f"measuring the rules on {show_tables(where)}"):
         found = edit_rules(
             rules,

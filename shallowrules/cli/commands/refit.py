@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.fitting import fit_rules
-from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
-from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
+from shallowrules.cli.naming import EarlierRules, NamedRules, files_of_names, names_option, with_names
+from shallowrules.cli.options.fitting import FitOptions, MethodOptions, Percentage, fit_options, method_options
 from shallowrules.cli.options.memory import memory_option
 from shallowrules.cli.options.reading import Tables, reading_options, rows_of, table_or_database
 from shallowrules.cli.options.settings import refuse_without_settings, take_settings
 from shallowrules.cli.options.shared import gather, output_option
-from shallowrules.cli.output import check_target, show_message, warnings_shown, write_result
+from shallowrules.cli.output import check_target, progress, show_message, warnings_shown, write_result
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
+from shallowrules.fitting.options import MIN_GAIN
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames
@@ -32,7 +33,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str) -> Name
         rules = RuleSet.from_json(path)
     refuse_without_settings(rules, path)
     take_settings(context, rules.settings, path)
-    return NamedRules(rules, path, keeps_numbers=True)
+    return NamedRules(rules, path)
 
 
 @click.command("refit", short_help="Refit rules on a newer table.")
@@ -41,6 +42,20 @@ def _read(context: click.Context, parameter: click.Parameter, path: str) -> Name
 @fit_options
 @method_options
 @memory_option
+@click.option(
+    "--rescale", is_flag=True, help="Scale the columns by this table; without, they keep the scale of RULES' table."
+)
+@click.option(
+    "--min-gain",
+    type=Percentage(0, 1, max_open=True),
+    default=MIN_GAIN,
+    metavar="SHARE",
+    help="Take other rules only where they are better by this share of J, the cost and length of rules.  "
+    f"[default: {MIN_GAIN:.0%}]",
+)
+@click.option(
+    "--page", type=click.Path(path_type=Path), metavar="FILE", help="Write the page (HTML) of the new rules here, too."
+)
 @names_option
 @output_option("Write the rules here, not to stdout.")
 @reading_options
@@ -50,33 +65,48 @@ def command(
     output: Path | None,
     force: bool,
     memory: int | None,
+    rescale: bool,
+    min_gain: float,
+    page: Path | None,
     names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
-    """Cluster TABLE with the settings stored in RULES, and write its rules as JSON.
+    """Fit rules to TABLE that continue from RULES, with their settings; options on the command line take precedence.
 
-    Options on the command line take precedence. --keep gives a cut with which the new tree has to start. The
-    numbers, names and notes of RULES go to the clusters that share the most rows of TABLE with theirs. Edits by hand
-    are not repeated.
+    Columns keep their scale, and k-means starts from the centers of RULES. RULES stay as they are unless the same cuts
+    with new thresholds, or a new tree, are better by --min-gain, including on rows that these were not fitted to.
+    Clusters keep numbers, names and notes by the rows that they share. A table shows which rows change cluster.
+    --keep gives a cut with which the new tree has to start.
 
     \b
     Examples:
-      shallowrules refit rules.json customers.csv -o new.json
+      shallowrules refit rules.json customers.csv -o new.json --page new.html
+      shallowrules refit rules.json customers.csv --min-gain 5% -o new.json
       shallowrules refit rules.json customers.csv --keep 'income <= 40000' -o new.json
       shallowrules diff rules.json new.json customers.csv
     """  # noqa: D301 (click wants a backspace)
-    from shallowrules.cli.summary import show_rules
-    from shallowrules.models.pricing import notes_of_edits
+    from shallowrules.cli.summary import show_flow, show_rules
+    from shallowrules.rules.words.editing import notes_of_edits
     from shallowrules.sources import input_files
 
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     if isinstance(names, NamedRules):
         raise OptionError(f"--names: names are kept from {old.path}; give others as a list of number, name and note")
     rows = rows_of(tables, options)
-    check_target(output, old.path, *input_files(rows), *files_of_names(names), force=force)
+    read = [old.path, *input_files(rows), *files_of_names(names)]
+    check_target(output, *read, force=force)
+    check_target(page, *read, *([] if output is None else [str(output)]), force=force, option="--page")
     for note in notes_of_edits(old.rules):
-        show_message("note", f"{old.path} was {note}: this is not repeated")
-    rules = fit_rules(rows, chosen, growing, gather(Reading, options), memory=memory, names=old)
+        show_message("note", f"{old.path} was {note}: this lasts only if the rules stay as they are")
+    earlier = EarlierRules(old.rules, old.path, rescale, min_gain)
+    rules = fit_rules(rows, chosen, growing, gather(Reading, options), memory=memory, names=earlier)
     rules = with_names(rules, names)
     write_result(rules.to_json(), output)
-    show_rules(rules, [] if output is None else [str(output)], stderr=True)
+    if page is not None:
+        from shallowrules.exporters import export
+
+        with progress("writing the page"):
+            text = export(rules, "html")
+        write_result(text, page)
+    show_rules(rules, [str(path) for path in (output, page) if path is not None], stderr=True)
+    show_flow(rules)

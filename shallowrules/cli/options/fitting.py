@@ -16,7 +16,7 @@ from shallowrules.fitting.options import FIT_OPTIONS, Choice, Number, refuse_idl
 if TYPE_CHECKING:
     from shallowrules.encoding.imputing import Filling
 
-__all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_options", "refinement"]
+__all__ = ["FitOptions", "MethodOptions", "Percentage", "fit_options", "method_options", "refine_options", "refinement"]
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,13 @@ def refinement(**options: Any) -> dict[str, Any]:
     return given
 
 
-class _Percentage(NumberRange):
+class Percentage(NumberRange):
     """A share, as a number or in percent."""
 
     name = "share"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share; a text such as 2% is one."""
         if isinstance(value, str) and value.endswith("%"):
             try:
                 value = float(value[:-1]) / 100
@@ -158,7 +159,7 @@ def _declared(
         if kind.whole:
             number = click.IntRange(int(kind.low), None if math.isinf(kind.high) else int(kind.high))
         else:
-            of = _Percentage if kind.high == 1 else NumberRange
+            of = Percentage if kind.high == 1 else NumberRange
             number = of(kind.low, kind.high, min_open=kind.low_open, max_open=kind.high_open)
     return click.option(flag, type=number, default=typed, metavar=metavar, multiple=repeated, help=words)
 

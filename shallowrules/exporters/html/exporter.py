@@ -45,6 +45,7 @@ from shallowrules.exporters.wording import (
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import percent, show_figure
 from shallowrules.sources.qualified_names import split_table
+from shallowrules.tables.labels import NO_CLUSTER
 
 __all__ = ["HtmlExporter", "HtmlOptions"]
 
@@ -192,6 +193,7 @@ def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str
         "cards": describe_cards(rules, colours, pictures, n_trees),
         "outlines": pictures.outlines(rules),
         "confusion": _confusion(rules, colours),
+        "flow": _flow(rules),
         "labelled": s.labelled,
         "weighted": s.weighted,
         "left_out": counted(s.left_out, "row") if s.left_out else None,
@@ -225,6 +227,43 @@ def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None
         ]
         rows.append({"index": cluster.index, "colour": colours[cluster.index], "cells": cells})
     return {"heads": [{"index": head, "colour": colours.get(head)} for head in heads], "rows": rows, "moves": []}
+
+
+def _flow(rules: RuleSet) -> dict[str, Any] | None:
+    """Return the table of the clusters of earlier rules against these, or its largest cells off the diagonal."""
+    flow = rules.flow
+    if flow is None:
+        return None
+    said = f"{flow.moved:,} of {counted(flow.rows, 'row')} change cluster ({percent(flow.share)})."
+    heads, lines = flow.table()
+    if max(len(heads), len(lines)) > CONFUSION_SHOWN:
+        moves = [
+            {"title": flow.title(old), "index": _head(new), "text": format_number(rows)}
+            for old, new, rows in flow.moves[:MOVES_SHOWN]
+        ]
+        return {"said": said, "heads": [], "rows": [], "moves": moves}
+    described = []
+    for number, (title, cells) in zip([*flow.clusters, NO_CLUSTER], lines, strict=False):
+        total = max(1, sum(cells))
+        described.append(
+            {
+                "title": title,
+                "cells": [
+                    {
+                        "text": format_number(rows) if rows else "",
+                        "own": head == number,
+                        "level": min(4, int(5 * rows / total)) if rows else -1,
+                    }
+                    for head, rows in zip(heads, cells, strict=True)
+                ],
+            }
+        )
+    return {"said": said, "heads": [_head(head) for head in heads], "rows": described, "moves": []}
+
+
+def _head(cluster: int) -> int | str:
+    """Return the number of a cluster, a word for none."""
+    return "none" if cluster == NO_CLUSTER else cluster
 
 
 def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from shallowrules.errors import RulesFormatError, ShallowRulesWarning
 from shallowrules.files import atomic_write, distinct_keys, read_whole
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.documents.entries import is_written, read_object, write_object
+from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node
 
@@ -30,14 +31,22 @@ T = TypeVar("T")
 
 FORMAT = "shallowrules/2"
 
-PARTS = ("format", "columns", "nodes", "clusters", "statistics", "settings")
+PARTS = ("format", "columns", "nodes", "clusters", "statistics", "settings", "clustering", "flow")
 
 Setting = str | int | float | bool | list[str]
 """The value of an option that rules were made with."""
 
 NODE_KINDS: dict[str, type[Node]] = {"cut": Cut, "membership": Membership, "leaf": Leaf}
 
-Parts = tuple[tuple[RuleColumn, ...], tuple[Node, ...], tuple[Cluster, ...], Statistics, dict[str, Setting]]
+Parts = tuple[
+    tuple[RuleColumn, ...],
+    tuple[Node, ...],
+    tuple[Cluster, ...],
+    Statistics,
+    dict[str, Setting],
+    Clustering | None,
+    Flow | None,
+]
 
 
 def dump(
@@ -46,6 +55,8 @@ def dump(
     clusters: Sequence[Cluster],
     statistics: Statistics,
     settings: Mapping[str, Setting],
+    clustering: Clustering | None,
+    flow: Flow | None,
 ) -> dict[str, Any]:
     """Return the parts of a rule set as JSON-ready data."""
     kinds = {kind: name for name, kind in NODE_KINDS.items()}
@@ -56,7 +67,12 @@ def dump(
         "clusters": [write_object(cluster) for cluster in clusters],
         "statistics": write_object(statistics),
     }
-    return {**found, "settings": dict(settings)} if settings else found
+    if settings:
+        found["settings"] = dict(settings)
+    for name, part in (("clustering", clustering), ("flow", flow)):
+        if part is not None:
+            found[name] = write_object(part)
+    return found
 
 
 def load(document: Any) -> Parts:
@@ -83,6 +99,8 @@ def load(document: Any) -> Parts:
         tuple(read_object(Cluster, item, where, ignored) for where, item in _items(document, "clusters")),
         read_object(Statistics, document.get("statistics"), "statistics", ignored),
         _load_settings(document.get("settings", {})),
+        read_object(Clustering, document["clustering"], "clustering", ignored) if "clustering" in document else None,
+        read_object(Flow, document["flow"], "flow", ignored) if "flow" in document else None,
     )
     if ignored:
         more = f" and {len(ignored) - 5} more" if len(ignored) > 5 else ""

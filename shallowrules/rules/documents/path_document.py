@@ -58,7 +58,8 @@ class RulePath:
     def of(cls, trees: Sequence[tuple[str, RuleSet]]) -> RulePath:
         """Return the path of rule sets, each after its `refine`.
 
-        Sums over clusters round differently from tree to tree; figures that all share are those of the first.
+        Sums over clusters round differently from tree to tree; figures that all share are those of the first. What a
+        later fit would go on from is left out.
         """
         first = trees[0][1]
         shared = {name: getattr(first.statistics, name) for name in SHARED}
@@ -73,6 +74,8 @@ class RulePath:
                             for column, own in zip(first.columns, rules.columns, strict=True)
                         ),
                         statistics=replace(rules.statistics, **shared),
+                        clustering=None,
+                        flow=None,
                     ),
                 )
                 for refine, rules in trees

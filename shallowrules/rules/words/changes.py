@@ -17,7 +17,7 @@ from shallowrules.rules.model import RuleSet
 from shallowrules.rules.nodes import Rule
 from shallowrules.tables.labels import NO_CLUSTER
 
-__all__ = ["ChangedRows", "Changes", "RuleChange", "changes_between", "match_clusters"]
+__all__ = ["ChangedRows", "Changes", "PairCounts", "RuleChange", "changes_between", "count_pairs", "match_clusters"]
 
 ROWS_SHOWN = 20
 """Pairs of clusters between which rows move that are listed, most rows first."""
@@ -197,6 +197,17 @@ def count_pairs(old: Any, new: Any) -> Counter[tuple[int, int]]:
     """Return the rows of each pair of labels, from the labels of the rows by two sets of rules."""
     pairs, rows = np.unique(np.column_stack([old, new]).astype(np.int64), axis=0, return_counts=True)
     return Counter({(int(one), int(other)): int(n) for (one, other), n in zip(pairs.tolist(), rows, strict=True)})
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Rows by pairs of clusters, which add up over parts."""
+
+    values: Counter[tuple[int, int]]
+
+    def merged(self, other: PairCounts) -> PairCounts:
+        """Return the rows of both parts."""
+        return PairCounts(self.values + other.values)
 
 
 def match_clusters(counts: Mapping[tuple[int, int], int]) -> dict[int, int]:

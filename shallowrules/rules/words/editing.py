@@ -17,7 +17,15 @@ from shallowrules.rules.words.written import read_rules
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Value
 
-__all__ = ["Edited", "Replacement", "edit", "read_replacement"]
+__all__ = ["EDITED", "Edited", "Replacement", "edit", "notes_of_edits", "read_replacement"]
+
+EDITED = "edited by hand: "
+"""How the note begins that rules keep of an edit."""
+
+
+def notes_of_edits(rules: RuleSet) -> list[str]:
+    """Return what rules say of the edits that were made by hand."""
+    return [note for note in rules.statistics.notes if note.startswith(EDITED)]
 
 
 MAX_NAMED = 5
