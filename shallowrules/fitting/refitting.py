@@ -258,7 +258,7 @@ def _starts_with(tree: CutTree, kept: Sequence[KeptCut]) -> bool:
 
 
 def _sides(node: Node) -> tuple[int, int]:
-    """Return what is left and right of a node in the model column: 1 is right, for the rows with a category."""
+    """Return the values left and right of a node in the model column: 1 is right, for the rows with a category."""
     assert not isinstance(node, Leaf)
     return (node.left, node.right) if isinstance(node, Cut) else (node.right, node.left)
 
@@ -319,7 +319,7 @@ def go_on(data: Data, fit: Fit, judgement: Judgement) -> tuple[Data, Fit]:
 
 
 def _flow_notes(rules: RuleSet, judgement: Judgement, parameters: FitParameters, earlier: RuleSet) -> list[str]:
-    """Return what is to be said of rows outside the earlier range, and of those that change cluster."""
+    """Return notes on rows outside the earlier range, and on those that change cluster."""
     kept = kept_scales(earlier, parameters.scale, rescale=parameters.rescale)
     notes = outside_notes(earlier, rules.columns, kept)
     assert rules.flow is not None

@@ -84,7 +84,7 @@ def _are_within(values: Sequence[float], column: RuleColumn) -> bool:
 
 
 def _standing_fault(cluster: Cluster, index: int, column: RuleColumn, n_columns: int) -> str | None:
-    """Return what is wrong with the median or the delta of a column in a cluster, to follow "has" and before "of"."""
+    """Return the fault of the median or the delta of a column in a cluster, worded to stand between "has" and "of"."""
     for what, figures in (("deltas", cluster.deltas), ("medians", cluster.medians)):
         if figures and len(figures) != n_columns:
             return f"{len(figures)} {what}, not {n_columns}, and so none"

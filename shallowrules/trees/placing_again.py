@@ -76,7 +76,7 @@ def place_again(
 
 
 def _prices(tree: GrownTree, rows: RowSample, penalty: float) -> NDArray[np.float64]:
-    """Return what each row costs in each leaf, by its weight, shape (n_rows, n_nodes)."""
+    """Return the cost of each row in each leaf, by its weight, shape (n_rows, n_nodes)."""
     labels = tree.center[rows.leaves(tree, 0, np.arange(len(rows.matrix)))]
     distances = rows.distances(labels, int(tree.center.max()) + 1)
     return rows.weight[:, None] * (distances[:, tree.center] + penalty * tree.as_tree().explanation_size)

@@ -1,6 +1,6 @@
 """What sets a cluster apart from all other rows: each column by Cliff's delta, with marks and in words.
 
-A delta compares a row of the cluster with a row outside it: the share of such pairs in which the former has the higher
+A delta compares a row of the cluster with a row outside it: the share of pairs in which the former has the higher
 value, minus the share in which it has the lower one. For a category it is the difference of its shares.
 """
 

@@ -24,7 +24,7 @@ EDITED = "edited by hand: "
 
 
 def notes_of_edits(rules: RuleSet) -> list[str]:
-    """Return what rules say of the edits that were made by hand."""
+    """Return the rules' notes on edits made by hand."""
     return [note for note in rules.statistics.notes if note.startswith(EDITED)]
 
 
