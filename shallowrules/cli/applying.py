@@ -88,7 +88,9 @@ apply_options = together(
 """The options of `ApplyOptions`."""
 
 
-def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **values: Any) -> None:
+def apply_labels(
+    rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, measure: str | None = None, **values: Any
+) -> None:
     """Show what would be run, ask where the table is written on, and run it.
 
     Parameters
@@ -96,11 +98,15 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     rules : RuleSet
     rows : DatabaseRows
     options : ApplyOptions
+    measure : str, optional
+        A column that the database adds up by cluster, to be shown.
     **values
         What else `Application` has.
     """
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels, run_plan
+    from shallowrules.labelling.drift import open_counted
+    from shallowrules.labelling.totals import total_labels
     from shallowrules.sources.connecting import show_database
 
     said = {
@@ -111,11 +117,15 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     application = Application(style=str(options.apply), **said, **values)
     with progress(f"looking at {rows}"):
         plan = plan_labels(rules, rows, application, undo=options.undo, counted=options.dry_run)
+        totals = None
+        if measure is not None and not options.undo:
+            with open_counted(rows) as source:
+                _, totals = total_labels(rules, source, measure, application.columns)
     _show(plan, err=not options.dry_run)
 
     def show(counts: Counts) -> None:
         largest_first = sorted(counts, key=lambda index: (-counts[index], index is None, index or 0))
-        show_labels(rules, {index: counts[index] for index in largest_first})
+        show_labels(rules, {index: counts[index] for index in largest_first}, totals=totals)
 
     if plan.counts is not None:
         show(plan.counts)

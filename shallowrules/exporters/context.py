@@ -173,7 +173,7 @@ def bounds(condition: Between) -> tuple[int | float | None, int | float | None]:
 
 def percent(share: float, unit: str = " %") -> str:
     """Return a share as a percentage with one decimal; a tiny one is not shown as none."""
-    return f"under 0.1{unit}" if 0 < share < 0.0005 else f"{100 * share:.1f}{unit}"
+    return f"under 0.1{unit}" if 0 < share < 0.0005 else f"{100 * share:z.1f}{unit}"
 
 
 def rows_text(rows: int, share: float) -> str:

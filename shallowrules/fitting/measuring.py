@@ -18,6 +18,7 @@ from shallowrules.fitting.assembling import (
 )
 from shallowrules.measures.histograms import NarrowBins, count_rows, cross_weights
 from shallowrules.measures.metrics import agreement, cost_of_squares, squares_around
+from shallowrules.measures.totals import Totals, count_totals
 from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.merging import Added
 from shallowrules.tables.table import Column, Table, Value
@@ -25,7 +26,16 @@ from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.placing import place_thresholds
 from shallowrules.trees.tree import Tree
 
-__all__ = ["Counting", "TreeOnParts", "costs_of", "costs_of_grown", "count_labels", "count_tree", "measured_of"]
+__all__ = [
+    "Counting",
+    "TreeOnParts",
+    "costs_of",
+    "costs_of_grown",
+    "count_labels",
+    "count_tree",
+    "measured_of",
+    "total_counted",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +101,27 @@ def count_labels(
     return found | {f"bins {index}": each for index, each in zip(counting.bins, counts, strict=True)}
 
 
+def total_counted(
+    measure: Column,
+    labels: NDArray[np.int32],
+    k: int,
+    weight: NDArray[np.float64] | None,
+    counted: NDArray[np.bool_] | None,
+) -> dict[str, NDArray[Any]]:
+    """Return what `count_totals` does of the rows that count, whose labels these are."""
+    if counted is not None:
+        [measure] = Table((measure,), measure.n_rows).take(counted).columns
+        weight = None if weight is None else weight[counted]
+    return count_totals(measure, labels, k, weight)
+
+
 def measured_of(
     found: Mapping[str, NDArray[Any]],
     costs: tuple[float, float],
     counting: Counting,
     table: Table,
     numbers: Mapping[int, tuple[NDArray[np.float64], Sequence[float]]],
+    measure: str | None = None,
 ) -> Measured:
     """Return what `assemble_rules` takes.
 
@@ -111,11 +136,14 @@ def measured_of(
         With the types of the columns.
     numbers : mapping from int to (ndarray of float64, shape (k,), (least, greatest))
         The means of each column of numbers by cluster, and its ends.
+    measure : str, optional
+        The column that was added up by cluster.
     """
     sums = found["weight"]
     cells = {index: found[f"values {index}"] for index in counting.values}
     columns, profiles = describe_columns(table, numbers, cells, sums)
     agreed, precision, recall = agreement(found["shared"], sums, found["followed"])
+    totals = None if measure is None else Totals.of(measure, found, range(counting.k))
     return Measured(
         columns,
         profiles,
@@ -128,6 +156,7 @@ def measured_of(
         found.get("pairs"),
         counting.bins,
         [found[f"bins {index}"] for index in counting.bins],
+        totals,
     )
 
 
@@ -161,6 +190,11 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
     rows = on.encode(part)
     labels = on.tree.predict(rows.matrix)
     found = count_labels(rows.table.columns, labels, reference_labels(rows, on.centers), rows.weight, on.counting)
+    roles = on.encode.roles
+    if roles.measure is not None:
+        found |= total_counted(
+            part[roles.measure], labels, on.counting.k, roles.given_weights(part), roles.counted(part)
+        )
     return Added(found | on.grids.add_up(rows, labels, on.counting.k))
 
 

@@ -30,7 +30,7 @@ from shallowrules.fitting.keeping import Region, divide, join, kept_cuts, region
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import GroupSums, SumGrid, WeightFacts, group_means
 from shallowrules.partitions.merging import at_once
-from shallowrules.tables.table import Table
+from shallowrules.tables.table import Column, Table
 from shallowrules.trees import growing
 from shallowrules.trees.extending import extend, price_more
 from shallowrules.trees.growing import (
@@ -66,6 +66,8 @@ class TableData(FitData):
         The weights that were given.
     fit_weight : ndarray of float64, shape (n_rows,), or None
         The weights that rows are fitted with: 0 also for those that are in no cluster.
+    measure : Column, optional
+        What is added up by cluster.
     """
 
     given: GivenTable
@@ -73,6 +75,7 @@ class TableData(FitData):
     clusterer: Any
     weight: NDArray[np.float64] | None
     fit_weight: NDArray[np.float64] | None
+    measure: Column | None = None
 
     @property
     def encoder(self) -> Encoder:
@@ -266,6 +269,8 @@ class TableData(FitData):
             self._central_rows,
             self.reference_cost,
             self.parameters.n_threads,
+            self.measure,
+            self.weight,
         )
 
     def _central_rows(self) -> NDArray[np.float64]:

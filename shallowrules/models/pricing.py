@@ -67,6 +67,7 @@ def edit_rules(
     replacements: Iterable[str] = (),
     merge: Iterable[Sequence[int]] = (),
     sample_weight: ArrayLike | None = None,
+    measure: Any = None,
 ) -> RuleEdit:
     """Change rules by hand, and measure on a table what that does.
 
@@ -85,7 +86,7 @@ def edit_rules(
         Each as ``"proline: 750 -> 700"`` or ``"city: 'Ulm' -> 'Bonn'"``: in every rule that has the value.
     merge : iterable of sequence of int
         Clusters to make one, which keeps the lowest number, and its name and note if it has some.
-    sample_weight : array-like of shape (n_samples,), optional
+    sample_weight, measure : array-like of shape (n_samples,), optional
         As for ``fit``.
 
     Returns
@@ -113,7 +114,7 @@ def edit_rules(
     od280/od315_of_diluted_wines > 2.13 and proline <= 700
     """
     edited = edit(rules, text=text, replacements=replacements, merge=merge)
-    measuring = Measuring(prepare_fit(model, X, None, sample_weight), rules)
+    measuring = Measuring(prepare_fit(model, X, None, sample_weight, measure), rules)
     table = measuring.data.encoding.table
     before = measuring.measure(rules.nodes)
     if not measuring.is_same_clustering:

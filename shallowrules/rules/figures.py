@@ -63,6 +63,10 @@ class Cluster:
         What a person remarks on it; empty where nobody did.
     named_by_rules : bool
         Whether the name was made from the conditions of its rules, for nobody has given one.
+    total : float or None
+        The sum of the column `Statistics.measure` over its rows, each times its weight; None where there is none.
+    unmeasured : int
+        Rows without a value in that column.
     """
 
     index: int
@@ -79,6 +83,8 @@ class Cluster:
     reference_weights: tuple[Number, ...] = field(default=(), metadata=OPTIONAL)
     note: str = field(default="", metadata=OPTIONAL)
     named_by_rules: bool = field(default=False, metadata=OPTIONAL)
+    total: float | None = field(default=None, metadata=OPTIONAL)
+    unmeasured: int = field(default=0, metadata=OPTIONAL)
 
     @property
     def is_named(self) -> bool:
@@ -100,7 +106,8 @@ class Statistics:
     is the share of weight that both put in the same cluster. `wad` and `waes` are Eqs. 2 and 3.
     `labelled` says that labels were given to be explained, and not centers; `left_out` counts the
     rows that belonged to no cluster (noise, or without a label) and are in no other figure. `other_columns` are those
-    that the table has besides the columns of the rules: labels, weights and what was excluded.
+    that the table has besides the columns of the rules: labels, weights and what was excluded. `measure` is the column
+    that was added up by cluster, and `total` its sum over all rows; None where there is none.
     """
 
     rows: int
@@ -118,3 +125,12 @@ class Statistics:
     left_out: int = 0
     notes: tuple[str, ...] = field(default=())
     other_columns: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    measure: str | None = field(default=None, metadata=OPTIONAL)
+    total: float | None = field(default=None, metadata=OPTIONAL)
+
+    def share_of_total(self, cluster: Cluster) -> float | None:
+        """Return the share of a cluster in the total; None where there is none, or it is 0."""
+        if cluster.total is None or not self.total:
+            return None
+        share = cluster.total / self.total
+        return share if math.isfinite(share) else None

@@ -113,6 +113,7 @@ def command(
             replacements=replacements,
             merge=merge,
             sample_weight=loaded.weight,
+            measure=loaded.measure,
         )
     edited = replace(with_table(found.after, loaded, chosen), settings=with_tables(rules.settings, where))
     write_result(edited.to_json(), output)
