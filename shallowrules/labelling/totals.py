@@ -90,6 +90,8 @@ def total_labels(
     counts = {cluster_of(row.cluster): int(row.rows_found) for row in rows}
     sums = {cluster_of(row.cluster): float(row.total_found) for row in rows}
     missing = {cluster_of(row.cluster): int(row.rows_without_value) for row in rows}
+    if sum(missing.values()) == sum(counts.values()):  # in SQLite also texts, whatever the column is declared as
+        raise DataError(f"the measure {name!r} of {source.rows} cannot be added up: it has no number in any row")
     totals = Totals(measure, sums, missing, sum(sums.values()))
     return {cluster: n_rows for cluster, n_rows in counts.items() if n_rows}, totals
 
