@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,12 @@ apply_options = together(
 
 
 def apply_labels(
-    rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, measure: str | None = None, **values: Any
+    rules: RuleSet,
+    rows: DatabaseRows,
+    options: ApplyOptions,
+    columns: Mapping[str, str],
+    measure: str | None = None,
+    **values: Any,
 ) -> None:
     """Show what would be run, ask where the table is written on, and run it.
 
@@ -98,6 +104,8 @@ def apply_labels(
     rules : RuleSet
     rows : DatabaseRows
     options : ApplyOptions
+    columns : mapping from str to str
+        What the database calls columns of the rules, or the measure, that have another name there.
     measure : str, optional
         A column that the database adds up by cluster, to be shown.
     **values
@@ -114,13 +122,14 @@ def apply_labels(
         for name, value in vars(options).items()
         if name in ("into", "key", "replace", "batch", "lock_timeout")
     }
-    application = Application(style=str(options.apply), **said, **values)
+    of_rules = {old: new for old, new in columns.items() if old != measure}
+    application = Application(style=str(options.apply), columns=of_rules, **said, **values)
     with progress(f"looking at {rows}"):
         plan = plan_labels(rules, rows, application, undo=options.undo, counted=options.dry_run)
         totals = None
         if measure is not None and not options.undo:
             with open_counted(rows) as source:
-                _, totals = total_labels(rules, source, measure, application.columns)
+                _, totals = total_labels(rules, source, measure, columns)
     _show(plan, err=not options.dry_run)
 
     def show(counts: Counts) -> None:

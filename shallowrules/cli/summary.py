@@ -248,7 +248,7 @@ def _describe(difference: Difference) -> str:
 def _table(*headings: str) -> Table:
     table = Table(box=SIMPLE, pad_edge=False)
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(Text(heading), overflow="fold")  # which may be the name of a column: no markup
     return table
 
 

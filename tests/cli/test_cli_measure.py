@@ -97,7 +97,7 @@ def test_all_that_a_run_writes_has_the_totals(shop):
     for total, missing in found.values():
         text = shown(total, whole).replace("%", " %")
         assert f"| {text} |" in sheet
-        assert f"\nrevenue: {text}, {missing} of the rows without a value.\n" in sheet
+        assert f"\n**revenue**: {text}, {missing} of the rows without a value.\n" in sheet
         assert f"<bdi>revenue</bdi>: <b>{text}</b> {missing} of the rows without a value</p>" in page
     assert f"| Total of revenue | {whole:,.0f} | the sum over the table, 22 rows without a value:" in sheet
     assert "revenue (is added up)" in sheet
@@ -241,7 +241,18 @@ def test_labels_in_a_database_are_shown_with_their_sums(shop):
     with closing(sqlite3.connect("sqlite.db")) as connection:
         query = "SELECT cluster, SUM(revenue) FROM shop_clusters GROUP BY cluster"
         made = {str(cluster): shown(total, whole) for cluster, total in connection.execute(query)}
+        connection.execute("CREATE TABLE other AS SELECT visits, age, revenue AS turnover FROM shop")
+        connection.commit()
     assert made == expected
+    there[3] = "other"
+    for command in (
+        ["label", "rules.json", *there, "--apply", "--dry-run"],
+        ["label", "rules.json", *there, "-o", "o.csv"],
+    ):
+        done = call(*command, "--column", "revenue=turnover")
+        assert table_of(done.stderr, "revenue") == expected
+    done = call("drift", "rules.json", *there, "--column", "revenue=turnover", "--max-shift", "1")
+    assert table_of(done.stdout, "revenue") == {**expected, "without": "0 (0.0%)"}
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
@@ -278,6 +289,16 @@ def test_nan_and_text_are_no_numbers_to_sql(shop, tmp_path):
         found = {row[0]: (row[5], row[6]) for row in database.query(query)}
         for cluster in rules.clusters:
             assert found[cluster.index] == (cluster.unmeasured, pytest.approx(cluster.total, rel=1e-12))
+
+
+def test_a_name_is_no_markup(shop):
+    name = "[red]a|b*_<i>"
+    shop.rename(columns={"revenue": name}).to_csv("odd.csv", index=False)
+    done = call("run", "odd.csv", "-k", "3", "--exclude", "city,w", "--measure", name, "-o", "out")
+    assert done.exit_code == 0, done.output
+    assert f" {name} " in done.stdout
+    assert "| \\[red\\]a\\|b\\*\\_&lt;i&gt; |" in Path("out/report.md").read_text(encoding="utf-8")
+    assert "<bdi>[red]a|b*_&lt;i&gt;</bdi>: <b>" in Path("out/report.html").read_text(encoding="utf-8")
 
 
 def test_sql_says_where_it_adds_up(shop):
