@@ -162,11 +162,8 @@ def _write_file(
     check_target(output, rules_file, *files, *files_of_names(names), force=force)
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
-    written, columns, measure = (
-        Output(output, cluster_column, options["csv_safe"]),
-        options["columns"],
-        options["measure"],
-    )
+    written = Output(output, cluster_column, options["csv_safe"])
+    columns, measure = options["columns"], options["measure"]
     if measure is not None:
         refuse_measure(rules, measure)
     with progress(f"labelling {show_tables(rows)}") as show:
