@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,14 @@ apply_options = together(
 """The options of `ApplyOptions`."""
 
 
-def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **values: Any) -> None:
+def apply_labels(
+    rules: RuleSet,
+    rows: DatabaseRows,
+    options: ApplyOptions,
+    columns: Mapping[str, str],
+    measure: str | None = None,
+    **values: Any,
+) -> None:
     """Show the plan, ask for consent if the table is changed, and run the plan.
 
     Parameters
@@ -96,11 +104,17 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
     rules : RuleSet
     rows : DatabaseRows
     options : ApplyOptions
+    columns : mapping from str to str
+        What the database calls columns of the rules, or the measure, that have another name there.
+    measure : str, optional
+        A column that the database adds up by cluster, to be shown.
     **values
         Further fields of `Application`.
     """
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels, run_plan
+    from shallowrules.labelling.drift import open_counted
+    from shallowrules.labelling.totals import total_labels
     from shallowrules.sources.connecting import show_database
 
     said = {
@@ -108,14 +122,19 @@ def apply_labels(rules: RuleSet, rows: DatabaseRows, options: ApplyOptions, **va
         for name, value in vars(options).items()
         if name in ("into", "key", "replace", "batch", "lock_timeout")
     }
-    application = Application(style=str(options.apply), **said, **values)
+    of_rules = {old: new for old, new in columns.items() if old != measure}
+    application = Application(style=str(options.apply), columns=of_rules, **said, **values)
     with progress(f"looking at {rows}"):
         plan = plan_labels(rules, rows, application, undo=options.undo, counted=options.dry_run)
+        totals = None
+        if measure is not None and not options.undo:
+            with open_counted(rows) as source:
+                _, totals = total_labels(rules, source, measure, columns)
     _show(plan, err=not options.dry_run)
 
     def show(counts: Counts) -> None:
         largest_first = sorted(counts, key=lambda index: (-counts[index], index is None, index or 0))
-        show_labels(rules, {index: counts[index] for index in largest_first})
+        show_labels(rules, {index: counts[index] for index in largest_first}, totals=totals)
 
     if plan.counts is not None:
         show(plan.counts)

@@ -56,7 +56,11 @@ def fit_rules(
             model.on_progress, model.on_best, model.prices_more_rules = show, show.tell_best, True
             if loaded.in_parts:
                 model.fit_partitions(
-                    loaded.rows, labels=loaded.label_column, sample_weight=loaded.weight_column, memory=memory
+                    loaded.rows,
+                    labels=loaded.label_column,
+                    sample_weight=loaded.weight_column,
+                    measure=loaded.measure_column,
+                    memory=memory,
                 )
             elif growing.has_goal:
                 model = fit_to_goal(
@@ -65,9 +69,10 @@ def fit_rules(
                     max_cost=growing.max_cost,
                     max_conditions=growing.max_conditions,
                     sample_weight=loaded.weight,
+                    measure=loaded.measure,
                 )
             else:
-                model.fit(loaded.table, sample_weight=loaded.weight)
+                model.fit(loaded.table, sample_weight=loaded.weight, measure=loaded.measure)
         for note in model.rules_.statistics.notes:
             show_message("note", note)
         show_doubts(model.rules_, chosen.category_weight)

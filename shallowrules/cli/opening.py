@@ -130,11 +130,14 @@ def _check_chosen(fit: FitOptions, named: Mapping[str, str], types: Mapping[str,
 
 
 def _named_roles(fit: FitOptions) -> dict[str, str]:
-    """Return the columns of weights and labels with their content; OptionError if they are used otherwise too."""
-    roles = {"weights": fit.weight, "labels": fit.labels}
-    named = {name: what for what, name in roles.items() if name is not None}
-    if fit.weight is not None and fit.weight == fit.labels:
-        raise OptionError(f"column {fit.weight!r} cannot be both the weights and the labels")
+    """Return the columns of weights, labels and measure with their content; OptionError if used otherwise too."""
+    roles = {"weights": fit.weight, "labels": fit.labels, "numbers to add up": fit.measure}
+    named: dict[str, str] = {}
+    for what, name in roles.items():
+        if name in named:
+            raise OptionError(f"column {name!r} cannot be both the {named[name]} and the {what}")
+        if name is not None:
+            named[name] = what
     for name in (*(fit.columns or ()), *(fit.explain or ()), *fit.exclude):
         if name in named:
             raise OptionError(f"column {name!r} has the {named[name]}: do not also use, explain or exclude it")
@@ -217,7 +220,7 @@ def _refuse_excluded(fit: FitOptions, named: Iterable[str], read: Collection[str
 
 
 def _columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:
-    """Return the columns that the options choose, with those that are named for weights and labels; None for all."""
+    """Return the columns that the options choose, and those named for weights, labels and measure; None for all."""
     columns = None
     if fit.columns is not None:
         columns = (*fit.columns, *(fit.explain or ()), *named)

@@ -41,6 +41,7 @@ from shallowrules.fitting.examining import (
     largest_variance,
 )
 from shallowrules.fitting.survey import Survey, find_facts
+from shallowrules.measures.totals import refuse_infinite
 from shallowrules.partitions import WholeTable
 from shallowrules.sources import Where
 from shallowrules.tables.table import Column, Table
@@ -59,9 +60,10 @@ class LoadedTable:
     Parameters
     ----------
     rows : WholeTable or ThreadedPartitions
-        In memory or in parts, with the columns of weights and labels.
+        In memory or in parts, with the columns of weights, labels and measure.
     columns : tuple of str
-        Those to cluster and to explain by; `weight_column` and `label_column` may stand beside them.
+        Those to cluster and to explain by; `weight_column`, `label_column` and `measure_column` may stand beside
+        them.
     n_rows : int
     notes, warnings : tuple of str
         What a reader of the rules should know, and what may be wrong with them.
@@ -82,6 +84,7 @@ class LoadedTable:
     warnings: tuple[str, ...]
     weight_column: str | None = None
     label_column: str | None = None
+    measure_column: str | None = None
     cluster_columns: list[str] | None = None
     explain_columns: list[str] | None = None
     other_columns: tuple[str, ...] = ()
@@ -107,6 +110,11 @@ class LoadedTable:
     def labels(self) -> Column | None:
         """The labels of rows in memory."""
         return None if self.label_column is None else self._whole[self.label_column]
+
+    @property
+    def measure(self) -> Column | None:
+        """What is added up by cluster, of rows in memory."""
+        return None if self.measure_column is None else self._whole[self.measure_column]
 
     @property
     def _whole(self) -> Table:
@@ -160,7 +168,12 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
         if weight not in columns_of(refusals):
             refusals.append(_weights_without_numbers(weight, rows.types[weight]))
         weight = None
-    roles = Roles(columns, fit.labels, weight, filling=fit.filling)
+    measure = fit.measure
+    if measure is not None and rows.types[measure] not in ("integer", "float"):
+        if measure not in columns_of(refusals):
+            refusals.append(_measure_without_numbers(measure, rows.types[measure]))
+        measure = None
+    roles = Roles(columns, fit.labels, weight, filling=fit.filling, measure=measure)
     facts = find_facts(rows, roles)
     refusals += unusable_columns(opened, facts, fit, refusals)
     ids = repeated_ids(opened, facts, fit, columns_of(refusals))
@@ -175,6 +188,8 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     if refusals:
         raise refused_table(refusals, said)
     _refuse_weights(facts)
+    if measure is not None:
+        refuse_infinite(measure, sum(n for (_, name, _), n in facts.wrong.items() if name == measure))
     if fit.labels is not None:
         _refuse_labels(fit.labels, len(facts.labels), facts.counted)
     filled = find_filled(rows, facts, roles)
@@ -189,6 +204,8 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     notes += _scale_notes(fit.scale, has_numbers=has_numbers, clustering=fit.labels is None)
     if weight is not None:
         notes.append(f"rows are weighted by column {weight!r}")
+    if measure is not None:
+        notes.append(f"column {measure!r} is added up in each cluster, and is neither clustered nor tested by rules")
     dominant = _dominant_column(rows, space, facts) if fit.scale is None and fit.labels is None else []
     return LoadedTable(
         rows,
@@ -198,6 +215,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
         (*(message for kind, message in said if kind == "warning"), *label_warnings(opened, facts, fit), *dominant),
         weight,
         fit.labels,
+        measure,
         cluster_columns,
         explain_columns,
         tuple(name for name in rows.all_names if name not in set(columns)),
@@ -225,6 +243,11 @@ def _refuse_labels(name: str, distinct: int, n_rows: int) -> None:
 
 def _weights_without_numbers(name: str, kind: str) -> Refusal:
     message = f"the weights {name!r} are not numbers; they were read as {kind}"
+    return Refusal((Finding("not numeric", message, name),), message, Remedy())
+
+
+def _measure_without_numbers(name: str, kind: str) -> Refusal:
+    message = f"the measure {name!r} cannot be added up: it was read as {kind}; name a column of numbers (--measure)"
     return Refusal((Finding("not numeric", message, name),), message, Remedy())
 
 

@@ -13,13 +13,19 @@ from shallowrules.cli.output import show_message
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
-from shallowrules.exporters.wording import describe_separation
-from shallowrules.rules.figures import show_figure
+from shallowrules.exporters.wording import (
+    describe_separation,
+    describe_total,
+    describe_totals,
+    format_number,
+)
+from shallowrules.rules.figures import percent, show_figure
 from shallowrules.tables.labels import NO_CLUSTER
 
 if TYPE_CHECKING:
     from shallowrules.exporters import InstalledExporter
     from shallowrules.labelling.drift import ColumnShift, Shift
+    from shallowrules.measures.totals import Totals
     from shallowrules.models.choosing import ClusterCounts
     from shallowrules.models.tradeoff import TradeoffPath
     from shallowrules.rules import RuleSet
@@ -50,7 +56,9 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
     """Print the clusters, largest first, with the rules of each, then cost and length of the whole."""
     console = _console(stderr)
     statistics = rules.statistics
-    figures = ["rows", "share", *(["precision", "recall"] if statistics.labelled else [])]
+    totals = describe_totals(rules)
+    figures = ["rows", "share", *([one_line(statistics.measure)] if statistics.measure is not None else [])]
+    figures += ["precision", "recall"] if statistics.labelled else []
     table = _table("cluster", *figures, "rule")
     for column in table.columns[1:-1]:
         column.justify = "right"
@@ -61,6 +69,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
             Text(one_line(cluster.title)),
             f"{cluster.rows:,}",
             f"{cluster.share:.1%}",
+            *([totals[cluster.index]] if totals else []),
             *quality,
             Text("\nor ".join(texts)),
         )
@@ -81,6 +90,9 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
     )
     if separation := describe_separation(rules):
         console.print(Text(f"differ by      {separation} of the variance between clusters"))
+    if statistics.measure is not None and statistics.total is not None:
+        unmeasured = sum(cluster.unmeasured for cluster in rules.clusters)
+        _show_total(console, statistics.measure, statistics.total, unmeasured)
     if statistics.left_out:
         console.print(Text(f"left out       {counted(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
     if written:
@@ -160,21 +172,40 @@ def show_cluster_counts(found: ClusterCounts, way_beyond: str = "") -> None:
         console.print(Text(f"price below 1  {found.price_remark}"))
 
 
-def show_labels(rules: RuleSet, counts: Mapping[int | None, int], written: str | None = None) -> None:
-    """Print to stderr how many rows of a table got each cluster, and how many none."""
+def show_labels(
+    rules: RuleSet,
+    counts: Mapping[int | None, int],
+    written: str | None = None,
+    totals: Totals | None = None,
+) -> None:
+    """Print to stderr how many rows of a table got each cluster, and how many none; and the sums of a column."""
     console = _console(True)
-    table = _table("cluster", "rows", "share")
-    table.columns[1].justify = table.columns[2].justify = "right"
+    table = _table("cluster", "rows", "share", *([] if totals is None else [one_line(totals.name)]))
+    for column in table.columns[1:]:
+        column.justify = "right"
     titles = {cluster.index: cluster.title for cluster in rules.clusters}
     total = sum(counts.values())
     for index, rows in counts.items():
         title = "none" if index is None else titles[index]
-        table.add_row(Text(one_line(title)), f"{rows:,}", f"{rows / total:.1%}")
+        sums = [] if totals is None else [_sum_of(totals, index)]
+        table.add_row(Text(one_line(title)), f"{rows:,}", f"{rows / total:.1%}", *sums)
     if not counts:
         table.add_row("none", "0", "")
     console.print(table)
+    if totals is not None:
+        _show_total(console, totals.name, totals.whole, sum(totals.missing.values()))
     if written is not None:
         console.print(Text(f"written        {written}"))
+
+
+def _sum_of(totals: Totals, cluster: int | None) -> str:
+    return describe_total(totals.sums.get(cluster, 0.0), totals.share(cluster))
+
+
+def _show_total(console: Terminal, name: str, total: float, unmeasured: int) -> None:
+    """Print the sum of a column over all rows."""
+    without = f"; {counted(unmeasured, 'row')} without a value" if unmeasured else ""
+    console.print(Text(f"total          {format_number(total)} is the sum of {one_line(name)}{without}"))
 
 
 def show_new_values(shifts: Iterable[ColumnShift]) -> None:
@@ -183,15 +214,27 @@ def show_new_values(shifts: Iterable[ColumnShift]) -> None:
         show_message("note", one_line(sentence))
 
 
-def show_shifts(shifts: Iterable[Shift]) -> None:
-    """Print each cluster's share of the rows beside that in training."""
-    table = _table("cluster", "rows", "share", "in training", "shift")
+def show_shifts(shifts: Iterable[Shift], totals: Totals | None = None) -> None:
+    """Print each cluster's share of the rows beside that in training, and its share of the total of a column."""
+    of_totals = [] if totals is None else [one_line(totals.name), "in training"]
+    table = _table("cluster", "rows", "share", "in training", "shift", *of_totals)
     for column in table.columns[1:]:
         column.justify = "right"
     for shift in shifts:
-        figures = (f"{shift.rows:,}", f"{shift.share:.1%}", f"{shift.trained:.1%}", f"{shift.size:+z.1%}")
+        figures: tuple[str, ...] = (
+            f"{shift.rows:,}",
+            f"{shift.share:.1%}",
+            f"{shift.trained:.1%}",
+            f"{shift.size:+z.1%}",
+        )
+        if totals is not None:
+            trained = "–" if shift.total_trained is None else percent(shift.total_trained)
+            figures = (*figures, _sum_of(totals, shift.cluster), trained)
         table.add_row(Text(one_line(shift.title)), *figures)
-    _console(False).print(table)
+    console = _console(False)
+    console.print(table)
+    if totals is not None:
+        _show_total(console, totals.name, totals.whole, sum(totals.missing.values()))
 
 
 def show_exporters(installed: Iterable[InstalledExporter]) -> None:
@@ -241,7 +284,7 @@ def _describe(difference: Difference) -> str:
 def _table(*headings: str) -> Table:
     table = Table(box=SIMPLE, pad_edge=False)
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(Text(heading), overflow="fold")  # which may be the name of a column: no markup
     return table
 
 

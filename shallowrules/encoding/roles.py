@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ class Roles:
         Which values may be missing, because they are filled in.
     weight_exponent : int or None
         Of the power of two above the sum of all weights, once it is known; None where they need no rounding.
+    measure : str or None
+        The column that is added up by cluster.
     """
 
     columns: tuple[str, ...]
@@ -37,11 +39,20 @@ class Roles:
     weight: str | None
     filling: Filling = COMPLETE
     weight_exponent: int | None = None
+    measure: str | None = None
 
     @classmethod
-    def of(cls, parts: Partitions, labels: str | None, weight: str | None, *, filling: Filling = COMPLETE) -> Roles:
+    def of(
+        cls,
+        parts: Partitions,
+        labels: str | None,
+        weight: str | None,
+        *,
+        filling: Filling = COMPLETE,
+        measure: str | None = None,
+    ) -> Roles:
         """Return the roles; OptionError names a column that is not there."""
-        for name, wanted in (("labels", labels), ("sample_weight", weight)):
+        for name, wanted in (("labels", labels), ("sample_weight", weight), ("measure", measure)):
             if wanted is not None and wanted not in parts.names:
                 raise OptionError(
                     f"{name} names a column {wanted!r}, which the table does not have; its columns are: "
@@ -49,14 +60,18 @@ class Roles:
                 )
         if weight is not None and parts.types[weight] not in ("integer", "float"):
             raise DataError(f"the weights in column {weight!r} must be numbers; it was read as {parts.types[weight]}")
-        columns = tuple(name for name in parts.names if name not in (labels, weight))
+        if measure is not None and parts.types[measure] not in ("integer", "float"):
+            raise DataError(f"the measure {measure!r} cannot be added up: it was read as {parts.types[measure]}")
+        if measure is not None and measure in (labels, weight):
+            raise OptionError(f"column {measure!r} cannot be both the measure and the labels or weights")
+        columns = tuple(name for name in parts.names if name not in (labels, weight, measure))
         other = [name for name in columns if parts.types[name] == "other"]
         if other:
             raise DataError(
                 "columns that are neither numbers nor categories cannot be used: "
                 f"{', '.join(map(repr, other))}; exclude them"
             )
-        return cls(columns, labels, weight, filling)
+        return cls(columns, labels, weight, filling, measure=measure)
 
     def given_labels(self, part: Table) -> Column | None:
         """Return the given labels, times as their text; None where there are none."""
@@ -71,6 +86,10 @@ class Roles:
         if not given.is_finite:  # such a table is refused
             weight[given.absent | np.isinf(weight)] = 0.0
         return weight if self.weight_exponent is None else exact_weights(weight, self.weight_exponent)
+
+    def given_weights(self, part: Table) -> NDArray[np.float64] | None:
+        """Return the weight of each row as it was given, None for no weights."""
+        return replace(self, weight_exponent=None).weights(part)
 
     def counted(self, part: Table) -> NDArray[np.bool_] | None:
         """Return which rows count: those of positive weight that have a label; None for all."""

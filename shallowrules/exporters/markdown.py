@@ -7,11 +7,12 @@ and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts``
 remedies), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some column has its missing values
 imputed, whether some column and whether some condition is of categories, and whether some condition is of a column of 0
 and 1), ``shares_of_flags`` (whether some column is of 0 and 1, whose share of 1 the tables of means show), and of every
-cluster ``quality`` (text, already Markdown), ``precision_text`` and ``recall_text``, ``profile`` (rows of its table of
-means, first those in which it differs most from all other rows: ``column``, ``tested``, ``here`` and ``table``, both
-text, and ``mark``) and ``left_out`` (columns that the table lacks); ``marks`` (the limits for marked columns, text by
-name); and ``steps``, none unless the style is "ordered": of each line of that list ``words`` (Markdown, empty if
-nothing more is asked), ``title`` of the cluster and ``rows_text``, none where a row is in no cluster.
+cluster ``quality`` (text, already Markdown), ``precision_text`` and ``recall_text``, ``total_text`` (its total and
+share, or none), ``profile`` (rows of its table of means, first those in which it differs most from all other rows:
+``column``, ``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out`` (columns that the table
+lacks); ``marks`` (the limits for marked columns, text by name); and ``steps``, none unless the style is "ordered": of
+each line of that list ``words`` (Markdown, empty if nothing more is asked), ``title`` of the cluster and ``rows_text``,
+none where a row is in no cluster.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from shallowrules.exporters.wording import (
     describe_origin,
     describe_profile,
     describe_quality,
+    describe_totals,
     format_exact,
     format_number,
     list_values,
@@ -141,8 +143,10 @@ class MarkdownExporter:
                     None if condition["included"] is None else list_values(condition["included"], escape_markdown)
                 )
                 condition["none_of"] = list_values(condition["excluded"], escape_markdown) or None
+        totals = describe_totals(rules)
         for described, cluster in zip(context["clusters"], rules.by_size, strict=True):
             described["quality"] = describe_quality(cluster, rules.statistics.labelled, escape_markdown)
+            described["total_text"] = totals.get(cluster.index)
             described["precision_text"] = percent(cluster.precision)
             described["recall_text"] = percent(cluster.recall)
             described["words"] = _words_of_cluster(described["rules"])

@@ -47,6 +47,8 @@ __all__ = [
     "describe_profile",
     "describe_quality",
     "describe_separation",
+    "describe_total",
+    "describe_totals",
     "format_exact",
     "format_number",
     "list_values",
@@ -256,6 +258,21 @@ def describe_separation(rules: RuleSet) -> str:
     return f"{text}, {counted(len(rest), 'other column')} {percent(sum(share for _, share in rest))}"
 
 
+def describe_total(total: float, share: float | None) -> str:
+    """Return a sum and its share of the whole; None if there is no share."""
+    return format_number(total) + ("" if share is None else f" ({percent(share)})")
+
+
+def describe_totals(rules: RuleSet) -> dict[int, str]:
+    """Return the total of each cluster, and its share; empty if no column was added up."""
+    share = rules.statistics.share_of_total
+    return {
+        cluster.index: describe_total(cluster.total, share(cluster))
+        for cluster in rules.clusters
+        if cluster.total is not None
+    }
+
+
 def describe_doubts(rules: RuleSet) -> list[str]:
     """Return the reasons to doubt the clustering, each with a remedy."""
     return [f"{doubt.text} {doubt.remedy}" for doubt in doubts_about(rules)]
@@ -297,16 +314,17 @@ def describe_origin(rules: RuleSet) -> str:
 
 def _reason(name: str, settings: Mapping[str, Any]) -> str:
     """Return why a column of the table is not among those of the rules."""
-    for option in ("labels", "weight"):
+    roles = {"labels": "holds the labels", "weight": "holds the weights", "measure": "is added up"}
+    for option, role in roles.items():
         if settings.get(option) == name:
-            return {"labels": "holds the labels", "weight": "holds the weights"}[option]
+            return role
     chosen = settings.get("columns") or (settings.get("explain") if "labels" in settings else None)
     return "excluded" if not chosen or name in chosen else "not chosen"
 
 
 def describe_figures(rules: RuleSet) -> dict[str, str]:
     """Return the sheet's figures for the rules as a whole, in words."""
-    s = rules.statistics
+    s, unmeasured = rules.statistics, sum(cluster.unmeasured for cluster in rules.clusters)
     extra = s.normalized_cost - 1
     if extra >= 0.00005:
         price = (
@@ -333,5 +351,7 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
         "waes": f"{s.waes:.2f}",
         "wad": f"{s.wad:.2f}",
         "separation": describe_separation(rules),
+        "total": "" if s.total is None else format_number(s.total),
+        "unmeasured": f"{counted(unmeasured, 'row')} without a value" if unmeasured else "",
         "columns_shown": str(COLUMNS_SHOWN),
     }

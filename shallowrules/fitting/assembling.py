@@ -15,6 +15,7 @@ from shallowrules.encoding import Encoder, categories
 from shallowrules.errors import counted
 from shallowrules.measures.dominance import Standing
 from shallowrules.measures.histograms import NarrowBins, join_bins, plain_numbers
+from shallowrules.measures.totals import Totals
 from shallowrules.rules import Cluster, Clustering, Cut, Leaf, Membership, Node, RuleColumn, RuleSet, Statistics, Value
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.rules.nodes import Rule, derive_rules
@@ -85,6 +86,8 @@ class Measured:
         By the position of the column.
     counted_rows : sequence of ndarray of numbers, shape (k, n_bins)
         For each of the `bins`, what is in it.
+    totals : Totals or None
+        Of the column that is added up, by the place of the cluster.
     """
 
     columns: tuple[RuleColumn, ...]
@@ -99,6 +102,7 @@ class Measured:
     confusion: NDArray[Any] | None
     bins: Mapping[int, NarrowBins]
     counted_rows: Sequence[NDArray[Any]]
+    totals: Totals | None = None
 
 
 def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, record: FitRecord) -> RuleSet:
@@ -138,6 +142,8 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
         labelled=record.labelled,
         left_out=record.left_out,
         notes=record.notes,
+        measure=None if measured.totals is None else measured.totals.name,
+        total=None if measured.totals is None else measured.totals.whole,
     )
     return RuleSet(columns, nodes, clusters, statistics, clustering=record.clustering)
 
@@ -155,7 +161,7 @@ def _named_by_rules(
 
 def _describe_clusters(tree: Tree, measured: Measured) -> tuple[Cluster, ...]:
     """Return the clusters that have a leaf."""
-    sums = measured.sums
+    sums, totals = measured.sums, measured.totals
     return tuple(
         Cluster(
             index=tree.classes[i] if tree.classes else int(i),
@@ -165,6 +171,8 @@ def _describe_clusters(tree: Tree, measured: Measured) -> tuple[Cluster, ...]:
             share=float(sums[i] / sums.sum()),
             precision=float(measured.precision[i]),
             recall=float(measured.recall[i]),
+            total=None if totals is None else totals.sums[i],
+            unmeasured=0 if totals is None else totals.missing[i],
             **measured.profiles[i],
         )
         for i in np.unique(tree.cluster[tree.leaves])

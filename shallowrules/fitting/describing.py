@@ -26,7 +26,7 @@ from shallowrules.fitting.assembling import (
     imputation_note,
     rule_nodes,
 )
-from shallowrules.fitting.measuring import Counting, count_labels, measured_of, weigh_values
+from shallowrules.fitting.measuring import Counting, count_labels, measured_of, total_counted, weigh_values
 from shallowrules.measures.dominance import MAX_CELLS, Standing, ValueBins
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import exact_weights, group_means
@@ -150,6 +150,10 @@ class TreeRows(Protocol):
     def notes(self) -> tuple[str, ...]:
         """Notes on missing values that were imputed."""
 
+    @property
+    def measure_name(self) -> str | None:
+        """The column that is added up by cluster."""
+
     def ends(self) -> Mapping[int, Sequence[float]]:
         """Return the ends of each column of numbers by its position, NaN where they are not known."""
 
@@ -216,7 +220,9 @@ def describe_tree(
     counting = Counting(len(tree.names), bins, values, has_pairs, ranked, n_threads=n_threads)
     figures = rows.measure(counting)
     numbers = {i: (figures.numbers[i], each) for i, each in ends.items()}
-    measured = measured_of(figures.counts, figures.costs, counting, table, numbers, figures.standings)
+    measured = measured_of(
+        figures.counts, figures.costs, counting, table, numbers, figures.standings, rows.measure_name
+    )
     return assemble_rules(tree, nodes, measured, replace(record, notes=(*rows.notes, *record.notes))), figures
 
 
@@ -249,6 +255,10 @@ class LabelledRows:
         The cost of the clustering, where it is known.
     n_threads : int
         The result does not depend on it.
+    added_up : Column, optional
+        What is added up by cluster.
+    given_weight : ndarray of float64, shape (n_rows,), optional
+        The weights with which it is added up, as they were given.
     """
 
     encoding: Encoding
@@ -260,6 +270,8 @@ class LabelledRows:
     central_rows: Callable[[], NDArray[np.float64]]
     reference_cost: float | None = None
     n_threads: int = 1
+    added_up: Column | None = None
+    given_weight: NDArray[np.float64] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -280,6 +292,11 @@ class LabelledRows:
     def notes(self) -> tuple[str, ...]:
         """Notes on missing values that were imputed."""
         return _imputation_notes(self.encoding)
+
+    @property
+    def measure_name(self) -> str | None:
+        """The column that is added up by cluster."""
+        return None if self.added_up is None else self.added_up.name
 
     def ends(self) -> dict[int, Sequence[float]]:
         """Return the ends of each column of numbers, NaN where a transformer hides them."""
@@ -327,8 +344,8 @@ class LabelledRows:
 
     def _counts(self, counting: Counting) -> tuple[dict[str, NDArray[Any]], dict[int, Standing]]:
         columns, labels, followed, weight = self.table.columns, self.labels, self.followed, self.weight
-        if weight is not None and not weight.all():
-            rows = weight > 0
+        rows = None if weight is None or weight.all() else weight > 0
+        if rows is not None and weight is not None:
             columns, labels, followed, weight = (
                 self.table.take(rows).columns,
                 labels[rows],
@@ -342,7 +359,10 @@ class LabelledRows:
 
         with ThreadPoolExecutor(min(counting.n_threads, MAX_COLUMNS_AT_ONCE)) as pool:
             standings = dict(zip(counting.ranked, pool.map(standing, counting.ranked), strict=True))
-        return count_labels(columns, labels, followed, weight, counting), standings
+        found = count_labels(columns, labels, followed, weight, counting)
+        if self.added_up is not None:
+            found |= total_counted(self.added_up, labels, counting.k, self.given_weight, rows)
+        return found, standings
 
     def _numbers(self, means: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
         """Return the means of each raw column of numbers."""

@@ -19,6 +19,7 @@ from shallowrules.fitting.assembling import (
 from shallowrules.measures.dominance import Standing, ValueBins, WeightsByValue
 from shallowrules.measures.histograms import NarrowBins, count_rows, cross_weights
 from shallowrules.measures.metrics import agreement, cost_of_squares, squares_around
+from shallowrules.measures.totals import Totals, count_totals
 from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.merging import Added
 from shallowrules.tables.table import Column, Table, Value
@@ -35,6 +36,7 @@ __all__ = [
     "count_tree",
     "measured_of",
     "standings_of",
+    "total_counted",
     "weigh_values",
 ]
 
@@ -122,6 +124,20 @@ def standings_of(found: Mapping[str, Any], counting: Counting) -> dict[int, Stan
     return {index: found[f"ranked {index}"].standing() for index in counting.ranked}
 
 
+def total_counted(
+    measure: Column,
+    labels: NDArray[np.int32],
+    k: int,
+    weight: NDArray[np.float64] | None,
+    counted: NDArray[np.bool_] | None,
+) -> dict[str, NDArray[Any]]:
+    """Return the result of `count_totals` for the rows that count, whose labels these are."""
+    if counted is not None:
+        [measure] = Table((measure,), measure.n_rows).take(counted).columns
+        weight = None if weight is None else weight[counted]
+    return count_totals(measure, labels, k, weight)
+
+
 def measured_of(
     found: Mapping[str, Any],
     costs: tuple[float, float],
@@ -129,6 +145,7 @@ def measured_of(
     table: Table,
     numbers: Mapping[int, tuple[NDArray[np.float64], Sequence[float]]],
     standings: Mapping[int, Standing],
+    measure: str | None = None,
 ) -> Measured:
     """Return the arguments of `assemble_rules`.
 
@@ -145,11 +162,14 @@ def measured_of(
         The means of each column of numbers by cluster, and its ends.
     standings : mapping from int to Standing
         How the clusters stand in columns of numbers, where that was measured.
+    measure : str, optional
+        The column that was added up by cluster.
     """
     sums = found["weight"]
     cells = {index: found[f"values {index}"] for index in counting.values}
     columns, profiles = describe_columns(table, numbers, cells, sums, standings)
     agreed, precision, recall = agreement(found["shared"], sums, found["followed"])
+    totals = None if measure is None else Totals.of(measure, found, range(counting.k))
     return Measured(
         columns,
         profiles,
@@ -162,6 +182,7 @@ def measured_of(
         found.get("pairs"),
         counting.bins,
         [found[f"bins {index}"] for index in counting.bins],
+        totals,
     )
 
 
@@ -195,6 +216,11 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
     rows = on.encode(part)
     labels = on.tree.predict(rows.matrix)
     found = count_labels(rows.table.columns, labels, reference_labels(rows, on.centers), rows.weight, on.counting)
+    roles = on.encode.roles
+    if roles.measure is not None:
+        found |= total_counted(
+            part[roles.measure], labels, on.counting.k, roles.given_weights(part), roles.counted(part)
+        )
     by_value = {
         f"ranked {index}": weigh_values(rows.table.columns, index, labels, rows.weight, on.counting)
         for index in on.counting.ranked

@@ -77,6 +77,7 @@ def prepare_parts(
     centers: Any,
     labels: str | None,
     weight: str | None,
+    measure: str | None,
     memory: int | None,
     log: Log,
 ) -> PartsData:
@@ -88,7 +89,7 @@ def prepare_parts(
     parameters : FitParameters
         Its clusterer may be centers, or a fitted clusterer that has some.
     centers : array-like of shape (k, n_clustered), fitted clusterer or None
-    labels, weight : str or None
+    labels, weight, measure : str or None
         Names of columns.
     memory : int or None
         Bytes that the work in this process may take; None for half of what the machine has available.
@@ -102,7 +103,7 @@ def prepare_parts(
     refuse_options(parameters, centers, labels)
     if centers is not None:
         parameters = replace(parameters, clusterer=centers)
-    roles = Roles.of(parts, labels, weight, filling=parameters.filling)
+    roles = Roles.of(parts, labels, weight, filling=parameters.filling, measure=measure)
     log("looking at names, ranges and categories")
     facts = survey(parts, roles)
     roles = replace(roles, weight_exponent=facts.weight_exponent)
@@ -370,6 +371,11 @@ class LabelledParts:
     def n_rows(self) -> int:
         """The number of rows."""
         return self.data.facts.rows
+
+    @property
+    def measure_name(self) -> str | None:
+        """The column that is added up by cluster."""
+        return self.rows.roles.measure
 
     @property
     def notes(self) -> tuple[str, ...]:

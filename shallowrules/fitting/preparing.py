@@ -28,7 +28,13 @@ from shallowrules.trees.rounding import check_round_within
 __all__ = ["check_max_leaves", "check_rows", "choose_columns", "is_whole", "prepare", "to_clustered_space"]
 
 
-def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.float64] | None, log: Log) -> TableData:
+def prepare(
+    given: GivenTable,
+    parameters: FitParameters,
+    weight: NDArray[np.float64] | None,
+    log: Log,
+    measure: Column | None = None,
+) -> TableData:
     """Encode and cluster a table: all that comes before the tree.
 
     Parameters
@@ -38,6 +44,8 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     weight : ndarray of float64, shape (n_rows,), or None
         Not negative, not all 0.
     log : callable
+    measure : Column, optional
+        What is added up by cluster.
 
     Raises
     ------
@@ -82,7 +90,7 @@ def prepare(given: GivenTable, parameters: FitParameters, weight: NDArray[np.flo
     for note in reference.notes:
         log(note)
     fit_weight = _without_unlabelled(fit_weight, reference.labels)
-    data = TableData(parameters, reference, cluster_columns, given, encoding, clusterer, weight, fit_weight)
+    data = TableData(parameters, reference, cluster_columns, given, encoding, clusterer, weight, fit_weight, measure)
     check_max_leaves(parameters, len(data.kept_centers), labelled=reference.labelled)
     return data
 

@@ -232,6 +232,8 @@ def _survey_part(part: Part, roles: Roles) -> Survey:
         wrong["infinite", each.name, part.origin] += each.n_infinite
     if weight is not None and weights is not None:
         wrong["negative", weight.name, part.origin] += int(np.count_nonzero(weights < 0))
+    if roles.measure is not None:
+        wrong["infinite", roles.measure, part.origin] += part[roles.measure].n_infinite
     among = slice(None) if rows is None else rows
     n_counted = part.n_rows if rows is None else int(np.count_nonzero(rows))
     labels: Counter[Any] = Counter()

@@ -35,7 +35,7 @@ from shallowrules.measures.summation import GroupSums, SumGrid, WeightFacts, gro
 from shallowrules.partitions.merging import as_given, at_once
 from shallowrules.rules import Clustering, RuleSet
 from shallowrules.rules.words.changes import count_pairs
-from shallowrules.tables.table import Table
+from shallowrules.tables.table import Column, Table
 from shallowrules.trees import growing
 from shallowrules.trees.extending import extend, price_more
 from shallowrules.trees.growing import (
@@ -74,6 +74,8 @@ class TableData(FitData):
         The weights that were given.
     fit_weight : ndarray of float64, shape (n_rows,), or None
         The weights that rows are fitted with: 0 also for those that are in no cluster.
+    measure : Column, optional
+        What is added up by cluster.
     """
 
     given: GivenTable
@@ -81,6 +83,7 @@ class TableData(FitData):
     clusterer: Any
     weight: NDArray[np.float64] | None
     fit_weight: NDArray[np.float64] | None
+    measure: Column | None = None
 
     @classmethod
     def of_rows(cls, data: FitData, rows: RowSample, centers: NDArray[np.float64]) -> TableData:
@@ -319,6 +322,8 @@ class TableData(FitData):
             self._central_rows,
             self.reference_cost,
             self.parameters.n_threads,
+            self.measure,
+            self.weight,
         )
 
     def _central_rows(self) -> NDArray[np.float64]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from shallowrules.exporters import export
 from shallowrules.exporters.sql import dialect_of_database, unknown_predicate
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.labelling.tested_columns import find_tested_columns
+from shallowrules.measures.totals import Totals
 from shallowrules.rules import Number, RuleColumn, RuleSet, Value, format_value
 from shallowrules.rules.matching import read_columns
 from shallowrules.sources import DatabaseRows
@@ -28,11 +30,14 @@ __all__ = [
     "Counts",
     "Shift",
     "UnseenCategories",
+    "count_clusters",
     "count_in_database",
     "count_labels",
     "count_rows",
     "measure_columns",
     "measure_shifts",
+    "open_counted",
+    "query_counts",
     "unseen_in_database",
 ]
 
@@ -49,6 +54,9 @@ class Shift:
 
     `cluster` is its number, None for the rows without a cluster, of which training had none. Shares are of rows, from
     0 to 1, whatever the rows' weights in training.
+
+    `total` is the sum of a column over the rows, `total_share` its share of the sum over all rows, and `total_trained`
+    that in training, where rows had no weights; None where that is not known.
     """
 
     cluster: int | None
@@ -56,6 +64,9 @@ class Shift:
     rows: int
     share: float
     trained: float
+    total: float | None = None
+    total_share: float | None = None
+    total_trained: float | None = None
 
     @property
     def size(self) -> float:
@@ -168,8 +179,10 @@ class UnseenCategories:
         )
 
 
-def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:
+def measure_shifts(rules: RuleSet, counts: Counts, totals: Totals | None = None) -> list[Shift]:
     """Return the shift of each cluster, largest in training first, and that of rows without a cluster.
+
+    `totals` are the sums of a column by cluster, which stand beside their shares in training where rules know them.
 
     Raises
     ------
@@ -180,15 +193,32 @@ def measure_shifts(rules: RuleSet, counts: Counts) -> list[Shift]:
     if not total:
         raise DataError("there are no rows, so no share has moved")
     found = [(c.index, c.title, c.rows / rules.statistics.rows) for c in rules.by_size]
-    return [
+    shifts = [
         Shift(index, title, counts.get(index, 0), counts.get(index, 0) / total, trained)
         for index, title, trained in [*found, (None, "without a cluster", 0.0)]
+    ]
+    if totals is None:
+        return shifts
+    trained = rules.trained_totals(totals.name)
+    return [
+        replace(
+            shift,
+            total=totals.sums.get(shift.cluster, 0.0),
+            total_share=totals.share(shift.cluster),
+            total_trained=trained.get(shift.cluster, 0.0) if trained else None,
+        )
+        for shift in shifts
     ]
 
 
 def count_rows(rules: RuleSet, table: Table) -> Counts:
     """Return the rows of each cluster of a table, by `RuleSet.assign`, with its exceptions."""
-    labels, counts = np.unique(rules.assign(table), return_counts=True)
+    return count_clusters(rules.assign(table))
+
+
+def count_clusters(labels: NDArray[np.integer]) -> Counts:
+    """Return the rows of each cluster, by the labels of `RuleSet.assign`."""
+    labels, counts = np.unique(labels, return_counts=True)
     return {cluster_of(label): count for label, count in zip(labels, counts.tolist(), strict=True)}
 
 
@@ -211,18 +241,32 @@ def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, 
     OptionError
         If there is no table, or SQL for this database is not known.
     """
+    with open_counted(rows) as source:
+        return count_labels(rules, source, columns or {})
+
+
+@contextmanager
+def open_counted(rows: DatabaseRows) -> Iterator[DatabaseSource]:
+    """Open a table whose clusters the database counts; OptionError if there is none, or no SQL for it."""
     if not rows.is_whole_table or dialect_of_database(rows.backend) is None:
         raise OptionError(f"no query counts the clusters of {rows}: read the rows", option="table")
     with open_rows(rows) as source:
-        return count_labels(rules, source, columns or {})
+        yield source
 
 
 def count_labels(rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str]) -> Counts:
     """Return the rows of each cluster of an open table, as `count_in_database` does."""
-    known = find_tested_columns(rules, source, columns).options
-    query = export(rules, "sql", style="drift", table=source.rows.name_parts, **known)
-    found = source.connection.exec_driver_sql(query).all()
+    found = query_counts(rules, source, columns)
     return {cluster_of(cluster): int(count) for cluster, _, count, *_ in found if count}
+
+
+def query_counts(
+    rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str], measure: str | None = None
+) -> Sequence[Any]:
+    """Return the rows that the SQL of the style ``drift`` gives of an open table; its options are the others."""
+    known = find_tested_columns(rules, source, columns).options
+    query = export(rules, "sql", style="drift", table=source.rows.name_parts, measure=measure, **known)
+    return source.connection.exec_driver_sql(query).all()
 
 
 def unseen_in_database(

@@ -14,6 +14,7 @@ from shallowrules.files import Reading
 from shallowrules.labelling.drift import VALUES_SHOWN, ColumnShift
 from shallowrules.labelling.tested_columns import find_columns, reading_for
 from shallowrules.labelling.told import read_as_told
+from shallowrules.labelling.totals import total_query
 from shallowrules.labelling.writing import (
     Labelled,
     Output,
@@ -71,6 +72,7 @@ def label_file(
     reading: Reading,
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    measure: str | None = None,
 ) -> Labelled:
     """Write every row of a file with one more column, its cluster.
 
@@ -94,6 +96,8 @@ def label_file(
         What the file calls columns of the rules that have another name there.
     progress : callable, optional
         Called now and then with the share of the work that is done.
+    measure : str, optional
+        A column of numbers to add up by cluster, as the rules call it.
 
     Raises
     ------
@@ -126,10 +130,14 @@ def label_file(
                 files.append(_Labelling(rules, part, kind, output.cluster_column, number, columns or {}))
         queries = (f"({file.query()})" for file in files)
         labelled = f"({' UNION ALL BY NAME '.join(queries)}) AS labelled"
+        totals = None
+        if measure is not None:
+            measured = " UNION ALL ".join(file.measured((columns or {}).get(measure, measure)) for file in files)
+            totals = total_query(database, measured, measure, rules)
         delimiter = getattr(parts[0], "delimiter", ",").replace("\t", ",")
         header = [*names, output.cluster_column] if repeated else None
         counts = write(database, labelled, number, output, delimiter, progress, header)
-        return Labelled(counts, _unseen(files, sum(counts.values())))
+        return Labelled(counts, _unseen(files, sum(counts.values())), totals)
 
 
 def _refuse_meaningless(reading: Reading, source: DuckDBSource) -> None:
@@ -204,11 +212,6 @@ class _Labelling:
     def query(self) -> str:
         """Return the query that gives the columns to write, and the number of each row's cluster."""
         source, names = self.source, self.source.names
-        # Beside the columns of the file, whose names may be anything.
-        inner = {column.name: absent_name(f"tested column {i}", names) for i, column in enumerate(self.tested)}
-        read = ["*", *(f"{field.expression} AS {quote_name(inner[name])}" for name, field in self.fields.items())]
-        plain = replace(self.rules, columns=tuple(map(_plain, self.rules.columns)))
-        case = export(plain, "sql", dialect="duckdb", style="case", columns=inner)
         everything = list(range(len(names)))
         if _as_they_stand(source, self.kind):
             values = [source.original(j) for j in everything]
@@ -216,10 +219,30 @@ class _Labelling:
             values = [field.expression for field in source.fields(everything, findings=[])]
         given = [absent_name(f"column {j}", names) for j in everything] if named_alike(names) else names
         written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, given, strict=True)]
-        relation = f"(SELECT {', '.join(read)} FROM {source.relation})"
+        case, relation = self._case()
         numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(self.number)} FROM {relation} AS read"
         name = cluster_name(self.rules, quote_name(self.number))
         return f"SELECT *, {name} AS {quote_name(self.cluster_column)} FROM ({numbered}) AS numbered"
+
+    def _case(self) -> tuple[str, str]:
+        """Return SQL for the number of each row's cluster, and what it reads."""
+        # Beside the columns of the file, whose names may be anything.
+        names = self.source.names
+        inner = {column.name: absent_name(f"tested column {i}", names) for i, column in enumerate(self.tested)}
+        read = ["*", *(f"{field.expression} AS {quote_name(inner[name])}" for name, field in self.fields.items())]
+        plain = replace(self.rules, columns=tuple(map(_plain, self.rules.columns)))
+        case = export(plain, "sql", dialect="duckdb", style="case", columns=inner)
+        return case, f"(SELECT {', '.join(read)} FROM {self.source.relation})"
+
+    def measured(self, name: str) -> str:
+        """Return the query for the number of each row's cluster and its number to add up, in a column of the file."""
+        [position] = self.source.positions([name])
+        check_names(self.source.names, {self.source.names[position]})
+        [field] = self.source.fields([position])
+        if field.type not in NUMERIC and not self.source.is_empty:
+            raise DataError(f"the measure {name!r} cannot be added up: it was read as {field.type}")
+        case, relation = self._case()
+        return f"SELECT {case}\nAS cluster, {field.expression} AS measure FROM {relation} AS read"
 
     def unknown(self, column: RuleColumn) -> str:
         """Return the query that gives the texts in a tested column which no training row had."""

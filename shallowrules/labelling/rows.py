@@ -14,6 +14,7 @@ from shallowrules.files import scratch_folder
 from shallowrules.labelling.drift import UnseenCategories
 from shallowrules.labelling.row_parts import RowParts
 from shallowrules.labelling.tested_columns import FoundColumns, find_tested_columns
+from shallowrules.labelling.totals import find_measure, total_query
 from shallowrules.labelling.writing import (
     Labelled,
     Output,
@@ -43,6 +44,7 @@ def label_rows(
     output: Output,
     columns: Mapping[str, str],
     progress: Progress | None = None,
+    measure: str | None = None,
 ) -> Labelled:
     """Write rows of a database as `label_file` writes those of a file; clusters are those of the tree.
 
@@ -60,6 +62,8 @@ def label_rows(
         The database's names of columns of the rules that have a different name there.
     progress : callable, optional
         Called now and then with the share of the work that is done.
+    measure : str, optional
+        A column of numbers to add up by cluster.
 
     Raises
     ------
@@ -76,6 +80,7 @@ def label_rows(
         with open_rows(rows) as source:
             refuse_taken(output.cluster_column, source.names)
             found = find_tested_columns(rules, source, columns)
+            measured = None if measure is None else source.names[find_measure(source, columns.get(measure, measure))]
             parts, unseen = RowParts(database), UnseenCategories(found.columns)
             fetched = _part_of(progress, 0.0, FETCHING)
             label = partial(_clusters_of, rules, found, unseen)
@@ -89,8 +94,12 @@ def label_rows(
         name = cluster_name(rules, quote_name(number))
         numbered = f"(SELECT {selected} FROM ({selection})) AS numbered"
         labelled = f"(SELECT *, {name} AS {quote_name(output.cluster_column)} FROM {numbered}) AS labelled"
+        totals = None
+        if measured is not None and measure is not None:
+            query = f"SELECT {quote_name(number)}, {quote_name(measured)} FROM {numbered}"
+            totals = total_query(database, query, measure, rules)
         counts = write(database, labelled, number, output, progress=_part_of(progress, FETCHING, 1.0))
-        return Labelled(counts, unseen.shifts(sum(counts.values())))
+        return Labelled(counts, unseen.shifts(sum(counts.values())), totals)
 
 
 def _fetch_batches(

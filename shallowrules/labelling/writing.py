@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from shallowrules.labelling.drift import ColumnShift
+    from shallowrules.measures.totals import Totals
 
 __all__ = ["Labelled", "Output", "Progress", "bound_memory", "check_format", "cluster_name", "refuse_taken", "write"]
 
@@ -90,10 +91,13 @@ class Labelled:
         Rows by number of the cluster, None for those without one.
     unseen : tuple of ColumnShift
         The columns with categories that training did not have.
+    totals : Totals or None
+        The sums of a column by cluster.
     """
 
     counts: Mapping[int | None, int]
     unseen: tuple[ColumnShift, ...] = ()
+    totals: Totals | None = None
 
 
 def check_format(target: Path) -> tuple[str, str, bool]:

@@ -27,6 +27,7 @@ __all__ = [
     "exact_weights",
     "group_means",
     "group_sums",
+    "halves",
     "in_units",
     "sum_exponent",
 ]
@@ -261,7 +262,7 @@ class SumGrid:
         It is the rounding error of the mean, with weights as `scaled`. `size` are exact sums of weights.
         """
         scaled = np.ldexp(np.nan_to_num(self.means(parts, size)), -self.exponent)
-        products = [half * each for half in _halves(scaled) for each in _halves(self.scaled(size)[:, None])]
+        products = [half * each for half in halves(scaled) for each in halves(self.scaled(size)[:, None])]
         result, lost = np.zeros(scaled.shape), np.zeros(scaled.shape)
         for part in [*parts, *(-product for product in products)]:  # nearly all of it cancels: keep what is rounded off
             total = result + part
@@ -279,7 +280,7 @@ def _joined(parts: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def _halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the upper and the lower digits of numbers, of which products are exact (Veltkamp's splitting)."""
     shifted = values * (2.0**27 + 1)
     upper = shifted - (shifted - values)

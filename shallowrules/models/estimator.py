@@ -29,6 +29,7 @@ from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
 from shallowrules.fitting.refitting import Goal, go_on, judge
 from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.fitting.whole import TableData
+from shallowrules.measures.totals import check_measure
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
 from shallowrules.rules import RuleSet
@@ -304,7 +305,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> ExplainableKMeans:
+    def fit(
+        self, X: Any, y: None = None, sample_weight: ArrayLike | None = None, measure: Any = None
+    ) -> ExplainableKMeans:
         """Cluster the table, grow the tree, derive the rules.
 
         Parameters
@@ -317,12 +320,16 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             Weights, none negative, not all 0. A row of weight 0 does not count but gets a label. A weight with a
             fraction is rounded to a multiple of 2**-52 of the power of two above the sum of all, so that sums do not
             depend on the order of the rows.
+        measure : array-like of shape (n_samples,), optional
+            Numbers to add up by cluster, which are not clustered: `rules_` keep their exact sums (``Cluster.total``),
+            each number times its weight. A missing one is counted (``Cluster.unmeasured``). A series has its name,
+            which is not that of a column of X; anything else is called "measure".
 
         Returns
         -------
         self
         """
-        data = prepare_fit(self, X, y, sample_weight)
+        data = prepare_fit(self, X, y, sample_weight, measure)
         [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self), self.on_best)
         return fitted(self, data, trees[-1])
 
@@ -333,6 +340,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         centers: Any = None,
         labels: str | None = None,
         sample_weight: str | None = None,
+        measure: str | None = None,
         memory: int | None = None,
     ) -> ExplainableKMeans:
         """Fit a table in parts: files, rows of a database, or a table of Dask or Spark.
@@ -347,7 +355,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         source : str, Path, sequence of these, DatabaseRows, table of Dask or Spark, or Partitions
-            See `shallowrules.partitions.open_partitions`. All its columns are used but `labels` and `sample_weight`.
+            See `shallowrules.partitions.open_partitions`. All its columns are used but `labels`, `sample_weight`
+            and `measure`.
         centers : array-like of shape (k, n_clustered) or fitted clusterer, default=None
             Of scikit-learn (KMeans), dask-ml or Spark MLlib. None takes `clusterer`; where that is None too, KMeans on
             a sample of distinct rows, moved by Lloyd's algorithm over all rows.
@@ -355,6 +364,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             The column of given labels to explain.
         sample_weight : str, default=None
             The column of weights.
+        measure : str, default=None
+            The column of numbers to add up by cluster, as in `fit`.
         memory : int, default=None
             Bytes that the work in this process may take; None for half of what the machine has available.
 
@@ -379,6 +390,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
                 centers=centers,
                 labels=labels,
                 weight=sample_weight,
+                measure=measure,
                 memory=memory,
                 log=log_of(self),
             )
@@ -439,7 +451,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name not in calls}
 
 
-def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLike | None) -> TableData:
+def prepare_fit(
+    model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLike | None, measure: Any = None
+) -> TableData:
     """Check parameters and input as scikit-learn does, and cluster the table. The model is not changed.
 
     Parameters are those of `ExplainableKMeans.fit`.
@@ -456,7 +470,22 @@ def prepare_fit(model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLi
             raise DataError(
                 f"Negative values in data passed to `sample_weight`: {counted(int((weight < 0).sum()), 'row')}"
             )
-    return prepare(given, parameters, weight, log_of(model))
+    added_up = None if measure is None else _read_measure(measure, given.table)
+    return prepare(given, parameters, weight, log_of(model), added_up)
+
+
+def _read_measure(measure: Any, table: Table) -> Column:
+    """Return what is to be added up by cluster."""
+    name = getattr(measure, "name", None)
+    column = Column.of(name if isinstance(name, str) else "measure", measure)
+    if column.n_rows != table.n_rows:
+        raise DataError(
+            f"measure has {counted(column.n_rows, 'entry', 'entries')}, X has {counted(table.n_rows, 'row')}"
+        )
+    if column.name in table.names:
+        raise DataError(f"the measure {column.name!r} has the name of a column of X: leave that one out, or rename it")
+    check_measure(column)
+    return column
 
 
 def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:

@@ -65,6 +65,7 @@ def edit_rules(
     merge: Iterable[Sequence[int]] = (),
     rename: Iterable[str] = (),
     sample_weight: ArrayLike | None = None,
+    measure: Any = None,
 ) -> RuleEdit:
     """Change rules by hand, and measure the effect on a table.
 
@@ -86,7 +87,7 @@ def edit_rules(
         Clusters to make one, which keeps the lowest number, and its name and note if it has some.
     rename : iterable of str
         Each as ``"0=High spenders"``, or ``"old name=new name"``.
-    sample_weight : array-like of shape (n_samples,), optional
+    sample_weight, measure : array-like of shape (n_samples,), optional
         As for ``fit``.
 
     Returns
@@ -114,7 +115,7 @@ def edit_rules(
     od280/od315_of_diluted_wines > 2.13 and proline <= 700
     """
     edited = edit(rules, text=text, replacements=replacements, merge=merge, rename=rename)
-    measuring = Measuring(prepare_fit(model, X, None, sample_weight), rules)
+    measuring = Measuring(prepare_fit(model, X, None, sample_weight, measure), rules)
     table = measuring.data.encoding.table
     before = measuring.measure(rules.nodes)
     if not measuring.is_same_clustering:

@@ -355,6 +355,7 @@ def tradeoff_path(
     tradeoffs: Sequence[float] | None = None,
     y: None = None,
     sample_weight: ArrayLike | None = None,
+    measure: Any = None,
 ) -> TradeoffPath:
     """Return all trees worth having between the cheapest and the shortest.
 
@@ -369,7 +370,8 @@ def tradeoff_path(
         The values of the paper's lambda to try, at least 0; by default `TRADEOFFS`, 20 of them. Between the trees of
         these that are far apart in length others are searched for then.
     y : ignored
-    sample_weight : array-like of shape (n_samples,), optional
+    sample_weight, measure : array-like of shape (n_samples,), optional
+        As for ``fit``.
 
     Returns
     -------
@@ -392,20 +394,25 @@ def tradeoff_path(
     values = list(TRADEOFFS if tradeoffs is None else tradeoffs)
     if not values or not all(isinstance(value, Real) and 0 <= value < 1e6 for value in values):
         raise OptionError(f"tradeoffs must be numbers from 0 up to 1e6, at least one, not {tradeoffs!r}")
-    path = _path(model, X, list(map(float, values)), y, sample_weight)
+    path = _path(model, X, list(map(float, values)), y, sample_weight, measure)
     if tradeoffs is None:
         path._fill_gaps()
     return path
 
 
 def _path(
-    model: ExplainableKMeans, X: Any, tradeoffs: Sequence[float], y: None, sample_weight: ArrayLike | None
+    model: ExplainableKMeans,
+    X: Any,
+    tradeoffs: Sequence[float],
+    y: None,
+    sample_weight: ArrayLike | None,
+    measure: Any,
 ) -> TradeoffPath:
     if model.method != "exshallow":
         given, wanted = OptionName("method", model.method), OptionName("method", "exshallow")
         raise OptionError(given, " has no trade-off to search: use ", wanted)
     model = _unfitted(model)
-    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight), tradeoffs)
+    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight, measure), tradeoffs)
 
 
 def fit_to_goal(
@@ -416,6 +423,7 @@ def fit_to_goal(
     max_conditions: float | None = None,
     y: None = None,
     sample_weight: ArrayLike | None = None,
+    measure: Any = None,
 ) -> ExplainableKMeans:
     """Fit the trade-off to a goal for cost, for length, or for both (ExShallow*, the paper's section 4.4).
 
@@ -429,7 +437,8 @@ def fit_to_goal(
         larger ones are tried, and more around the one that comes nearest. Then trees are searched for under the bounds
         themselves.
     y : ignored
-    sample_weight : array-like of shape (n_samples,), optional
+    sample_weight, measure : array-like of shape (n_samples,), optional
+        As for ``fit``.
 
     Returns
     -------
@@ -442,7 +451,7 @@ def fit_to_goal(
         As `tradeoff_path` and `TradeoffPath.select` do.
     """
     _check_goal(max_cost, max_conditions)
-    path = _path(model, X, TRADEOFFS, y, sample_weight)
+    path = _path(model, X, TRADEOFFS, y, sample_weight, measure)
     path._go_on(max_cost, max_conditions)
     path._search_goal(max_cost, max_conditions)
     return path._select(max_cost, max_conditions)

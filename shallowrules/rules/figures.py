@@ -86,6 +86,10 @@ class Cluster:
         A person's note on it; empty if there is none.
     named_by_rules : bool
         Whether the name was made from the conditions of its rules, because none was given.
+    total : float or None
+        The sum of the column `Statistics.measure` over its rows, each times its weight; None where there is none.
+    unmeasured : int
+        Rows without a value in that column.
     """
 
     index: int
@@ -104,6 +108,8 @@ class Cluster:
     medians: tuple[float | None, ...] = field(default=(), metadata=OPTIONAL)
     note: str = field(default="", metadata=OPTIONAL)
     named_by_rules: bool = field(default=False, metadata=OPTIONAL)
+    total: float | None = field(default=None, metadata=OPTIONAL)
+    unmeasured: int = field(default=0, metadata=OPTIONAL)
 
     @property
     def is_named(self) -> bool:
@@ -125,7 +131,8 @@ class Statistics:
     is the share of weight that both put in the same cluster. `wad` and `waes` are Eqs. 2 and 3.
     `labelled` says that labels were given to be explained, and not centers; `left_out` counts the
     rows that belonged to no cluster (noise, or without a label) and are in no other figure. `other_columns` are the
-    table's other columns: labels, weights and excluded ones.
+    table's other columns: labels, weights and excluded ones. `measure` is the column that was
+    added up by cluster, and `total` its sum over all rows; None if there is none.
     """
 
     rows: int
@@ -143,3 +150,12 @@ class Statistics:
     left_out: int = 0
     notes: tuple[str, ...] = field(default=())
     other_columns: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    measure: str | None = field(default=None, metadata=OPTIONAL)
+    total: float | None = field(default=None, metadata=OPTIONAL)
+
+    def share_of_total(self, cluster: Cluster) -> float | None:
+        """Return the share of a cluster in the total; None where there is none, or it is 0."""
+        if cluster.total is None or not self.total:
+            return None
+        share = cluster.total / self.total
+        return share if math.isfinite(share) else None

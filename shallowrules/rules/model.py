@@ -218,6 +218,17 @@ class RuleSet:
         """Return the same of one row, its values by the number of their column, as the rules compare them."""
         return explain_row(self.nodes, self.columns, self.rules, self.clusters, self.contrasts, row)
 
+    def trained_totals(self, measure: str) -> dict[int | None, float]:
+        """Return the share of each cluster in the total of a column in training.
+
+        It is empty where that is not known, or rows had weights, so that it is not that of rows.
+        """
+        statistics = self.statistics
+        shares = {cluster.index: statistics.share_of_total(cluster) for cluster in self.clusters}
+        known: dict[int | None, float] = {index: share for index, share in shares.items() if share is not None}
+        is_of_rows = statistics.measure == measure and not statistics.weighted
+        return known if is_of_rows and len(known) == len(shares) else {}
+
     def without_histograms(self) -> RuleSet:
         """Return the same rules without the data for pictures: histograms, and the confusion of the clusterings."""
         return replace(

@@ -267,6 +267,7 @@ def check_figures(
                 )
     _check_agreement(clusters, statistics)
     _check_statistics(rules, statistics)
+    _check_totals(columns, clusters, statistics)
 
 
 def _check_sums(rules: Sequence[Rule], clusters: Sequence[Cluster], statistics: Statistics) -> None:
@@ -395,3 +396,22 @@ def _check_statistics(rules: Sequence[Rule], statistics: Statistics) -> None:
     if math.isfinite(s.cost) and math.isfinite(s.reference_cost):
         price = normalized_cost(s.cost, s.reference_cost, finite=True)
         _check_close("statistics.normalized_cost", s.normalized_cost, price, "the costs")
+
+
+def _check_totals(columns: Sequence[RuleColumn], clusters: Sequence[Cluster], statistics: Statistics) -> None:
+    """Check that all clusters have a total or none does, and that these sum to that of the table."""
+    totals = [cluster.total for cluster in clusters if cluster.total is not None]
+    unmeasured = [cluster.unmeasured for cluster in clusters]
+    if statistics.measure is None or statistics.total is None:
+        if totals or any(unmeasured) or statistics.measure is not None or statistics.total is not None:
+            _refuse("clusters have totals, or statistics has a measure or a total, without all of these")
+        return
+    if statistics.measure in {column.name for column in columns}:
+        _refuse(f"statistics.measure is {statistics.measure!r}, which is a column of the rules")
+    if len(totals) < len(clusters):
+        _refuse(f"some cluster has no total of {statistics.measure!r}")
+    for cluster in clusters:
+        if not 0 <= cluster.unmeasured <= cluster.rows:
+            _refuse(f"cluster {cluster.index} has unmeasured {cluster.unmeasured}, not from 0 to its rows")
+    if abs(sum(totals) - statistics.total) > TOLERANCE * sum(map(abs, totals)):
+        _refuse(f"statistics.total is {statistics.total}, but the clusters give {sum(totals):.7g}")

@@ -33,6 +33,7 @@ def options(**changed):
         "numbers": (),
         "labels": None,
         "weight": None,
+        "measure": None,
         "drop_missing": False,
         "impute": None,
         "missing": None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,16 @@ UNREAD = [
 """What sqlfluff cannot read, though the engine does: dialect, mode, and a style or all."""
 
 
+TOTALS = {"check of totals": "check", "drift of totals": "drift"}
+
+
+def with_totals(rules):
+    """Return rules that know the total of a column."""
+    clusters = tuple(replace(cluster, total=float(cluster.rows)) for cluster in rules.clusters)
+    statistics = replace(rules.statistics, measure="Revenue", total=float(rules.statistics.rows))
+    return replace(rules, clusters=clusters, statistics=statistics)
+
+
 def rules_of(dialect, mode):
     """Return rules of conditions that are long and short; a truth value without a type for it is read as text."""
     senior = (3, True, 3, 4) if mode == "typed" and dialect != "sqlite" else 3
@@ -69,7 +80,10 @@ def text_of(dialect, mode, style):
         options, style = {**options, "cluster_as": "both"}, "select"
     if style == "function":  # whose own name is one of those that are to be of one case
         options = {**options, "into": "CUSTOMER_CLUSTER"}
-    text = export(rules_of(dialect, mode), "sql", dialect=dialect, style=style, table="customers", **options)
+    rules = rules_of(dialect, mode)
+    if style in TOTALS:
+        rules, options, style = with_totals(rules), {**options, "measure": "Revenue"}, TOTALS[style]
+    text = export(rules, "sql", dialect=dialect, style=style, table="customers", **options)
     quoted = DIALECTS[dialect].identifier
     if style in ("case", "ordered"):
         lines = [line for line in text.splitlines() if not line.startswith("--")]
@@ -85,7 +99,7 @@ CASES = [
     (dialect, mode, style)
     for dialect in DIALECTS
     for mode in ("typed", "usual", "full")
-    for style in (*styles_of(dialect), "both")
+    for style in (*styles_of(dialect), "both", *TOTALS)
     if mode == "usual" or style in {"typed": ("where", "select", "update"), "full": ("select",)}[mode]
 ]
 

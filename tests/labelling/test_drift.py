@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from rulesets import MIXED, as_columns, boundary_rows, make_rules, moderate_float, rule_sets
 
 from shallowrules.errors import DataError, OptionError
-from shallowrules.labelling.drift import count_in_database, count_rows, measure_columns, measure_shifts
+from shallowrules.labelling.drift import (
+    count_in_database,
+    count_rows,
+    measure_columns,
+    measure_shifts,
+    open_counted,
+)
+from shallowrules.labelling.totals import total_labels, total_rows
 from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.tables.table import Table
 
@@ -85,6 +92,29 @@ def test_a_database_counts_what_the_tree_says(filled):
     assert count_rows(RULES, read_table(rows)) == COUNTS
     with pytest.raises(OptionError, match="read the rows"):
         count_in_database(RULES, DatabaseRows(filled.url, query="SELECT * FROM visits"))
+
+
+SUMS = [10, 2.5, -3, None, 0, 7, 1e6, None, 0.1, 4]
+"""Of the rows above, in their order."""
+
+
+def test_a_database_adds_up_what_the_tree_says(database, fill):
+    types = database.types
+    columns = [("kind", types["text"]), ("x", types["float"]), ("paid", types["float"]), ("units", types["integer"])]
+    fill("visits", columns, [(*row, paid, i) for i, (row, paid) in enumerate(zip(ROWS, SUMS, strict=True))])
+    rows = DatabaseRows(database.url, "visits")
+    table = read_table(rows)
+    for measure in ("paid", "units"):
+        expected = total_rows(table[measure], RULES.assign(table))
+        with open_counted(rows) as source:
+            counts, totals = total_labels(RULES, source, measure, {})
+        assert counts == COUNTS
+        assert {**dict.fromkeys(totals.sums, 0.0), **expected.sums} == pytest.approx(totals.sums)
+        assert {**dict.fromkeys(totals.missing, 0), **expected.missing} == totals.missing
+        shifts = measure_shifts(RULES, counts, totals)
+        assert [shift.total for shift in shifts] == [totals.sums[shift.cluster] for shift in shifts]
+        assert sum(shift.total_share for shift in shifts) == pytest.approx(1)
+        assert {shift.total_trained for shift in shifts} == {None}
 
 
 def test_the_command_says_how_far_and_which(filled):

@@ -17,7 +17,7 @@ from shallowrules.cli.options.reading import (
     table_or_database,
 )
 from shallowrules.cli.options.settings import options_of, refuse_without_settings
-from shallowrules.cli.options.shared import columns_option, gather, seed_option
+from shallowrules.cli.options.shared import columns_option, gather, measure_option, seed_option
 from shallowrules.cli.output import FindingsReported, progress, show_message, warnings_shown
 from shallowrules.files import Reading
 
@@ -56,26 +56,45 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
     is_flag=True,
     help="Also cluster the rows again, with the settings in RULES, and say whether refitting would be worthwhile.",
 )
+@measure_option("Column of numbers to add up in each cluster, one that the rules do not have.")
 @columns_option
 @reading_options
 def command(
-    rules_file: str, tables: Tables, max_shift: float, refit: bool, columns: dict[str, str], **options: Any
+    rules_file: str,
+    tables: Tables,
+    max_shift: float,
+    refit: bool,
+    measure: str | None,
+    columns: dict[str, str],
+    **options: Any,
 ) -> None:
     """Compare the share of each cluster in TABLE with that in training, and the share of rows without a cluster.
 
     For rows that are read, it also reports how many have values in the tested columns that did not occur in training.
     The exit status is 1 if a share has moved by more than --max-shift. A table of a database is counted there, by the
     SQL that `export sql --style drift` writes; the rows of a --query or a --sample are read.
+    With --measure, the sum of a column and its share are shown too, beside those of training if RULES were made with
+    the same --measure.
 
     \b
     Examples:
       shallowrules drift rules.json new_wine.csv
       shallowrules drift rules.json new_wine.csv --refit
+      shallowrules drift rules.json new_customers.csv --measure revenue
       shallowrules drift rules.json --database @shop --table sales.visits --max-shift 2%
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_new_values, show_shifts
-    from shallowrules.labelling.drift import ColumnShift, count_in_database, count_rows, measure_columns, measure_shifts
+    from shallowrules.exporters.sql import refuse_measure
+    from shallowrules.labelling.drift import (
+        ColumnShift,
+        count_clusters,
+        count_labels,
+        measure_columns,
+        measure_shifts,
+        open_counted,
+    )
+    from shallowrules.labelling.totals import total_labels, total_rows
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -87,16 +106,25 @@ def command(
         rules = RuleSet.from_json(rules_file)
     if refit:
         refuse_without_settings(rules, rules_file)
+    if measure is not None:
+        refuse_measure(rules, measure)
     found: list[ColumnShift] = []
+    totals = None
     with progress(f"counting {show_tables(rows)}"), worded():
         if isinstance(rows, DatabaseRows) and counted_there:
-            counts = count_in_database(rules, rows, columns)
+            with open_counted(rows) as source:
+                if measure is None:
+                    counts = count_labels(rules, source, columns)
+                else:
+                    counts, totals = total_labels(rules, source, measure, columns)
         else:
-            rules, table = read_tested(rules, rows, gather(Reading, options))
-            counts = count_rows(rules, table)
+            rules, table = read_tested(rules, rows, gather(Reading, options), measure)
+            labels = rules.assign(table)
+            counts = count_clusters(labels)
+            totals = None if measure is None else total_rows(table[measure], labels)
             found = measure_columns(rules, table) if table.n_rows else []
-    shifts = measure_shifts(rules, counts)
-    show_shifts(shifts)
+    shifts = measure_shifts(rules, counts, totals)
+    show_shifts(shifts, totals)
     show_new_values(found)
     if refit:
         show_message("note", str(_gain(rules, rules_file, rows)))

@@ -129,6 +129,7 @@ def command(
             merge=merge,
             rename=rename,
             sample_weight=loaded.weight,
+            measure=loaded.measure,
         )
     edited = replace(with_table(found.after, loaded, chosen), settings=with_tables(rules.settings, where))
     write_result(edited.to_json(), output)

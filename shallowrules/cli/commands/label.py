@@ -23,6 +23,7 @@ from shallowrules.cli.options.shared import (
     answer_options,
     columns_option,
     gather,
+    measure_option,
     output_option,
     seed_option,
 )
@@ -65,6 +66,7 @@ TEXT_FILES = [field.name for field in fields(Reading)]
     help="Put an apostrophe before texts and names in a CSV file that a spreadsheet may run as a formula: those that "
     "begin with =, +, -, @, a tab or a line break, and are not numbers.  [default: texts are written as they are]",
 )
+@measure_option("Column of numbers to add up in each cluster, one that the rules do not have: the sums are shown.")
 @columns_option
 @answer_options("number", "name", "both")
 @names_option
@@ -97,6 +99,7 @@ def command(
       shallowrules label rules.json --database @shop --table sales.visits --apply labels --key id
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.applying import apply_labels
+    from shallowrules.exporters.sql import refuse_measure
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -121,7 +124,9 @@ def command(
         raise click.UsageError("--apply puts labels into a database; name it with --database URL and --table NAME")
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
-    others = {name: options[name] for name in ("columns", "cluster_as", "otherwise")}
+    if options["measure"] is not None:
+        refuse_measure(rules, options["measure"])
+    others = {name: options[name] for name in ("measure", "columns", "cluster_as", "otherwise")}
     apply_labels(rules, rows, applying, cluster_column=cluster_column, **others)
 
 
@@ -145,6 +150,7 @@ def _write_file(
     """Write rows with their clusters."""
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_labels, show_new_values
+    from shallowrules.exporters.sql import refuse_measure
     from shallowrules.labelling.files import label_file
     from shallowrules.labelling.rows import label_rows
     from shallowrules.labelling.writing import Output, check_format
@@ -158,12 +164,15 @@ def _write_file(
     check_target(output, rules_file, *files, *files_of_names(names), force=force)
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
-    written, columns = Output(output, cluster_column, options["csv_safe"]), options["columns"]
+    written = Output(output, cluster_column, options["csv_safe"])
+    columns, measure = options["columns"], options["measure"]
+    if measure is not None:
+        refuse_measure(rules, measure)
     with progress(f"labelling {show_tables(rows)}") as show:
         if isinstance(rows, DatabaseRows):
-            labelled = label_rows(rules, rows, written, columns, show)
+            labelled = label_rows(rules, rows, written, columns, show, measure)
         else:
             with worded():
-                labelled = label_file(rules, files, written, gather(Reading, options), columns, show)
-    show_labels(rules, labelled.counts, str(output))
+                labelled = label_file(rules, files, written, gather(Reading, options), columns, show, measure)
+    show_labels(rules, labelled.counts, str(output), labelled.totals)
     show_new_values(labelled.unseen)

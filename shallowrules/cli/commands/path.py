@@ -62,7 +62,7 @@ def command(
     loaded, model = prepare_model(rows, chosen, gather(Reading, options), parameters)
     with progress(f"{describe_work(loaded, chosen)} and growing the trees") as show:
         model.on_progress, model.on_best, model.prices_more_rules = show, show.tell_best, True
-        found = tradeoff_path(model, loaded.table, sample_weight=loaded.weight)
+        found = tradeoff_path(model, loaded.table, sample_weight=loaded.weight, measure=loaded.measure)
         if output is not None:
             trees = [(tree.refine, with_table(tree.rules, loaded, chosen)) for tree in found.rule_sets()]
             write_result(RulePath.of(trees).to_json(), output)

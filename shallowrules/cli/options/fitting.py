@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shallowrules.cli.options.shared import NumberRange, listed_names, seed_option, together
+from shallowrules.cli.options.shared import NumberRange, listed_names, measure_option, seed_option, together
 from shallowrules.errors import OptionError
 from shallowrules.fitting.options import FIT_OPTIONS, Choice, Number, refuse_idle_options
 
@@ -40,6 +40,7 @@ class FitOptions:
     numbers: tuple[str, ...]
     labels: str | None
     weight: str | None
+    measure: str | None
     drop_missing: bool
     impute: str | None
     missing: str | None
@@ -215,6 +216,7 @@ fit_options = together(
         help="Treat these integer columns as quantities, even if the name sounds like a code. May be repeated.",
     ),
     click.option("--weight", metavar="COLUMN", help="Column with the weight of each row: how many times it counts."),
+    measure_option("Column of numbers to add up in each cluster; it is neither clustered nor tested by rules."),
     click.option("--drop-missing", is_flag=True, help="Exclude rows with a missing value in a used column."),
     _declared("impute"),
     _declared("missing"),

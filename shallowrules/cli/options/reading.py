@@ -70,8 +70,12 @@ def refuse_reading(options: Mapping[str, Any]) -> None:
             raise click.UsageError(f"{option} is for text files, and a database has types; omit it")
 
 
-def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -> tuple[RuleSet, Table]:
+def read_tested(
+    rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading, measure: str | None = None
+) -> tuple[RuleSet, Table]:
     """Read the columns that rules test; text, and columns that the rules convert, unchanged.
+
+    `measure` is another column to read.
 
     Returns
     -------
@@ -87,7 +91,7 @@ def read_tested(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading) -
     reading = reading_for(rules, reading)
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     as_text = [column.name for column in tested if column.converts_text or column.type == "text"]
-    names = [column.name for column in tested] or None
+    names = [*(column.name for column in tested), *([] if measure is None else [measure])] or None
     return rules, read_table(rows, columns=names, as_text=as_text, **vars(reading))
 
 

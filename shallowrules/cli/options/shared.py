@@ -20,6 +20,7 @@ __all__ = [
     "force_option",
     "gather",
     "listed_names",
+    "measure_option",
     "output_option",
     "seed_option",
     "split_list",
@@ -131,6 +132,11 @@ class NumberRange(click.FloatRange):
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."
 )
+
+
+def measure_option(help_text: str) -> Callable[[Command], Command]:
+    """Return the option for the column that is added up by cluster."""
+    return click.option("--measure", metavar="COLUMN", help=help_text)
 
 
 def answer_options(*kinds: str) -> Callable[[Command], Command]:

@@ -15,6 +15,7 @@ from shallowrules.exporters.wording import (
     describe_missing,
     describe_profile,
     describe_quality,
+    describe_total,
     format_exact,
     format_number,
     list_values,
@@ -94,7 +95,7 @@ def describe_cards(
 
 
 def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, most: int) -> dict[str, Any]:
-    mine = rules.rules_of(cluster.index)
+    mine, share_of_total = rules.rules_of(cluster.index), rules.statistics.share_of_total
     profile = describe_profile(rules, cluster)
     asked = {condition.feature for rule in mine for condition in rule.conditions}
     tested = sorted(rules.tested_columns, key=lambda i: (i not in asked, -_distance(rules, cluster, i, pictures), i))
@@ -107,6 +108,8 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
         "rows_text": counted(cluster.rows, "row"),
         "share_text": percent(cluster.share),
         "share": cluster.share,
+        "total": None if cluster.total is None else describe_total(cluster.total, share_of_total(cluster)),
+        "unmeasured": cluster.unmeasured,
         "rules": [_rule(rule) for rule in mine[:RULES_SHOWN]],
         "more_rules": len(mine) - len(mine[:RULES_SHOWN]),
         "quality": describe_quality(cluster, rules.statistics.labelled),

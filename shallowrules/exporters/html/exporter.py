@@ -196,6 +196,7 @@ def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str
         "flow": _flow(rules),
         "labelled": s.labelled,
         "weighted": s.weighted,
+        "measure": s.measure,
         "left_out": counted(s.left_out, "row") if s.left_out else None,
         "agreement": percent(s.agreement),
         "cost": f"{show_figure(extra, '+.1f')}%" if abs(extra) >= 0.05 else "±0%",

@@ -11,6 +11,7 @@ from shallowrules.exporters.sql.exporter import (
     lacks_value,
     neither_predicate,
     plain_sql,
+    refuse_measure,
     unknown_predicate,
 )
 from shallowrules.exporters.sql.migration import write_migration
@@ -34,6 +35,7 @@ __all__ = [
     "neither_predicate",
     "plain_sql",
     "range_of_times",
+    "refuse_measure",
     "unknown_predicate",
     "write_migration",
 ]

@@ -12,7 +12,9 @@ its ``parts``, the CASE expressions of which the first that is not NULL counts, 
 and ``label``) and ``otherwise`` (SQL text, or none), and ``marker``, a label that is to become NULL (or none). In the
 style ``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``training``, ``findings`` and ``shares``, names
 that the table has not, and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and
-the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, those of its parts. For what is
+the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, those of its parts. In both,
+``measure`` is SQL text, the number to add up, or none, and ``total_share`` of every cluster its share of the total in
+training (SQL text), where ``knows_total``. For what is
 kept in the database there are ``into`` (the parts of the name of the view, table or function), ``statement`` (what is
 made, of `shallowrules.exporters.sql.writing.Writing`), ``changed`` (a field of that), ``margin`` (the blanks before
 what is put into a statement), ``cluster_type`` (the type of the cluster), ``cast`` (how it is cast to that, or none),
@@ -32,7 +34,7 @@ from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql.cases import flat_cases, nested_case, ordered_cases
-from shallowrules.exporters.sql.declared import Held, held_by, usually_held, without_collation
+from shallowrules.exporters.sql.declared import ANY_NUMBERS, Held, held_by, usually_held, without_collation
 from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.functions import FUNCTIONS, argument_types
@@ -40,8 +42,10 @@ from shallowrules.exporters.sql.header import header_lines
 from shallowrules.exporters.sql.options import (
     CLUSTER_COLUMN,
     COLUMNS,
+    COUNTING,
     IN_STATEMENTS,
     INDENTS,
+    MEASURE,
     OTHERWISE,
     OUTPUT_COLUMNS,
     QUERIES,
@@ -65,6 +69,7 @@ __all__ = [
     "lacks_value",
     "neither_predicate",
     "plain_sql",
+    "refuse_measure",
     "signature",
     "target_of",
     "unknown_predicate",
@@ -160,7 +165,7 @@ def cluster_type(rules: RuleSet, settings: SqlOptions, writing: Writing) -> str:
 def _write(rules: RuleSet, settings: SqlOptions) -> str:
     """Return the rules in one style and dialect."""
     dialect, predicates = _prepare(rules, settings)
-    is_count = settings.style in ("check", "drift")
+    is_count = settings.style in COUNTING
     cluster_as: ClusterAs = "name" if settings.cluster_as == "name" and not is_count else "number"
     writing = WRITING[dialect.name or "ansi"]
     statement = _statement(settings, dialect, writing)
@@ -168,10 +173,12 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
     names = _label_literals(rules.clusters, "name", dialect) if settings.name_column else {}
     otherwise = None if is_count else _otherwise(rules.clusters, settings, dialect)
     context = describe(rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)})
+    trained = {} if settings.measure is None else rules.trained_totals(settings.measure)
     for cluster in context["clusters"]:
         cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
         cluster["label"] = labels[cluster["index"]]
         cluster["named"] = names.get(cluster["index"])
+        cluster["total_share"] = None if not trained else f"{trained[cluster['index']]:.6f}"
     table = settings.table_parts
     if settings.style == "ordered":
         unused = _unused(rules.clusters, cluster_as, dialect)
@@ -203,6 +210,8 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         name_column=settings.name_column,
         into=target_of(settings, dialect),
         cases=cases,
+        measure=None if settings.measure is None else predicates.number(len(predicates.names) - 1),
+        knows_total=bool(trained),
         named_cases=named_cases,
         statement=statement,
         margin=_margin(statement),
@@ -251,7 +260,7 @@ def _raw(text: str) -> str:
 
 def _without_cluster(settings: SqlOptions) -> str:
     """Return the result for a row that no rule matches."""
-    if settings.style in ("check", "drift"):
+    if settings.style in COUNTING:
         return "A row that no rule matches is counted as a row without a cluster."
     if settings.style == "where":
         return "A row that no rule matches is in no cluster."
@@ -350,13 +359,19 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
     """Return the dialect, and the maker of predicates in it."""
     check_length(rules)
     dialect = replace(find_dialect(settings.dialect), quotes=QUOTES[settings.identifiers])
-    names = _name_columns([*(column.name for column in rules.columns), *rules.statistics.other_columns], settings)
+    old_names = [*(column.name for column in rules.columns), *rules.statistics.other_columns]
+    used = rules.tested_columns
+    if settings.measure is not None:  # the last of all names
+        refuse_measure(rules, settings.measure)
+        old_names = [*(name for name in old_names if name != settings.measure), settings.measure]
+        used = (*used, len(old_names) - 1)
+    names = _name_columns(old_names, settings)
     types = settings.table_types
     if types:
-        names = _names_in_table(names, rules.tested_columns, types, dialect)
+        names = _names_in_table(names, used, types, dialect)
     if settings.style == "function" and not types:
         types = {names[feature]: declared for feature, declared in argument_types(rules, dialect).items()}
-    _refuse_lookalikes(names, rules.tested_columns, settings.dialect, dialect)
+    _refuse_lookalikes(names, used, settings.dialect, dialect)
     for new in settings.new_columns if settings.style in (*WITH_CLUSTER_COLUMN, "update") else []:
         dialect.column(new)
         if settings.style in QUERIES and not dialect.keeps_alias(new):
@@ -374,7 +389,16 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
         held = [held_by(dialect, types.get(name, "")) for name in names]
     else:
         held = [usually_held(dialect, column) for column in rules.columns]
+        held += [ANY_NUMBERS] * (len(names) - len(held))
     return dialect, Predicates(names, dialect, held, indent=_indent(settings, dialect, WRITING[dialect.name or "ansi"]))
+
+
+def refuse_measure(rules: RuleSet, measure: str) -> None:
+    """Raise OptionError for a measure that is a column of the rules."""
+    if any(column.name == measure for column in rules.columns):
+        raise OptionError(
+            MEASURE, f" names {measure!r}, which is a column of the rules: name one that they do not have"
+        )
 
 
 def _statement(settings: SqlOptions, dialect: Dialect, writing: Writing) -> str:

@@ -20,9 +20,11 @@ from shallowrules.sources.qualified_names import split_table
 __all__ = [
     "CLUSTER_COLUMN",
     "COLUMNS",
+    "COUNTING",
     "INDENTS",
     "IN_STATEMENTS",
     "LABELLING_STYLES",
+    "MEASURE",
     "OTHERWISE",
     "OUTPUT_COLUMNS",
     "QUERIES",
@@ -59,12 +61,16 @@ WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
 QUERIES = ("select", "view", "table")
 """Those that are a query, or contain one."""
 
+COUNTING = ("check", "drift")
+"""Those that count the rows of each cluster."""
+
 WITHOUT_ELSE = ("where",)
 """Those in which a row without a cluster gets nothing."""
 
 COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
 TYPES, DDL, IDENTIFIERS = OptionName("types"), OptionName("ddl"), OptionName("identifiers")
 OUTPUT_COLUMNS, CLUSTER_AS = OptionName("output_columns"), OptionName("cluster_as")
+MEASURE = OptionName("measure")
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,8 @@ class SqlOptions:
     otherwise : str or int, optional
         What a row without a cluster gets, in place of NULL: a whole number, or with cluster_as="name" a text, that is
         no cluster's.
+    measure : str, optional
+        A column of numbers that ``check`` and ``drift`` add up by cluster, as the rules call it.
     template : str or path, optional
         A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
@@ -131,6 +139,7 @@ class SqlOptions:
     into: str | Sequence[str] | None = None
     materialized: bool = False
     otherwise: str | int | None = field(default=None, metadata=on_command_line("else"))
+    measure: str | None = None
     template: str | Path | None = None
 
     def __post_init__(self) -> None:
@@ -163,6 +172,10 @@ class SqlOptions:
             raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
         if self.otherwise is not None and self.cluster_as != "name":
             _check_number(self.otherwise)
+        if self.measure is not None:
+            check_text("measure", self.measure)
+            if self.style not in COUNTING:
+                raise OptionError(MEASURE, f" goes with {' and '.join(COUNTING)}, not with {self.style!r}")
 
     @property
     def is_typed(self) -> bool:

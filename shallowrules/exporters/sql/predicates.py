@@ -89,6 +89,15 @@ class Predicates(ConditionVisitor[Parts]):
         """Return the predicate for the rows that satisfy no condition on a column; empty where there are none."""
         return self._column(feature, column).without_value()
 
+    def number(self, feature: int) -> str:
+        """Return the number in a column that the rules do not test, NULL for NaN where the engine has that."""
+        plain = RuleColumn(self.names[feature], "float", None, None, None)
+        column = NumberColumn(plain, self.names[feature], self.dialect, self.held[feature])
+        missing = column.without_value()
+        if missing == f"{column.value} IS NULL":
+            return column.value
+        return f"CASE WHEN NOT ({missing}) THEN {column.value} END"
+
     def of_cluster(self, rules: Sequence[Rule]) -> str:
         """Return the predicate for the rows that one of several rules matches."""
         return self.of_any([self.of_rule(rule) for rule in rules])

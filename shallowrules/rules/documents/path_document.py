@@ -19,7 +19,10 @@ __all__ = ["PATH_FORMAT", "PathTree", "RulePath"]
 
 PATH_FORMAT = "shallowrules-path/1"
 
-SHARED = ("rows", "weight", "weighted", "method", "reference_cost", "labelled", "left_out", "other_columns")
+SHARED = (
+    *("rows", "weight", "weighted", "method", "reference_cost", "labelled", "left_out", "other_columns"),
+    *("measure", "total"),
+)
 """The statistics that do not depend on the tree."""
 
 TREE_ENTRIES = ("refine", "binned", "nodes", "clusters", "statistics")
