@@ -98,7 +98,7 @@ def test_all_that_a_run_writes_has_the_totals(shop):
         text = shown(total, whole).replace("%", " %")
         assert f"| {text} |" in sheet
         assert f"\n**revenue**: {text}, {missing} of the rows without a value.\n" in sheet
-        assert f"<bdi>revenue</bdi>: <b>{text}</b> {missing} of the rows without a value</p>" in page
+        assert f"<bdi>revenue</bdi>: <b>{text}</b>, {missing} of the rows without a value</p>" in page
     assert f"| Total of revenue | {whole:,.0f} | the sum over the table, 22 rows without a value:" in sheet
     assert "revenue (is added up)" in sheet
     assert json.loads(Path("out/settings.json").read_text(encoding="utf-8"))["options"]["measure"] == "revenue"
