@@ -410,9 +410,9 @@
     for (const part of all("[data-part]", parts.content)) {
       all(`[data-part="${part.dataset.part}"]`).forEach((place) => place.replaceChildren(...part.childNodes));
     }
-    const points = all(".curve circle");
+    const points = all(".curve rect");
     const chosen = points[points.length - 1];
-    for (const side of ["cx", "cy"]) chosen.setAttribute(side, points[shown].getAttribute(side));
+    for (const side of ["x", "y", "rx"]) chosen.setAttribute(side, points[shown].getAttribute(side));
     const slider = byId("slider");
     byId("point").textContent = data.points[shown];
     slider.setAttribute("aria-valuetext", data.points[shown]);

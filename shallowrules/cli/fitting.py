@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shallowrules.cli.advice import RefusedTable, amended, show_doubts
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
     from shallowrules.models.estimator import ExplainableKMeans
     from shallowrules.partitions import Part
-    from shallowrules.rules import ClusterNames, RuleSet
+    from shallowrules.rules import ClusterNames, RulePath, RuleSet
     from shallowrules.sources import DatabaseRows
 
-__all__ = ["describe_work", "fit_rules", "prepare_model", "with_table"]
+__all__ = ["describe_work", "fit_rules", "fit_with_slider", "prepare_model", "with_table"]
 
 
 def fit_rules(
@@ -37,18 +38,40 @@ def fit_rules(
     chosen: FitOptions,
     growing: MethodOptions,
     reading: Reading,
-    check: Callable[[Sequence[str]], None] | None = None,
     memory: int | None = None,
     names: ClusterNames | NamedRules | None = None,
 ) -> RuleSet:
-    """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be."""
+    """Return the rules of a table, which is read, clustered and explained; its clusters are named."""
+    return fit_with_slider(rows, chosen, growing, reading, memory=memory, names=names, slider=False)[0]
+
+
+def fit_with_slider(
+    rows: Tables | DatabaseRows,
+    chosen: FitOptions,
+    growing: MethodOptions,
+    reading: Reading,
+    *,
+    check: Callable[[Sequence[str]], None] | None = None,
+    memory: int | None = None,
+    names: ClusterNames | NamedRules | None = None,
+    slider: bool,
+) -> tuple[RuleSet, RulePath | None]:
+    """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be.
+
+    Returns
+    -------
+    RuleSet
+    RulePath or None
+        The trees for the slider of a page, where it is to have one and can.
+    """
     memory = memory_for_parts(rows, memory)
     if memory is not None:
         refuse_in_parts({**vars(growing), "categories": chosen.categories})
+    path = None
     with prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
         if isinstance(names, NamedRules):
             names.check_columns(loaded.columns, loaded.other_columns)
-        from shallowrules.models.tradeoff import fit_to_goal
+        from shallowrules.models.sliding import fit_table
 
         with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
             model.on_progress, model.on_best, model.prices_more_rules = show, show.tell_best, True
@@ -56,24 +79,27 @@ def fit_rules(
                 model.fit_partitions(
                     loaded.rows, labels=loaded.label_column, sample_weight=loaded.weight_column, memory=memory
                 )
-            elif growing.has_goal:
-                model = fit_to_goal(
+            else:
+                fit = fit_table(
                     model,
                     loaded.table,
                     max_cost=growing.max_cost,
                     max_conditions=growing.max_conditions,
                     sample_weight=loaded.weight,
                 )
-            else:
-                model.fit(loaded.table, sample_weight=loaded.weight)
+                model = fit.model
         for note in model.rules_.statistics.notes:
             show_message("note", note)
         show_doubts(model.rules_, chosen.category_weight)
+        if slider and not loaded.in_parts:
+            with progress("growing the trees of the slider") as show:
+                model.on_progress = show
+                path = fit.slider(partial(with_table, loaded=loaded, chosen=chosen))
         counts = None
         if isinstance(names, NamedRules):
             counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
     rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(rows, chosen, growing, reading))
-    return with_names(rules, names, counts)
+    return with_names(rules, names, counts), path
 
 
 def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:

@@ -1,4 +1,4 @@
-"""Search on from trees that are grown: under a goal, or for what more rules would bring."""
+"""Search on from trees that are grown: under a goal, with more rules, or for what more rules would bring."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from shallowrules.fitting.data import FitData
-from shallowrules.fitting.growing import over_the_table, renumbered, seed_of
+from shallowrules.fitting.growing import objectives_of, over_the_table, renumbered, seed_of
 from shallowrules.fitting.whole import Explained
+from shallowrules.trees.extending import extend
 from shallowrules.trees.goals import search_within
 from shallowrules.trees.growing import GrownTree, renumber_centers
 from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS
+from shallowrules.trees.rounding import rounds
 from shallowrules.trees.searching import Goal
 
-__all__ = ["grow_within", "more_rules_notes"]
+__all__ = ["MORE_RULES", "grow_more", "grow_within", "more_rules_notes", "takes_more_rules"]
 
 MORE_RULES = 2
-"""More rules than clusters that are priced for a note."""
+"""More rules than clusters that are priced for a note, and that the slider of a page goes up to."""
 MIN_FALL = 0.1
 """Share of what a tree costs more than the clustering that another rule has to take off to be worth a note."""
 
@@ -50,6 +52,46 @@ def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeof
     return None if found is None else over_the_table(renumber_centers(found, kept), over.data.encoder)
 
 
+def takes_more_rules(data: FitData, grown: GrownTree) -> bool:
+    """Whether a tree has a rule for each cluster and could have more, which nobody has said anything about."""
+    parameters, k = data.parameters, len(data.kept_centers)
+    takes_more = parameters.method == "exshallow" and parameters.max_leaves is None and not parameters.keep
+    return takes_more and not data.reference.labelled and grown.n_leaves == k and 1 < k <= MAX_SEARCHED_CLUSTERS
+
+
+def grow_more(over: Explained, grown: GrownTree, n_leaves: int, tradeoff: float) -> GrownTree | None:
+    """Return a tree with at most so many rules and a lower J', made by cutting leaves in two; None without one.
+
+    Parameters
+    ----------
+    over : Explained
+    grown : GrownTree
+        One of the trees that `grow` returned, with a leaf for each center.
+    n_leaves : int
+    tradeoff : float
+        The one that it was grown with.
+    """
+    parameters, kept = over.data.parameters, over.data.kept_centers
+    own = over.tree(grown)
+    found = extend(
+        own,
+        over.unique,
+        max_leaves=n_leaves,
+        tradeoff=tradeoff,
+        reference_cost=over.rows.reference_cost,
+        reference_labels=renumbered(over.rows.labels, kept),
+        random_seed=seed_of(parameters.random_state),
+        searches=False,
+        n_threads=parameters.n_threads,
+    )
+    if found is own:
+        return None
+    tree = over_the_table(renumber_centers(found, kept), over.data.encoder)
+    if not rounds(parameters.round_within, tree):
+        return tree
+    return over.data.rounded(tree, tree.objectives or objectives_of(over.data, tree, tradeoff))
+
+
 def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
     """Return what one or two more rules would bring at least, in a note, where that is worth one.
 
@@ -61,9 +103,8 @@ def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[s
     tradeoff : float
         The one that it was grown with.
     """
-    parameters, k = data.parameters, len(data.kept_centers)
-    takes_more = parameters.method == "exshallow" and parameters.max_leaves is None and not parameters.keep
-    if not takes_more or data.reference.labelled or grown.n_leaves != k or not 1 < k <= MAX_SEARCHED_CLUSTERS:
+    k = len(data.kept_centers)
+    if not takes_more_rules(data, grown):
         return []
     return _notes_of(data.prices(grown, k + MORE_RULES, tradeoff), k)
 

@@ -547,7 +547,9 @@ def test_a_failure_half_way_leaves_nothing_half_written(folder, monkeypatch, exi
 
 
 def test_places_that_cannot_be_written_are_known_before_the_work(folder, monkeypatch, words):
-    monkeypatch.setattr("shallowrules.cli.commands.run.fit_rules", lambda *_: pytest.fail("it went to work"))
+    monkeypatch.setattr(
+        "shallowrules.cli.commands.run.fit_with_slider", lambda *_, **__: pytest.fail("it went to work")
+    )
     write_groups()
     (folder / "file").write_text("x")
     (folder / "full").mkdir()

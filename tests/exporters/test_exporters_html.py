@@ -275,7 +275,8 @@ def test_a_path_gives_a_slider_with_every_tree(path, tmp_path):
         assert text_of(data, data["forms"]["Python"][i]) == export(tree.rules, "python")
         assert data["clusters"][i] == {str(cluster.index): cluster.name for cluster in tree.rules.clusters}
     assert re.findall(r'<input type="range"[^>]*max="(\d+)" value="(\d+)"', page) == [(str(len(path) - 1), "1")]
-    assert page.count("<circle ") == len(path) + 1  # the one chosen is drawn over the others
+    assert page.count('<rect class="p" ') == len(path)
+    assert page.count('<rect class="on" ') == 1  # the one chosen is drawn over the others
 
 
 def test_rules_that_are_not_on_the_path_have_a_place_among_its_trees(path, tmp_path):

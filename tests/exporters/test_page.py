@@ -269,8 +269,8 @@ def path():
     return tradeoff_path(model, load_wine(as_frame=True).data).rule_sets()
 
 
-POINTS = """() => [...document.querySelectorAll(".curve circle")].map(
-    (point) => ["cx", "cy"].map((side) => point.getAttribute(side)).join())"""
+POINTS = """() => [...document.querySelectorAll(".curve rect")].map(
+    (point) => ["x", "y"].map((side) => point.getAttribute(side)).join())"""
 
 
 def test_the_slider_moves_through_the_trees_by_keyboard(show, path, tmp_path):

@@ -13,7 +13,7 @@ import click
 
 from shallowrules.cli.advice import listed
 from shallowrules.cli.escaping import as_utf8
-from shallowrules.cli.fitting import fit_rules
+from shallowrules.cli.fitting import fit_with_slider
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand, prefix_of
@@ -105,6 +105,13 @@ def _split_names(values: Sequence[str]) -> list[str]:
     expose_value=False,
     help=f"Exporters whose files to write beside {RULES_FILE}. May be repeated.  [default: {WRITTEN}]",
 )
+@click.option(
+    "--slider/--no-slider",
+    default=True,
+    show_default=True,
+    help="Give the page a slider over trees of other trade-offs and of one or two more rules, if growing them visits "
+    "at most as many rows as the fit does, or 600 million values.",
+)
 @reading_options
 @click.pass_obj
 def command(
@@ -116,6 +123,7 @@ def command(
     table: str | None,
     memory: int | None,
     names: ClusterNames | NamedRules | None,
+    slider: bool,
     **options: Any,
 ) -> None:
     """Cluster TABLE and write rules.json and, unless --write says otherwise, SQL, Python, a sheet and a page.
@@ -159,7 +167,12 @@ def command(
                 with choice.as_typed():
                     check(names, **choice.settings(facts))
 
-    rules = fit_rules(rows, fitting, growing, reading, check_names, memory, names)
+    wants_trees = slider and any("trees" in choice.facts and choice.given_for("trees") is None for choice in chosen)
+    rules, path = fit_with_slider(
+        rows, fitting, growing, reading, check=check_names, memory=memory, names=names, slider=wants_trees
+    )
+    if path is not None:
+        facts["trees"] = path
     settings = settings_text(
         folder,
         rules.settings,

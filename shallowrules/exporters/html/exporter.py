@@ -41,7 +41,7 @@ from shallowrules.exporters.wording import (
     describe_origin,
     format_number,
 )
-from shallowrules.rules import RuleSet
+from shallowrules.rules import RulePath, RuleSet
 from shallowrules.rules.figures import show_figure
 from shallowrules.sources.qualified_names import split_table
 
@@ -86,7 +86,7 @@ class HtmlOptions:
         SQL dialect of the query that can be copied; the names are those of the exporter sql.
     table : str or sequence of str
         The table of that query: its name, or the parts of it.
-    path : str or path, optional
+    path : str, path or RulePath, optional
         A path document of the same table and clustering, which `shallowrules path TABLE -k K -o FILE` writes: the page
         gets a slider that moves through its trees.
     """
@@ -94,7 +94,7 @@ class HtmlOptions:
     title: str = "Clusters and their rules"
     dialect: str = field(default="ansi", metadata=on_command_line(default_from="dialect"))
     table: str | Sequence[str] = field(default="data", metadata=on_command_line(default_from="table"))
-    path: str | Path | None = None
+    path: str | Path | RulePath | None = field(default=None, metadata=on_command_line(default_from="trees"))
 
     def __post_init__(self) -> None:
         check_text("title", self.title)

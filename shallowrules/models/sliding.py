@@ -1,0 +1,161 @@
+"""A fit and the trees beside it that the slider of a page moves through: other trade-offs, one or two more rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from shallowrules.fitting.growing import grow
+from shallowrules.fitting.searching import MORE_RULES, grow_more, takes_more_rules
+from shallowrules.fitting.whole import TableData
+from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of, unfitted
+from shallowrules.models.tradeoff import (
+    TIE,
+    TRADEOFFS,
+    TradeoffPath,
+    TradeoffPoint,
+    best_point,
+    check_goal,
+    refuse_without_tradeoff,
+)
+from shallowrules.rules import RulePath, RuleSet
+from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.visits import visits_of_growth, visits_of_search
+
+__all__ = ["FREE_VALUES", "MULTIPLE", "TableFit", "fit_table"]
+
+MULTIPLE = 1.0
+"""The trees of a slider are grown if they visit at most this many times the rows that the fit visits, ..."""
+FREE_VALUES = 6e8
+"""... or so many rows that these have this many values: about as much work as Python takes to start."""
+
+CLUSTERING_PASSES = 100.0
+"""Visits of all rows that count as a clustering by k-means, with its ten starts of ten steps or so."""
+MEASURING_PASSES = 10.0
+"""Visits of all rows that count as the measuring of a tree: its thresholds, clusters and histograms. Not tuned."""
+
+STEPS = (2, 4, 6)
+"""Every second of `TRADEOFFS` is tried, or every fourth or sixth where that would be too many visits."""
+
+
+class _SliderPath(TradeoffPath):
+    """The trees that are tried beside that of a fit."""
+
+    def add(self, grown: GrownTree) -> None:
+        """Take in the tree of the fit, which was grown alone, in place of others that cost as much and are as long."""
+        own = replace(self._measure(self._model.tradeoff, grown), refine=self._model.refine)
+        self._tried = [tried for tried in self._tried if not _as_good(tried[0], own)]
+        self._tried.append((own, grown))
+        self._take_stock()
+
+    def fit_to_goal(self, max_cost: float | None, max_conditions: float | None) -> TableFit:
+        """Return the fit of the tree that meets a goal best."""
+        model = self._fit_to_goal(max_cost, max_conditions)
+        grown = self._tree_of(best_point(self.points, max_cost, max_conditions))
+        return TableFit(model, self._data, grown, self)
+
+    def with_more_rules(self, own: GrownTree, tradeoff: float) -> RulePath:
+        """Return the rules of all trees worth having, and of those with one or two more rules than the fit's `own`."""
+        found: list[tuple[TradeoffPoint, GrownTree]] = [(point, self._tree_of(point)) for point in self.points]
+        most = own.n_leaves + (MORE_RULES if takes_more_rules(self._data, own) else 0)
+        for n_leaves in range(own.n_leaves + 1, most + 1):
+            grown = grow_more(self._explained, own, n_leaves, tradeoff)
+            if grown is None or grown.n_leaves < n_leaves:
+                continue
+            point = replace(self._measure(tradeoff, grown), refine=self._model.refine)
+            if not any(one.cost <= point.cost and one.conditions <= point.conditions for one, _ in found):
+                found.append((point, grown))
+        return self._finished(sorted(found, key=lambda each: (each[0].cost, each[0].conditions)))
+
+
+def _as_good(one: TradeoffPoint, other: TradeoffPoint) -> bool:
+    """Whether two trees have the same figures, but for rounding: they may be cut at other places of the same gaps."""
+    pairs = ((one.cost, other.cost), (one.conditions, other.conditions))
+    return all(math.isclose(mine, its, rel_tol=TIE) for mine, its in pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class TableFit:
+    """A fit of a table in memory, and what the trees beside it are grown from.
+
+    Attributes
+    ----------
+    model : ExplainableKMeans
+        Fitted.
+    data : TableData
+    grown : GrownTree
+        Its tree.
+    tried : _SliderPath or None
+        The trees that were tried for a goal.
+    """
+
+    model: ExplainableKMeans
+    data: TableData
+    grown: GrownTree
+    tried: _SliderPath | None
+
+    def tradeoffs(self) -> tuple[float, ...]:
+        """Return the trade-offs whose trees the slider may have: as many as the bound on the work allows, or none."""
+        n_rows, n_columns = self.data.encoding.X_cluster.shape
+        labelled = self.data.reference.labelled
+        own = visits_of_growth(n_rows)
+        if self.data.parameters.refine != "none" and not labelled:
+            own += visits_of_search(n_rows, n_columns)
+        measuring = MEASURING_PASSES * n_rows
+        fit = own + measuring + (0.0 if labelled else CLUSTERING_PASSES * n_rows)
+        granted = max(MULTIPLE * fit, FREE_VALUES / n_columns) - MORE_RULES * measuring
+        sets = (TRADEOFFS[1::step] for step in STEPS)
+        return next((found for found in sets if len(found) * (own + measuring) <= granted), ())
+
+    def slider(self, finish: Callable[[RuleSet], RuleSet]) -> RulePath | None:
+        """Return the rules of the trees worth having beside the fit, for the option `path` of the page.
+
+        `finish` adds to the rules of each what is known of the table.
+
+        None where the method has no trade-off, where they would visit more rows than `MULTIPLE` times those of the fit
+        and than `FREE_VALUES` says, and where there is no other tree.
+        """
+        parameters = self.data.parameters
+        tradeoffs = self.tradeoffs()
+        if parameters.method != "exshallow" or not tradeoffs:
+            return None
+        path = self.tried
+        if path is None:
+            refine = "full" if parameters.refine == "thorough" else parameters.refine
+            data = replace(self.data, parameters=replace(parameters, refine=refine))
+            path = _SliderPath(unfitted(self.model, refine=refine), data, tradeoffs)
+            path.add(self.grown)
+        trees = path.with_more_rules(self.grown, self.model.tradeoff)
+        return RulePath.of([(tree.refine, finish(tree.rules)) for tree in trees]) if len(trees) > 1 else None
+
+
+def fit_table(
+    model: ExplainableKMeans,
+    X: Any,
+    *,
+    max_cost: float | None = None,
+    max_conditions: float | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> TableFit:
+    """Return the fit of a model to a table in memory, or of its trade-off to a goal.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans
+        Without a goal it is fitted itself, as by `fit`; with one, a model is that `fit_to_goal` returns.
+    X, max_cost, max_conditions, sample_weight
+        As for `fit_to_goal`.
+    """
+    if max_cost is None and max_conditions is None:
+        data = prepare_fit(model, X, None, sample_weight)
+        [trees] = grow(data, [model.tradeoff], progress_of(model), log_of(model), model.on_best)
+        return TableFit(fitted(model, data, trees[-1]), data, trees[-1], None)
+    check_goal(max_cost, max_conditions)
+    refuse_without_tradeoff(model)
+    model = unfitted(model)
+    path = _SliderPath(model, prepare_fit(model, X, None, sample_weight), TRADEOFFS)
+    return path.fit_to_goal(max_cost, max_conditions)
