@@ -58,12 +58,43 @@
     const given = data.clusters[shown][cluster];
     return noteOf(cluster).name || (given === cluster ? "" : given || "");
   };
-  const shorten = (name) => (name.length > 22 ? name.slice(0, 21) + "…" : name);
+  // The name of a leaf, in the lines that its place has, two or more; a longer one loses its middle, and keeps its end.
+  function wrapped(name, room, most) {
+    const lines = [""];
+    for (const word of name.replace(/([<>]=?) (?=\S)/g, "$1\u00a0").split(/ +/)) {
+      const last = lines[lines.length - 1];
+      if (last && last.length + 1 + word.length > room) lines.push(word);
+      else lines[lines.length - 1] = last ? `${last} ${word}` : word;
+      while (lines[lines.length - 1].length > room) {
+        const long = lines.pop();
+        lines.push(long.slice(0, room), long.slice(room));
+      }
+    }
+    if (lines.length <= most) return lines;
+    const end = name.slice(-Math.floor(room / 2));
+    return [...lines.slice(0, most - 1), lines[most - 1].slice(0, room - end.length - 1) + "…" + end];
+  }
+
+  function nameLeaf(place, name) {
+    const { room, lines } = place.dataset, first = place.firstElementChild;
+    const found = wrapped(name, Number(room), Math.max(2, Number(lines)));
+    place.setAttribute("y", 4 - 7 * (found.length - 1));
+    place.replaceChildren(...found.map((line, i) => {
+      const part = first.cloneNode();
+      part.textContent = line;
+      if (i) part.setAttribute("dy", 14);
+      return part;
+    }));
+    const title = document.createElementNS(place.namespaceURI, "title");
+    title.textContent = name;
+    place.append(title);
+  }
 
   function showNames() {
     for (const place of all(".nm")) {
       const name = nameOf(place.dataset.k);
-      place.textContent = place.namespaceURI.endsWith("svg") ? shorten(name) : name;
+      if (place.dataset.room) nameLeaf(place, name);
+      else place.textContent = name;
     }
     for (const place of all("p.note")) {
       place.textContent = noteOf(place.dataset.k).note;

@@ -36,7 +36,7 @@ from shallowrules.errors import OptionError
 from shallowrules.exporters import check_exporter
 from shallowrules.exporters.html import HtmlExporter
 from shallowrules.exporters.html.drawing import draw_bins, place_value
-from shallowrules.exporters.html.text import share_pieces
+from shallowrules.exporters.html.text import share_pieces, shorten_apart
 from shallowrules.exporters.tree_layout import lay_out
 from shallowrules.rules import Leaf
 
@@ -116,9 +116,39 @@ def test_names_from_the_data_make_no_elements(rules):
         columns=tuple(replace(column, name=f"c{i}") for i, column in enumerate(rules.columns)),
         clusters=tuple(replace(cluster, name=f"n{cluster.index}") for cluster in rules.clusters),
     )
-    # A name that is shortened in the drawing has a title with all of it.
-    found, expected = ([e for e in Reader(text).elements if e != "title"] for text in (page, export(calm, "html")))
+    # A name that is shortened in the drawing has a title with all of it, and that of a leaf may take several lines.
+    texts = (page, export(calm, "html"))
+    found, expected = ([e for e in Reader(text).elements if e not in ("title", "tspan")] for text in texts)
     assert found == expected
+
+
+def test_shortened_texts_that_differ_do_not_read_alike():
+    texts = [f"Measure of quantity {i:02d} in the last {what}" for i in range(12) for what in ("quarter", "quarters")]
+    for length in (16, 20, 36):
+        shown = shorten_apart([*texts, *texts, "x"], length)
+        assert len(set(shown.values())) == len(texts) + 1
+        assert max(map(len, shown.values())) <= length
+        assert shown["x"] == "x"
+
+
+@draws(200)
+@given(st.lists(st.text("ab ", max_size=40), max_size=20), st.integers(12, 40))
+def test_no_text_is_longer_than_asked(texts, length):
+    shown = shorten_apart(texts, length)
+    assert set(shown) == set(texts)
+    assert all(len(short) <= length and (short == text or "…" in short) for text, short in shown.items())
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_the_name_of_a_leaf_is_drawn_whole(n):
+    name = "Monthly charges <= 63, tenure 10 to 20, DSL or Fiber optic, " * n
+    rules = example_rules()
+    named = replace(rules, clusters=tuple(replace(c, name=f"{name}{c.index}") for c in rules.clusters))
+    for text in re.findall(r'<text class="nm".*?</text>', export(named, "html")):
+        index = re.search(r'data-k="(\d+)"', text)[1]
+        lines = re.findall(r"<tspan[^>]*>(.*?)</tspan>", text)
+        assert " ".join(lines).replace("\u00a0", " ").replace("&lt;", "<") == f"{name}{index}"
+        assert not any(line.endswith("&lt;=") for line in lines)
 
 
 def test_copies_are_those_of_the_exporters():

@@ -1,15 +1,16 @@
-"""Texts of a page: shortened, and many that share pieces packed into one."""
+"""Texts of a page: shortened or wrapped, and many that share pieces packed into one."""
 
 from __future__ import annotations
 
 import json
 import re
+import textwrap
 import zlib
-from collections.abc import Mapping, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, groupby, pairwise, zip_longest
 from typing import Any
 
-__all__ = ["pack", "share_pieces", "shorten"]
+__all__ = ["pack", "share_pieces", "shorten_apart", "wrap"]
 
 SECTIONS = re.compile(r"^(?=<article |<svg class=\"(?:tree|defs)\"|## )", re.MULTILINE)
 """Where sections of a page and of a sheet begin."""
@@ -19,15 +20,51 @@ LETTERS = "".join(chr(code) for code in range(ord("!"), ord("~") + 1) if chr(cod
 BITS = 13
 """What two letters can say: there are 93."""
 
+SIGN = re.compile(r"([<>]=?) (?=\S)")
+
 NUMBER = re.compile(r"[0-9.,]+")
 
 ALIKE = 40
 """Characters at the beginning by which lines are alike, their numbers aside; 12 and 80 made larger pages."""
 
 
-def shorten(text: str, length: int) -> str:
-    """Return a text of at most so many characters, the last of them … where it was longer."""
+def shorten_apart(texts: Iterable[str], length: int) -> dict[str, str]:
+    """Return texts of at most so many characters, … where something is left out; two that differ do not read alike.
+
+    Of those that would, what they have in common is left out, but for their beginning.
+    """
+    alike: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        alike.setdefault(_shorten(text, length), []).append(text)
+    shown = {group[0]: short for short, group in alike.items() if len(group) == 1}
+    for group in (group for group in alike.values() if len(group) > 1):
+        shown |= _differences(group, length)
+    return shown
+
+
+def _differences(texts: Sequence[str], length: int) -> dict[str, str]:
+    """Return texts that begin alike as their beginning and what follows from the first place where they differ."""
+    begin = length // 3
+    first, last = min(texts), max(texts)  # what these share all share
+    shared = next(i for i, pair in enumerate(zip_longest(first, last)) if pair[0] != pair[1])
+    shown: dict[str, str] = {}
+    for letter, group in groupby(sorted(texts), key=lambda text: text[shared : shared + 1]):
+        some = list(group)
+        if len(some) > 1 and letter:
+            shown |= _differences(some, length)
+        else:
+            start = max(begin + 1, min(shared - 2, len(some[0]) - (length - begin - 1)))
+            shown[some[0]] = some[0][:begin] + "…" + _shorten(some[0][start:], length - begin - 1)
+    return shown
+
+
+def _shorten(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def wrap(text: str, length: int) -> list[str]:
+    """Return a text in lines of at most so many characters; a sign such as <= stays with its number."""
+    return textwrap.wrap(re.sub(SIGN, "\\1\u00a0", text), length) or [""]
 
 
 def share_pieces(
