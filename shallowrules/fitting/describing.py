@@ -198,7 +198,7 @@ def describe_tree(
     values = {i: categories(column) for i, column in enumerate(table.columns) if not column.is_numeric}
     columns = {i: describe_numbers(table.columns[i], 0.0, each) for i, each in ends.items()}
     has_pairs = n_clusters <= MAX_CLUSTERS
-    bins = choose_bins(columns, nodes, n_clusters, rows.complete()) if has_pairs else {}
+    bins = choose_bins(columns, nodes, n_clusters, rows.complete(), record.separation) if has_pairs else {}
     counting = Counting(len(tree.names), bins, values, has_pairs, n_threads)
     figures = rows.measure(counting)
     numbers = {i: (figures.numbers[i], each) for i, each in ends.items()}
