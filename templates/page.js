@@ -432,6 +432,40 @@
     place.append(words);
   }
 
+  // --- the heat map: one cell at a time is reached by the tab key, and the arrow keys go on from it
+
+  const rowsOf = (table) => [...table.tBodies[0].rows];
+  function readyHeat() {
+    for (const table of all(".heat")) {
+      table.setAttribute("role", "grid");
+      const first = rowsOf(table)[0];
+      if (first) first.cells[2].tabIndex = 0;
+    }
+  }
+
+  function tellCell(event) {
+    const cell = event.target.closest(".heat td");
+    if (!cell || cell.cellIndex < 2) return;
+    const row = cell.parentElement, cluster = row.parentElement.parentElement.tHead.rows[0].cells[cell.cellIndex].textContent.trim();
+    const name = nameOf(cluster);
+    all(".cell").forEach((place) => {
+      place.textContent = `${row.cells[0].textContent.trim()}: ${cell.textContent} in cluster ${cluster}${name ? ` (${name})` : ""}, ${row.cells[1].textContent} in the table`;
+    });
+  }
+
+  function moveCell(event) {
+    const cell = event.target.closest(".heat td");
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -1e4], End: [0, 1e4] }[event.key];
+    if (!cell || !step) return;
+    event.preventDefault();
+    const rows = rowsOf(cell.closest("table")), within = (at, low, high) => Math.min(Math.max(at, low), high);
+    const row = rows[within(rows.indexOf(cell.parentElement) + step[0], 0, rows.length - 1)];
+    const next = row.cells[within(cell.cellIndex + step[1], 2, row.cells.length - 1)];
+    cell.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  }
+
   // --- another tree of the path
 
   function show(next) {
@@ -448,12 +482,16 @@
     byId("point").textContent = data.points[shown];
     slider.setAttribute("aria-valuetext", data.points[shown]);
     offerNames();
+    readyHeat();
     answer();
   }
 
   // --- start
 
   offerNames();
+  readyHeat();
+  for (const kind of ["mouseover", "focusin"]) document.addEventListener(kind, tellCell);
+  document.addEventListener("keydown", moveCell);
   all(".js").forEach((part) => { part.hidden = false; });
   all("[data-copy]").forEach((button) => button.addEventListener("click", () => copy(button.dataset.copy)));
   byId("names").addEventListener("click", () => {

@@ -35,9 +35,13 @@ from shallowrules import ExplainableKMeans, export, tradeoff_path
 from shallowrules.errors import OptionError
 from shallowrules.exporters import check_exporter
 from shallowrules.exporters.html import HtmlExporter
+from shallowrules.exporters.html.cards import Pictures
 from shallowrules.exporters.html.drawing import draw_bins, place_value
+from shallowrules.exporters.html.heat import LEVELS, describe_heat
 from shallowrules.exporters.html.text import share_pieces, shorten_apart
+from shallowrules.exporters.palette import cluster_colours
 from shallowrules.exporters.tree_layout import lay_out
+from shallowrules.exporters.wording import format_number
 from shallowrules.rules import Leaf
 
 
@@ -136,6 +140,7 @@ def test_shortened_texts_that_differ_do_not_read_alike():
 def test_no_text_is_longer_than_asked(texts, length):
     shown = shorten_apart(texts, length)
     assert set(shown) == set(texts)
+    assert len(set(shown.values())) == len(shown)
     assert all(len(short) <= length and (short == text or "…" in short) for text, short in shown.items())
 
 
@@ -149,6 +154,54 @@ def test_the_name_of_a_leaf_is_drawn_whole(n):
         lines = re.findall(r"<tspan[^>]*>(.*?)</tspan>", text)
         assert " ".join(lines).replace("\u00a0", " ").replace("&lt;", "<") == f"{name}{index}"
         assert not any(line.endswith("&lt;=") for line in lines)
+
+
+def heat_of(rules):
+    return describe_heat(rules, cluster_colours([rules]), Pictures.of(rules), 1)
+
+
+def test_the_heat_map_has_all_clusters_and_the_columns_that_separate_most():
+    rng = np.random.default_rng(0)
+    centers = rng.normal(0, 1, (6, 40)) * np.linspace(5, 0.1, 40)
+    X = pd.DataFrame(centers[np.arange(600) % 6] + rng.normal(0, 0.1, (600, 40)), columns=[f"c{i}" for i in range(40)])
+    rules = ExplainableKMeans(6, random_state=0).fit(X).rules_
+    heat = heat_of(rules)
+    assert [row["column"] for row in heat["rows"]] == [column.name for column, _ in rules.separation[:30]]
+    assert heat["left_out"] == 10
+    assert [head["index"] for head in heat["heads"]] == [cluster.index for cluster in rules.by_size]
+    page = export(rules, "html")
+    assert page.count('<td class="h') == 30 * 6
+    for row in heat["rows"]:
+        place = [column.name for column in rules.columns].index(row["column"])
+        assert [cell["text"] for cell in row["cells"]] == [format_number(c.means[place]) for c in rules.by_size]
+        spread = X.iloc[:, place].std()
+        for cell, cluster in zip(row["cells"], rules.by_size, strict=True):
+            z = (cluster.means[place] - rules.columns[place].mean) / spread
+            if all(abs(abs(z) - limit) > 0.1 for limit in LEVELS):  # by the histogram, the deviation is about that
+                assert cell["level"] == np.sign(z) * sum(abs(z) >= limit for limit in LEVELS)
+
+
+def test_one_far_row_leaves_the_colors_of_the_heat_map():
+    rng = np.random.default_rng(0)
+    spend = np.r_[rng.normal(200, 30, 5000), rng.normal(700, 30, 5000)]
+    X = pd.DataFrame({"spend": spend, "age": rng.normal(40, 9, 10_000)})
+    levels = []
+    for far in (200.0, 90_000.0):
+        X.loc[0, "spend"] = far
+        rules = ExplainableKMeans(clusterer=np.repeat([0, 1], 5000), random_state=0).fit(X).rules_
+        heat = heat_of(rules)
+        [row] = [row for row in heat["rows"] if row["column"] == "spend"]
+        levels.append({head["index"]: cell["level"] for head, cell in zip(heat["heads"], row["cells"], strict=True)})
+    assert levels == [{0: -3, 1: 3}] * 2
+
+
+def test_a_share_that_hardly_differs_has_no_color():
+    frame = pd.DataFrame({"x": np.r_[np.zeros(50), np.ones(50)], "sex": ["f", "m"] * 50})
+    frame.loc[0, "sex"] = "m"
+    rules = ExplainableKMeans(clusterer=np.repeat([0, 1], 50)).fit(frame).rules_
+    rows = {row["column"]: [cell["level"] for cell in row["cells"]] for row in heat_of(rules)["rows"]}
+    assert rows["sex"] == [0, 0]
+    assert sorted(rows["x"]) == [-3, 3]
 
 
 def test_copies_are_those_of_the_exporters():

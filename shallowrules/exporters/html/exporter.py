@@ -24,6 +24,7 @@ from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import check_length, percent
 from shallowrules.exporters.html.cards import Pictures, describe_cards
 from shallowrules.exporters.html.drawing import describe_tree
+from shallowrules.exporters.html.heat import describe_heat
 from shallowrules.exporters.html.slider import describe_path, describe_points, join_path, read_path
 from shallowrules.exporters.html.text import pack, share_pieces
 from shallowrules.exporters.html.walking import describe_inputs, describe_walk
@@ -189,6 +190,7 @@ def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str
         "figures": describe_figures(rules),
         "drawing": describe_tree(rules, colours),
         "cards": describe_cards(rules, colours, pictures, n_trees),
+        "heat": describe_heat(rules, colours, pictures, n_trees),
         "outlines": pictures.outlines(rules),
         "confusion": _confusion(rules, colours),
         "labelled": s.labelled,

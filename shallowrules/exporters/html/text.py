@@ -31,31 +31,47 @@ ALIKE = 40
 def shorten_apart(texts: Iterable[str], length: int) -> dict[str, str]:
     """Return texts of at most so many characters, … where something is left out; two that differ do not read alike.
 
-    Of those that would, what they have in common is left out, but for their beginning.
+    Of those that would, what they have in common is left out, but for their beginning; where that is not enough, they
+    end in a number.
     """
     alike: dict[str, list[str]] = {}
     for text in dict.fromkeys(texts):
         alike.setdefault(_shorten(text, length), []).append(text)
     shown = {group[0]: short for short, group in alike.items() if len(group) == 1}
     for group in (group for group in alike.values() if len(group) > 1):
-        shown |= _differences(group, length)
+        shown |= {text: _excerpt(text, places, length) for text, places in _differences(sorted(group)).items()}
+    taken: set[str] = set()
+    for text, short in shown.items():
+        number, own = 2, short
+        while own in taken:
+            own, number = f"{short[: length - 1 - len(str(number))]}…{number}", number + 1
+        taken.add(own)
+        shown[text] = own
     return shown
 
 
-def _differences(texts: Sequence[str], length: int) -> dict[str, str]:
-    """Return texts that begin alike as their beginning and what follows from the first place where they differ."""
-    begin = length // 3
-    first, last = min(texts), max(texts)  # what these share all share
-    shared = next(i for i, pair in enumerate(zip_longest(first, last)) if pair[0] != pair[1])
-    shown: dict[str, str] = {}
-    for letter, group in groupby(sorted(texts), key=lambda text: text[shared : shared + 1]):
-        some = list(group)
-        if len(some) > 1 and letter:
-            shown |= _differences(some, length)
-        else:
-            start = max(begin + 1, min(shared - 2, len(some[0]) - (length - begin - 1)))
-            shown[some[0]] = some[0][:begin] + "…" + _shorten(some[0][start:], length - begin - 1)
-    return shown
+def _differences(texts: Sequence[str], known: tuple[int, ...] = ()) -> dict[str, tuple[int, ...]]:
+    """Return for each of some sorted texts the places where it begins to differ from others of them."""
+    if len(texts) == 1:
+        return {texts[0]: known}
+    pairs = zip_longest(texts[0], texts[-1])  # what these share all share
+    place = next(i for i, pair in enumerate(pairs) if pair[0] != pair[1])
+    found: dict[str, tuple[int, ...]] = {}
+    for _, group in groupby(texts, key=lambda text: text[place : place + 1]):
+        found |= _differences(list(group), (*known, place))
+    return found
+
+
+def _excerpt(text: str, places: Sequence[int], length: int) -> str:
+    """Return the beginning of a text and what stands at the last two of some places, in so many characters."""
+    begin = length // 4
+    size = (length - begin) // min(2, len(places)) - 2
+    shown, end = text[:begin], begin
+    for place in places[-2:]:
+        start = max(end, min(place - 1, len(text) - size))
+        shown += ("…" if start > end else "") + text[start : start + size]
+        end = max(end, start + size)
+    return shown + ("…" if end < len(text) else "")
 
 
 def _shorten(text: str, length: int) -> str:
