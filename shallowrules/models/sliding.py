@@ -38,6 +38,9 @@ CLUSTERING_PASSES = 100.0
 MEASURING_PASSES = 10.0
 """Visits of all rows that count as the measuring of a tree: its thresholds, clusters and histograms. Not tuned."""
 
+MAX_CLUSTERS = 250
+"""Clusters of all trees together, which are chosen evenly: a page of 50 clusters and 100 columns has 600 kB at most."""
+
 STEPS = (2, 4, 6)
 """Every second of `TRADEOFFS` is tried, or every fourth or sixth where that would be too many visits."""
 
@@ -69,7 +72,11 @@ class _SliderPath(TradeoffPath):
             point = replace(self._measure(tradeoff, grown), refine=self._model.refine)
             if not any(one.cost <= point.cost and one.conditions <= point.conditions for one, _ in found):
                 found.append((point, grown))
-        return self._finished(sorted(found, key=lambda each: (each[0].cost, each[0].conditions)))
+        found.sort(key=lambda each: (each[0].cost, each[0].conditions))
+        most = max(2, MAX_CLUSTERS // len(self._data.kept_centers))
+        if len(found) > most:
+            found = [found[i * (len(found) - 1) // (most - 1)] for i in range(most)]
+        return self._finished(found)
 
 
 def _as_good(one: TradeoffPoint, other: TradeoffPoint) -> bool:

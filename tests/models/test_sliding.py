@@ -77,6 +77,15 @@ def test_the_bound_leaves_fewer_trees_then_none(wine, model):
         assert fit.slider(unchanged) is None
 
 
+def test_trees_of_many_clusters_are_fewer(wine, model):
+    fit = fit_table(model, wine)
+    found = [tree.rules.statistics.cost for tree in fit.slider(unchanged)]
+    with patch.object(sliding, "MAX_CLUSTERS", 9):
+        fewer = [tree.rules.statistics.cost for tree in fit.slider(unchanged)]
+    assert len(found) > len(fewer) == 3
+    assert (fewer[0], fewer[-1]) == (found[0], found[-1])
+
+
 @pytest.mark.parametrize("options", [{"method": "imm"}, {"method": "exkmc", "max_leaves": 5}])
 def test_a_method_without_a_tradeoff_has_no_slider(wine, options):
     assert fit_table(ExplainableKMeans(3, random_state=0, **options), wine).slider(unchanged) is None

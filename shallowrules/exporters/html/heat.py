@@ -19,7 +19,7 @@ __all__ = ["COLUMNS_SHOWN", "describe_heat"]
 COLUMNS_SHOWN = 30
 """Rows of the map."""
 
-MAX_CELLS_OF_PATH = 8000
+MAX_CELLS_OF_PATH = 4000
 """Cells of the maps of all trees of a path but the first that is shown; beyond that these have fewer rows."""
 
 VALUES_SHOWN = 12
