@@ -59,8 +59,8 @@ def takes_more_rules(data: FitData, grown: GrownTree) -> bool:
     return takes_more and not data.reference.labelled and grown.n_leaves == k and 1 < k <= MAX_SEARCHED_CLUSTERS
 
 
-def grow_more(over: Explained, grown: GrownTree, n_leaves: int, tradeoff: float) -> GrownTree | None:
-    """Return a tree with at most so many rules and a lower J', made by cutting leaves in two; None without one.
+def grow_more(over: Explained, grown: GrownTree, n_leaves: int) -> GrownTree | None:
+    """Return a cheaper tree with at most so many rules, made by cutting leaves in two; None without one.
 
     Parameters
     ----------
@@ -68,8 +68,6 @@ def grow_more(over: Explained, grown: GrownTree, n_leaves: int, tradeoff: float)
     grown : GrownTree
         One of the trees that `grow` returned, with a leaf for each center.
     n_leaves : int
-    tradeoff : float
-        The one that it was grown with.
     """
     parameters, kept = over.data.parameters, over.data.kept_centers
     own = over.tree(grown)
@@ -77,7 +75,7 @@ def grow_more(over: Explained, grown: GrownTree, n_leaves: int, tradeoff: float)
         own,
         over.unique,
         max_leaves=n_leaves,
-        tradeoff=tradeoff,
+        tradeoff=0.0,
         reference_cost=over.rows.reference_cost,
         reference_labels=renumbered(over.rows.labels, kept),
         random_seed=seed_of(parameters.random_state),
@@ -89,7 +87,7 @@ def grow_more(over: Explained, grown: GrownTree, n_leaves: int, tradeoff: float)
     tree = over_the_table(renumber_centers(found, kept), over.data.encoder)
     if not rounds(parameters.round_within, tree):
         return tree
-    return over.data.rounded(tree, tree.objectives or objectives_of(over.data, tree, tradeoff))
+    return over.data.rounded(tree, tree.objectives or objectives_of(over.data, tree, 0.0))
 
 
 def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:

@@ -66,7 +66,7 @@ class _SliderPath(TradeoffPath):
         found: list[tuple[TradeoffPoint, GrownTree]] = [(point, self._tree_of(point)) for point in self.points]
         most = own.n_leaves + (MORE_RULES if takes_more_rules(self._data, own) else 0)
         for n_leaves in range(own.n_leaves + 1, most + 1):
-            grown = grow_more(self._explained, own, n_leaves, tradeoff)
+            grown = grow_more(self._explained, own, n_leaves)
             if grown is None or grown.n_leaves < n_leaves:
                 continue
             point = replace(self._measure(tradeoff, grown), refine=self._model.refine)
