@@ -85,6 +85,7 @@
       if (i) part.setAttribute("dy", 14);
       return part;
     }));
+    if (!found[found.length - 1].includes("…")) return;
     const title = document.createElementNS(place.namespaceURI, "title");
     title.textContent = name;
     place.append(title);

@@ -19,7 +19,7 @@ from shallowrules.cli.options.reading import Tables, show_tables
 from shallowrules.cli.options.settings import settings_of
 from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import progress, show_message
-from shallowrules.errors import DataError, counted
+from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.files import Reading
 from shallowrules.fitting.options import refuse_in_parts
 
@@ -27,10 +27,18 @@ if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
     from shallowrules.models.estimator import ExplainableKMeans
     from shallowrules.partitions import Part
-    from shallowrules.rules import ClusterNames, RulePath, RuleSet
+    from shallowrules.rules import ClusterNames, RuleSet
     from shallowrules.sources import DatabaseRows
 
-__all__ = ["describe_work", "fit_rules", "fit_with_slider", "prepare_model", "with_table"]
+__all__ = ["PageExtras", "describe_work", "fit_rules", "fit_with_slider", "prepare_model", "with_table"]
+
+
+@dataclass(frozen=True)
+class PageExtras:
+    """What the page of a run is to have besides its rules: a slider over other trees, so many rows as points."""
+
+    slider: bool = False
+    sample_rows: int = 0
 
 
 def fit_rules(
@@ -42,7 +50,7 @@ def fit_rules(
     names: ClusterNames | NamedRules | None = None,
 ) -> RuleSet:
     """Return the rules of a table, which is read, clustered and explained; its clusters are named."""
-    return fit_with_slider(rows, chosen, growing, reading, memory=memory, names=names, slider=False)[0]
+    return fit_with_slider(rows, chosen, growing, reading, memory=memory, names=names, page=PageExtras())[0]
 
 
 def fit_with_slider(
@@ -54,24 +62,28 @@ def fit_with_slider(
     check: Callable[[Sequence[str]], None] | None = None,
     memory: int | None = None,
     names: ClusterNames | NamedRules | None = None,
-    slider: bool,
-) -> tuple[RuleSet, RulePath | None]:
+    page: PageExtras,
+) -> tuple[RuleSet, dict[str, Any]]:
     """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be.
 
     Returns
     -------
     RuleSet
-    RulePath or None
-        The trees for the slider of a page, where it is to have one and can.
+    dict from str to object
+        What the page is to have besides, where it can: by the names of `Fact`.
     """
     memory = memory_for_parts(rows, memory)
     if memory is not None:
         refuse_in_parts({**vars(growing), "categories": chosen.categories})
-    path = None
+        if page.sample_rows:
+            raise OptionError(
+                OptionName("sample_rows"), " needs the table in memory: leave it out, or allow more memory"
+            )
+    facts: dict[str, Any] = {}
     with prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
         if isinstance(names, NamedRules):
             names.check_columns(loaded.columns, loaded.other_columns)
-        from shallowrules.models.sliding import fit_table
+        from shallowrules.models.sliding import fit_table, sample_points
 
         with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
             model.on_progress, model.on_best, model.prices_more_rules = show, show.tell_best, True
@@ -91,15 +103,20 @@ def fit_with_slider(
         for note in model.rules_.statistics.notes:
             show_message("note", note)
         show_doubts(model.rules_, chosen.category_weight)
-        if slider and not loaded.in_parts:
+        if page.slider and not loaded.in_parts:
             with progress("growing the trees of the slider") as show:
                 model.on_progress = show
                 path = fit.slider(partial(with_table, loaded=loaded, chosen=chosen))
+            facts |= {} if path is None else {"trees": path}
+        if page.sample_rows:
+            from shallowrules.exporters.html.scatter import Points
+
+            facts["points"] = Points(sample_points(fit, page.sample_rows))
         counts = None
         if isinstance(names, NamedRules):
             counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
     rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(rows, chosen, growing, reading))
-    return with_names(rules, names, counts), path
+    return with_names(rules, names, counts), facts
 
 
 def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:

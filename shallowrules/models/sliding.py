@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from shallowrules.fitting.growing import grow
+from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.searching import MORE_RULES, grow_more, takes_more_rules
 from shallowrules.fitting.whole import TableData
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of, unfitted
@@ -26,7 +27,7 @@ from shallowrules.rules import RulePath, RuleSet
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.visits import visits_of_growth, visits_of_search
 
-__all__ = ["FREE_VALUES", "MULTIPLE", "TableFit", "fit_table"]
+__all__ = ["FREE_VALUES", "MULTIPLE", "TableFit", "fit_table", "sample_points"]
 
 MULTIPLE = 1.0
 """The trees of a slider are grown if they visit at most this many times the rows that the fit visits, ..."""
@@ -40,6 +41,9 @@ MEASURING_PASSES = 10.0
 
 MAX_CLUSTERS = 250
 """Clusters of all trees together, which are chosen evenly: a page of 50 clusters and 100 columns has 600 kB at most."""
+
+CLIPPED = 0.005
+"""Share of rows on each side that is put to the end of a scatter, so that one far row does not fill it."""
 
 STEPS = (2, 4, 6)
 """Every second of `TRADEOFFS` is tried, or every fourth or sixth where that would be too many visits."""
@@ -138,6 +142,41 @@ class TableFit:
             path.add(self.grown)
         trees = path.with_more_rules(self.grown, self.model.tradeoff)
         return RulePath.of([(tree.refine, finish(tree.rules)) for tree in trees]) if len(trees) > 1 else None
+
+
+def sample_points(fit: TableFit, n_rows: int) -> tuple[tuple[float, float, int], ...]:
+    """Return some rows, drawn by the seed of the fit, as two projected coordinates from 0 to 1 and the cluster.
+
+    The directions are those in which the means of the clusters lie farthest apart, and where these lie on a line, the
+    one in which the rows do besides. The farthest half percent on each side is moved to the end.
+    """
+    data, labels = fit.data, fit.model.labels_
+    counted = np.arange(len(labels)) if data.fit_weight is None else np.flatnonzero(data.fit_weight > 0)
+    rows = np.sort(np.random.default_rng(seed_of(data.parameters.random_state)).permutation(counted)[:n_rows])
+    X = data.encoding.X_cluster[rows].astype(np.float64)
+    X -= X.mean(axis=0)
+    found, groups = np.unique(labels[rows], return_inverse=True)
+    sizes = np.bincount(groups)
+    means = np.array([X[groups == i].mean(axis=0) for i in range(len(found))]) * np.sqrt(sizes)[:, None]
+    axes = _directions(means, 2)
+    if len(axes) < 2:
+        axes = np.vstack([axes, _directions(X - X @ axes.T @ axes, 2 - len(axes))])
+    places = np.zeros((len(rows), 2))
+    places[:, : len(axes)] = X @ axes.T
+    low, high = np.quantile(places, [CLIPPED, 1 - CLIPPED], axis=0)
+    shares = (places.clip(low, high) - low) / np.where(high > low, high - low, 1.0)
+    return tuple(
+        (x, y, int(label)) for (x, y), label in zip(shares.round(3).tolist(), labels[rows].tolist(), strict=True)
+    )
+
+
+def _directions(points: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """Return the directions in which points vary most, at most so many, their largest entries positive."""
+    _, lengths, found = np.linalg.svd(points, full_matrices=False)
+    found = found[lengths > TIE * max(lengths[0], 1e-300)][:most]
+    largest = found[np.arange(len(found)), np.abs(found).argmax(axis=1)]
+    turned: NDArray[np.float64] = found * np.sign(largest)[:, None]
+    return turned
 
 
 def fit_table(

@@ -38,6 +38,7 @@ from shallowrules.exporters.html import HtmlExporter
 from shallowrules.exporters.html.cards import Pictures
 from shallowrules.exporters.html.drawing import draw_bins, place_value
 from shallowrules.exporters.html.heat import LEVELS, describe_heat
+from shallowrules.exporters.html.scatter import Points
 from shallowrules.exporters.html.text import share_pieces, shorten_apart
 from shallowrules.exporters.palette import cluster_colours
 from shallowrules.exporters.tree_layout import lay_out
@@ -331,6 +332,37 @@ def test_of_many_clusters_the_largest_moves_are_shown_and_the_rest_counted(long_
     assert cells == [[str(index), str(origin), f"{weight:g}"] for weight, index, origin in moves[:20]]
     share = sum(weight for weight, *_ in moves[20:]) / rules.statistics.weight
     assert f"and so are {len(moves) - 20} smaller such groups, which hold {100 * share:.1f} % of the table" in page
+
+
+# --- points
+
+
+def test_points_are_drawn_by_cluster_and_without_them_there_are_none(tmp_path):
+    rules = example_rules()
+    file = tmp_path / "points.csv"
+    file.write_text("x,y,cluster\n0,0,0\n1,2,1\n0.5,1,1\n")
+    page = export(rules, "html", points=file)
+    [drawn] = re.findall(r'<svg class="dots".*?</svg>', page, re.DOTALL)
+    assert sorted(path.count("h0") for path in re.findall(r"<path [^>]*>", drawn)) == [1, 2]
+    assert "M12 12h0" in drawn
+    assert "M508 348h0" in drawn
+    assert page == export(rules, "html", points=Points(((0.0, 0.0, 0), (1.0, 2.0, 1), (0.5, 1.0, 1))))
+    assert '<svg class="dots"' not in export(rules, "html")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y\n1,2\n", "line 2 of .* does not hold two numbers and a cluster"),
+        ("x,y,cluster\n1,2,0\n1,inf,0\n", "line 3 of "),
+        ("x,y,cluster\n1,2,9\n", "points in cluster 9, which the rules do not have"),
+        ("x,y,cluster\n", "has no rows"),
+    ],
+)
+def test_a_file_without_points_is_refused(tmp_path, text, message):
+    (tmp_path / "points.csv").write_text(text)
+    with pytest.raises(OptionError, match=message):
+        export(example_rules(), "html", points=tmp_path / "points.csv")
 
 
 # --- a path

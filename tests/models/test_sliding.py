@@ -8,7 +8,7 @@ from sklearn.datasets import load_wine
 
 from shallowrules import ExplainableKMeans, export, fit_to_goal
 from shallowrules.models import sliding
-from shallowrules.models.sliding import fit_table
+from shallowrules.models.sliding import fit_table, sample_points
 from shallowrules.models.tradeoff import TRADEOFFS
 
 
@@ -89,6 +89,25 @@ def test_trees_of_many_clusters_are_fewer(wine, model):
 @pytest.mark.parametrize("options", [{"method": "imm"}, {"method": "exkmc", "max_leaves": 5}])
 def test_a_method_without_a_tradeoff_has_no_slider(wine, options):
     assert fit_table(ExplainableKMeans(3, random_state=0, **options), wine).slider(unchanged) is None
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_points_are_rows_with_the_clusters_of_the_rules_and_no_values(wine, k):
+    fit = fit_table(ExplainableKMeans(k, random_state=0, scale="minmax"), wine)
+    points = sample_points(fit, 50)
+    assert len(points) == 50
+    assert points == sample_points(fit, 50)
+    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y, _ in points)
+    assert len({x for x, *_ in points}) > 20
+    every = sample_points(fit, 10_000)
+    assert [label for *_, label in every] == fit.model.labels_.tolist()
+
+
+def test_rows_that_do_not_count_are_no_points(wine, model):
+    weight = np.ones(len(wine))
+    weight[::2] = 0
+    fit = fit_table(model, wine, sample_weight=weight)
+    assert [label for *_, label in sample_points(fit, 1000)] == fit.model.labels_[1::2].tolist()
 
 
 def test_given_labels_and_weights_have_a_slider_of_as_many_rules_as_labels(wine):

@@ -13,7 +13,7 @@ import click
 
 from shallowrules.cli.advice import listed
 from shallowrules.cli.escaping import as_utf8
-from shallowrules.cli.fitting import fit_with_slider
+from shallowrules.cli.fitting import PageExtras, fit_with_slider
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand, prefix_of
@@ -112,6 +112,14 @@ def _split_names(values: Sequence[str]) -> list[str]:
     help="Give the page a slider over trees of other trade-offs and of one or two more rules, if growing them visits "
     "at most as many rows as the fit does, or 600 million values.",
 )
+@click.option(
+    "--sample-rows",
+    type=click.IntRange(0, 5000),
+    default=0,
+    metavar="N",
+    help="Show so many rows, at most 5,000, as points on the page: two projected coordinates and the cluster, no "
+    "values.  [default: 0, so that a page that is passed on holds no rows]",
+)
 @reading_options
 @click.pass_obj
 def command(
@@ -124,6 +132,7 @@ def command(
     memory: int | None,
     names: ClusterNames | NamedRules | None,
     slider: bool,
+    sample_rows: int,
     **options: Any,
 ) -> None:
     """Cluster TABLE and write rules.json and, unless --write says otherwise, SQL, Python, a sheet and a page.
@@ -167,12 +176,12 @@ def command(
                 with choice.as_typed():
                     check(names, **choice.settings(facts))
 
-    wants_trees = slider and any("trees" in choice.facts and choice.given_for("trees") is None for choice in chosen)
-    rules, path = fit_with_slider(
-        rows, fitting, growing, reading, check=check_names, memory=memory, names=names, slider=wants_trees
+    open_facts = {fact for choice in chosen for fact in choice.facts if choice.given_for(fact) is None}
+    page = PageExtras(slider and "trees" in open_facts, sample_rows if "points" in open_facts else 0)
+    rules, found = fit_with_slider(
+        rows, fitting, growing, reading, check=check_names, memory=memory, names=names, page=page
     )
-    if path is not None:
-        facts["trees"] = path
+    facts |= found
     settings = settings_text(
         folder,
         rules.settings,

@@ -25,6 +25,7 @@ from shallowrules.exporters.context import check_length, percent
 from shallowrules.exporters.html.cards import Pictures, describe_cards
 from shallowrules.exporters.html.drawing import describe_tree
 from shallowrules.exporters.html.heat import describe_heat
+from shallowrules.exporters.html.scatter import Points, describe_scatter, read_points
 from shallowrules.exporters.html.slider import describe_path, describe_points, join_path, read_path
 from shallowrules.exporters.html.text import pack, share_pieces
 from shallowrules.exporters.html.walking import describe_inputs, describe_walk
@@ -90,12 +91,15 @@ class HtmlOptions:
     path : str, path or RulePath, optional
         A path document of the same table and clustering, which `shallowrules path TABLE -k K -o FILE` writes: the page
         gets a slider that moves through its trees.
+    points : str, path or Points, optional
+        A CSV file with the columns x, y and cluster: the page shows these points, rows of the table for example.
     """
 
     title: str = "Clusters and their rules"
     dialect: str = field(default="ansi", metadata=on_command_line(default_from="dialect"))
     table: str | Sequence[str] = field(default="data", metadata=on_command_line(default_from="table"))
     path: str | Path | RulePath | None = field(default=None, metadata=on_command_line(default_from="trees"))
+    points: str | Path | Points | None = field(default=None, metadata=on_command_line(default_from="points"))
 
     def __post_init__(self) -> None:
         check_text("title", self.title)
@@ -103,6 +107,8 @@ class HtmlOptions:
         split_table(self.table)
         if self.path is not None:
             read_path(self.path)  # a wrong file is to be known before the work
+        if self.points is not None:
+            read_points(self.points)
 
 
 class HtmlExporter:
@@ -132,6 +138,9 @@ class HtmlExporter:
             "made": describe_made(rules),
             "origin": describe_origin(rules),
             "forms": ["SQL", "Python", "Sheet"],
+            "scatter": None
+            if settings.points is None
+            else describe_scatter(read_points(settings.points), rules, colours),
             "path": describe_path(trees, shown) if settings.path is not None else None,
             "script": Markup(script),  # a file of ours
             "style": Markup(style),
