@@ -26,17 +26,13 @@ NAMES = {"#cluster-2 .naming input": "Light and lean", "#cluster-1 .naming input
 
 
 def make_pages(data: Path, folder: Path) -> None:
-    """Write the pages of wine, without and with a slider, of the example tables and of letter."""
+    """Write the pages of wine, of the example tables and of letter."""
 
     def run(*arguments: object) -> None:
         subprocess.run([*COMMAND, *map(str, arguments)], check=True, cwd=folder, capture_output=True)
 
     run("sample", "wine", "-o", "wine.csv")
-    run("path", "wine.csv", "-k", 3, "-o", "path.json")
     run("run", "wine.csv", "-k", 3)
-    (folder / "slider_rules").mkdir()
-    slider = ("--path", "path.json", "-o", "slider_rules/report.html")
-    run("export", "wine_rules/rules.json", "html", *slider)
     telco = ("--exclude", "customerID", "--null", "", "--impute", "median", "--html-title", "Telephone customers")
     run("run", data / "telco_customer_churn.csv", "-k", 5, *telco, "-o", "telco_rules")
     wholesale = ("--exclude", "Customer ID,Channel,Region", "--html-title", "Customers of a wholesaler")
@@ -70,8 +66,7 @@ def main(data: Path) -> None:
             media = settings.pop("media", None)
             context = browser.new_context(viewport=size, reduced_motion="reduce", **settings)
             page = context.new_page()
-            made = "slider" if state == "slider" else table
-            page.goto((folder / f"{made}_rules" / "report.html").as_uri())
+            page.goto((folder / f"{table}_rules" / "report.html").as_uri())
             if settings.get("java_script_enabled", True):
                 page.wait_for_selector("html[data-ready]")
             for place, text in (fill or {}).items():

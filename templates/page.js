@@ -58,12 +58,44 @@
     const given = data.clusters[shown][cluster];
     return noteOf(cluster).name || (given === cluster ? "" : given || "");
   };
-  const shorten = (name) => (name.length > 22 ? name.slice(0, 21) + "…" : name);
+  // The name of a leaf, in the lines that its place has, two or more; a longer one loses its middle, and keeps its end.
+  function wrapped(name, room, most) {
+    const lines = [""];
+    for (const word of name.replace(/([<>]=?) (?=\S)/g, "$1\u00a0").split(/ +/)) {
+      const last = lines[lines.length - 1];
+      if (last && last.length + 1 + word.length > room) lines.push(word);
+      else lines[lines.length - 1] = last ? `${last} ${word}` : word;
+      while (lines[lines.length - 1].length > room) {
+        const long = lines.pop();
+        lines.push(long.slice(0, room), long.slice(room));
+      }
+    }
+    if (lines.length <= most) return lines;
+    const end = name.slice(-Math.floor(room / 2));
+    return [...lines.slice(0, most - 1), lines[most - 1].slice(0, room - end.length - 1) + "…" + end];
+  }
+
+  function nameLeaf(place, name) {
+    const { room, lines } = place.dataset, first = place.firstElementChild;
+    const found = wrapped(name, Number(room), Math.max(2, Number(lines)));
+    place.setAttribute("y", 4 - 7 * (found.length - 1));
+    place.replaceChildren(...found.map((line, i) => {
+      const part = first.cloneNode();
+      part.textContent = line;
+      if (i) part.setAttribute("dy", 14);
+      return part;
+    }));
+    if (!found[found.length - 1].includes("…")) return;
+    const title = document.createElementNS(place.namespaceURI, "title");
+    title.textContent = name;
+    place.append(title);
+  }
 
   function showNames() {
     for (const place of all(".nm")) {
       const name = nameOf(place.dataset.k);
-      place.textContent = place.namespaceURI.endsWith("svg") ? shorten(name) : name;
+      if (place.dataset.room) nameLeaf(place, name);
+      else place.textContent = name;
     }
     for (const place of all("p.note")) {
       place.textContent = noteOf(place.dataset.k).note;
@@ -401,6 +433,40 @@
     place.append(words);
   }
 
+  // --- the heat map: one cell at a time is reached by the tab key, and the arrow keys go on from it
+
+  const rowsOf = (table) => [...table.tBodies[0].rows];
+  function readyHeat() {
+    for (const table of all(".heat")) {
+      table.setAttribute("role", "grid");
+      const first = rowsOf(table)[0];
+      if (first) first.cells[2].tabIndex = 0;
+    }
+  }
+
+  function tellCell(event) {
+    const cell = event.target.closest(".heat td");
+    if (!cell || cell.cellIndex < 2) return;
+    const row = cell.parentElement, cluster = row.parentElement.parentElement.tHead.rows[0].cells[cell.cellIndex].textContent.trim();
+    const name = nameOf(cluster);
+    all(".cell").forEach((place) => {
+      place.textContent = `${row.cells[0].textContent.trim()}: ${cell.textContent} in cluster ${cluster}${name ? ` (${name})` : ""}, ${row.cells[1].textContent} in the table`;
+    });
+  }
+
+  function moveCell(event) {
+    const cell = event.target.closest(".heat td");
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -1e4], End: [0, 1e4] }[event.key];
+    if (!cell || !step) return;
+    event.preventDefault();
+    const rows = rowsOf(cell.closest("table")), within = (at, low, high) => Math.min(Math.max(at, low), high);
+    const row = rows[within(rows.indexOf(cell.parentElement) + step[0], 0, rows.length - 1)];
+    const next = row.cells[within(cell.cellIndex + step[1], 2, row.cells.length - 1)];
+    cell.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  }
+
   // --- another tree of the path
 
   function show(next) {
@@ -410,19 +476,23 @@
     for (const part of all("[data-part]", parts.content)) {
       all(`[data-part="${part.dataset.part}"]`).forEach((place) => place.replaceChildren(...part.childNodes));
     }
-    const points = all(".curve circle");
+    const points = all(".curve rect");
     const chosen = points[points.length - 1];
-    for (const side of ["cx", "cy"]) chosen.setAttribute(side, points[shown].getAttribute(side));
+    for (const side of ["x", "y", "rx"]) chosen.setAttribute(side, points[shown].getAttribute(side));
     const slider = byId("slider");
     byId("point").textContent = data.points[shown];
     slider.setAttribute("aria-valuetext", data.points[shown]);
     offerNames();
+    readyHeat();
     answer();
   }
 
   // --- start
 
   offerNames();
+  readyHeat();
+  for (const kind of ["mouseover", "focusin"]) document.addEventListener(kind, tellCell);
+  document.addEventListener("keydown", moveCell);
   all(".js").forEach((part) => { part.hidden = false; });
   all("[data-copy]").forEach((button) => button.addEventListener("click", () => copy(button.dataset.copy)));
   byId("names").addEventListener("click", () => {

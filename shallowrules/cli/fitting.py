@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shallowrules.cli.advice import RefusedTable, amended, show_doubts
@@ -17,7 +18,7 @@ from shallowrules.cli.options.reading import Tables, show_tables
 from shallowrules.cli.options.settings import settings_of
 from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.output import progress, show_message
-from shallowrules.errors import DataError, counted
+from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.files import Reading
 from shallowrules.fitting.options import refuse_in_parts
 
@@ -29,7 +30,15 @@ if TYPE_CHECKING:
     from shallowrules.rules.words.changes import PairCounts
     from shallowrules.sources import DatabaseRows
 
-__all__ = ["describe_work", "fit_rules", "prepare_model", "with_table"]
+__all__ = ["PageExtras", "describe_work", "fit_rules", "fit_with_slider", "prepare_model", "with_table"]
+
+
+@dataclass(frozen=True)
+class PageExtras:
+    """What the page of a run is to have besides its rules: a slider over other trees, so many rows as points."""
+
+    slider: bool = False
+    sample_rows: int = 0
 
 
 def fit_rules(
@@ -37,18 +46,44 @@ def fit_rules(
     chosen: FitOptions,
     growing: MethodOptions,
     reading: Reading,
-    check: Callable[[Sequence[str]], None] | None = None,
     memory: int | None = None,
     names: ClusterNames | NamedRules | None = None,
 ) -> RuleSet:
-    """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be."""
+    """Return the rules of a table, which is read, clustered and explained; its clusters are named."""
+    return fit_with_slider(rows, chosen, growing, reading, memory=memory, names=names, page=PageExtras())[0]
+
+
+def fit_with_slider(
+    rows: Tables | DatabaseRows,
+    chosen: FitOptions,
+    growing: MethodOptions,
+    reading: Reading,
+    *,
+    check: Callable[[Sequence[str]], None] | None = None,
+    memory: int | None = None,
+    names: ClusterNames | NamedRules | None = None,
+    page: PageExtras,
+) -> tuple[RuleSet, dict[str, Any]]:
+    """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be.
+
+    Returns
+    -------
+    RuleSet
+    dict from str to object
+        What the page is to have besides, where it can: by the names of `Fact`.
+    """
     memory = memory_for_parts(rows, memory)
     if memory is not None:
         refuse_in_parts({**vars(growing), "categories": chosen.categories})
+        if page.sample_rows:
+            raise OptionError(
+                OptionName("sample_rows"), " needs the table in memory: leave it out, or allow more memory"
+            )
+    facts: dict[str, Any] = {}
     with prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
         if isinstance(names, NamedRules):
             names.check_columns(loaded.columns, loaded.other_columns)
-        from shallowrules.models.tradeoff import fit_to_goal
+        from shallowrules.models.sliding import fit_table, sample_points
 
         if isinstance(names, EarlierRules):
             model.earlier, model.rescale, model.min_gain = names.rules, names.rescale, names.min_gain
@@ -62,8 +97,8 @@ def fit_rules(
                     measure=loaded.measure_column,
                     memory=memory,
                 )
-            elif growing.has_goal:
-                model = fit_to_goal(
+            else:
+                fit = fit_table(
                     model,
                     loaded.table,
                     max_cost=growing.max_cost,
@@ -71,18 +106,26 @@ def fit_rules(
                     sample_weight=loaded.weight,
                     measure=loaded.measure,
                 )
-            else:
-                model.fit(loaded.table, sample_weight=loaded.weight, measure=loaded.measure)
+                model = fit.model
         for note in model.rules_.statistics.notes:
             show_message("note", note)
         show_doubts(model.rules_, chosen.category_weight)
+        if page.slider and not loaded.in_parts:
+            with progress("growing the trees of the slider") as show:
+                model.on_progress = show
+                path = fit.slider(partial(with_table, loaded=loaded, chosen=chosen))
+            facts |= {} if path is None else {"trees": path}
+        if page.sample_rows:
+            from shallowrules.exporters.html.scatter import Points
+
+            facts["points"] = Points(sample_points(fit, page.sample_rows))
         counts = None
         if model.rules_.flow is not None:
             counts = model.rules_.flow.counts
         elif isinstance(names, NamedRules):
             counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
     rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(rows, chosen, growing, reading))
-    return with_names(rules, names, counts)
+    return with_names(rules, names, counts), facts
 
 
 def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:

@@ -29,15 +29,17 @@ METADATA_KEY = "command_line"
 _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 
 
-Fact = Literal["table", "dialect", "types", "made"]
+Fact = Literal["table", "dialect", "types", "made", "trees", "points"]
 """What ``run`` knows of the rows that it read: the parts of their table's name, the SQL dialect of their database, the
-types that it declares their columns as, and how it makes the rules of them."""
+types that it declares their columns as, how it makes the rules of them, the rules of other trees, rows as points."""
 
 DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",
     "dialect": "that of --database, else {}",
     "types": "those of --database",
     "made": "the file or table, the seed, excluded columns",
+    "trees": "trees grown beside the fit, with --slider",
+    "points": "rows of the table, with --sample-rows",
 }
 """The help of ``run`` for a default that follows from a fact, around the field's own default."""
 
@@ -64,10 +66,11 @@ def on_command_line(
         mapping or sequence is given one item at a time, so that a singular reads better.
     unprefixed : bool
         Whether ``run``, where an option has its exporter's name before it, takes it without, too.
-    default_from : {"table", "dialect", "types", "made"}, optional
+    default_from : {"table", "dialect", "types", "made", "trees", "points"}, optional
         The default that ``run`` supplies: the name of the table that was read, as a list of its parts;
         the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
-        default where a file has it; in words, that database, the seed, and the columns left out.
+        default where a file has it; in words, that database, the seed, and the columns left out; a `RulePath` of other
+        trees of the same clustering; some rows as `Points`.
     listed : bool
         Whether a sequence of texts is given as ``A,B,…``, as ``--columns`` is.
     """

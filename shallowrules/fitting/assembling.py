@@ -45,6 +45,9 @@ MAX_HISTOGRAMS = 4000
 """Histograms of all clusters and columns together, of some 100 bytes each; the columns that most nodes test have
 them."""
 
+MAX_UNTESTED, MAX_UNTESTED_COLUMNS = 1500, 30
+"""Histograms of the columns that no node tests, and how many of these have some: those that separate clusters most."""
+
 
 @dataclass(frozen=True)
 class FitRecord:
@@ -184,12 +187,19 @@ def choose_bins(
     nodes: Sequence[Node],
     n_clusters: int,
     complete: Collection[int],
+    separation: Mapping[int, float],
 ) -> dict[int, NarrowBins]:
-    """Return the bins of the columns of numbers that most nodes test, by position, of those that are `complete`."""
+    """Return the bins of the columns of numbers that most nodes test, and of those that separate the clusters most.
+
+    By position; columns that are not `complete` have none. `separation` is that of `FitRecord`.
+    """
     asked = Counter(node.column for node in nodes if isinstance(node, Cut))
-    most = max(1, MAX_HISTOGRAMS // n_clusters)
+    tested = [index for index, _ in asked.most_common(max(1, MAX_HISTOGRAMS // n_clusters))]
+    numbers = range(len(columns)) if isinstance(columns, Sequence) else columns
+    others = sorted((i for i in numbers if i in separation and i not in asked), key=lambda i: (-separation[i], i))
+    most = min(MAX_UNTESTED_COLUMNS, MAX_UNTESTED // n_clusters)
     bins: dict[int, NarrowBins] = {}
-    for index in sorted(index for index, _ in asked.most_common(most)):
+    for index in sorted([*tested, *others[:most]]):
         column = columns[index]
         low, high = cast(Number, column.minimum), cast(Number, column.maximum)
         narrow = NarrowBins.between(low, high, integer=column.is_whole)

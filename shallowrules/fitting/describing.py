@@ -215,7 +215,7 @@ def describe_tree(
     columns = {i: describe_numbers(table.columns[i], 0.0, each) for i, each in ends.items()}
     has_pairs = n_clusters <= MAX_CLUSTERS
     complete = rows.complete()
-    bins = choose_bins(columns, nodes, n_clusters, complete) if has_pairs else {}
+    bins = choose_bins(columns, nodes, n_clusters, complete, record.separation) if has_pairs else {}
     ranked = _ranked(rows, {i: ends[i] for i in columns if i in complete}, len(tree.names)) if has_pairs else {}
     counting = Counting(len(tree.names), bins, values, has_pairs, ranked, n_threads=n_threads)
     figures = rows.measure(counting)

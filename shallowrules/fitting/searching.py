@@ -1,4 +1,4 @@
-"""Continue the search from grown trees: under a goal, or for the gain from more rules."""
+"""Continue the search from grown trees: under a goal, with more rules, or for the gain from more rules."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from shallowrules.fitting.data import FitData
-from shallowrules.fitting.growing import over_the_table, renumbered, seed_of
+from shallowrules.fitting.growing import objectives_of, over_the_table, renumbered, seed_of
 from shallowrules.fitting.whole import Explained
+from shallowrules.trees.extending import extend
 from shallowrules.trees.goals import search_within
 from shallowrules.trees.growing import GrownTree, renumber_centers
 from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS
+from shallowrules.trees.rounding import rounds
 from shallowrules.trees.searching import Goal
 
-__all__ = ["grow_within", "more_rules_notes"]
+__all__ = ["MORE_RULES", "grow_more", "grow_within", "more_rules_notes", "takes_more_rules"]
 
 MORE_RULES = 2
-"""Extra rules, beyond the number of clusters, that are priced for a note."""
+"""Extra rules, beyond the number of clusters, that are priced for a note, and up to which the slider of a page goes."""
 MIN_FALL = 0.1
 """Share of a tree's extra cost over the clustering that one more rule has to remove to be worth a note."""
 
@@ -50,6 +52,44 @@ def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeof
     return None if found is None else over_the_table(renumber_centers(found, kept), over.data.encoder)
 
 
+def takes_more_rules(data: FitData, grown: GrownTree) -> bool:
+    """Whether a tree has a rule for each cluster and could have more, which nobody has said anything about."""
+    parameters, k = data.parameters, len(data.kept_centers)
+    takes_more = parameters.method == "exshallow" and parameters.max_leaves is None and not parameters.keep
+    return takes_more and not data.reference.labelled and grown.n_leaves == k and 1 < k <= MAX_SEARCHED_CLUSTERS
+
+
+def grow_more(over: Explained, grown: GrownTree, n_leaves: int) -> GrownTree | None:
+    """Return a cheaper tree with at most so many rules, made by cutting leaves in two; None without one.
+
+    Parameters
+    ----------
+    over : Explained
+    grown : GrownTree
+        One of the trees that `grow` returned, with a leaf for each center.
+    n_leaves : int
+    """
+    parameters, kept = over.data.parameters, over.data.kept_centers
+    own = over.tree(grown)
+    found = extend(
+        own,
+        over.unique,
+        max_leaves=n_leaves,
+        tradeoff=0.0,
+        reference_cost=over.rows.reference_cost,
+        reference_labels=renumbered(over.rows.labels, kept),
+        random_seed=seed_of(parameters.random_state),
+        searches=False,
+        n_threads=parameters.n_threads,
+    )
+    if found is own:
+        return None
+    tree = over_the_table(renumber_centers(found, kept), over.data.encoder)
+    if not rounds(parameters.round_within, tree):
+        return tree
+    return over.data.rounded(tree, tree.objectives or objectives_of(over.data, tree, 0.0))
+
+
 def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
     """Return a note on the gain of one or two more rules, a lower bound, where it is worth one.
 
@@ -61,9 +101,8 @@ def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[s
     tradeoff : float
         The one that it was grown with.
     """
-    parameters, k = data.parameters, len(data.kept_centers)
-    takes_more = parameters.method == "exshallow" and parameters.max_leaves is None and not parameters.keep
-    if not takes_more or data.reference.labelled or grown.n_leaves != k or not 1 < k <= MAX_SEARCHED_CLUSTERS:
+    k = len(data.kept_centers)
+    if not takes_more_rules(data, grown):
         return []
     return _notes_of(data.prices(grown, k + MORE_RULES, tradeoff), k)
 

@@ -40,7 +40,7 @@ from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
 
-__all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of", "thread_count"]
+__all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of", "thread_count", "unfitted"]
 
 MAX_THREADS = 64
 """Threads that `n_jobs` may ask for, at most, where there are not more cores."""
@@ -449,6 +449,17 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         """Return all that is pickled: everything but the user's functions, which pickle may not know."""
         calls = ("on_progress", "on_best")
         return {name: value for name, value in super().__getstate__().items() if name not in calls}
+
+
+def unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
+    """Return a new model of the same parameters, but for those given.
+
+    Unlike `sklearn.base.clone` it keeps the fit of a clusterer that is given fitted.
+    """
+    again = type(model)(**{**model.get_params(deep=False), **parameters})
+    again.on_progress, again.on_best = model.on_progress, model.on_best
+    again.prices_more_rules = model.prices_more_rules
+    return again
 
 
 def prepare_fit(

@@ -29,14 +29,24 @@ from shallowrules.fitting.whole import Explained, TableData
 from shallowrules.measures.metrics import (
     partition_cost,
 )
-from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
+from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of, unfitted
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.searching import Goal
 from shallowrules.trees.thorough import BUDGET
 
-__all__ = ["TRADEOFFS", "TradeoffPath", "TradeoffPoint", "fit_to_goal", "tradeoff_path"]
+__all__ = [
+    "TIE",
+    "TRADEOFFS",
+    "TradeoffPath",
+    "TradeoffPoint",
+    "best_point",
+    "check_goal",
+    "fit_to_goal",
+    "refuse_without_tradeoff",
+    "tradeoff_path",
+]
 
 TRADEOFFS: tuple[float, ...] = (
     0.0,
@@ -242,11 +252,11 @@ class TradeoffPath:
         DataError
             If no tree is within `max_cost`, or within `max_conditions` given alone. It says what can be had.
         """
-        _check_goal(max_cost, max_conditions)
+        check_goal(max_cost, max_conditions)
         return self._select(max_cost, max_conditions)
 
     def _select(self, max_cost: float | None, max_conditions: float | None) -> ExplainableKMeans:
-        point = _best(self.points, max_cost, max_conditions)
+        point = best_point(self.points, max_cost, max_conditions)
         if not _meets(point, max_cost, max_conditions):
             warnings.warn(
                 f"no tree has a cost of at most {max_cost:g} and at most {max_conditions:g} conditions per row; "
@@ -255,18 +265,29 @@ class TradeoffPath:
                 stacklevel=3,
             )
         budget = self._model.budget if point.refine == "thorough" else BUDGET
-        model = _unfitted(self._model, tradeoff=point.tradeoff, refine=point.refine, budget=budget)
-        grown = next(tree for tried, tree in self._tried if tried is point)
+        model = unfitted(self._model, tradeoff=point.tradeoff, refine=point.refine, budget=budget)
         return fitted(
-            model, self._data, grown, lambda cost, conditions: _is_within(cost, conditions, max_cost, max_conditions)
+            model,
+            self._data,
+            self._tree_of(point),
+            lambda cost, conditions: _is_within(cost, conditions, max_cost, max_conditions),
         )
+
+    def _tree_of(self, point: TradeoffPoint) -> GrownTree:
+        return next(tree for tried, tree in self._tried if tried is point)
+
+    def _fit_to_goal(self, max_cost: float | None, max_conditions: float | None) -> ExplainableKMeans:
+        """Search for the goal, and return the tree that meets it best, as `fit_to_goal` does."""
+        self._go_on(max_cost, max_conditions)
+        self._search_goal(max_cost, max_conditions)
+        return self._select(max_cost, max_conditions)
 
     def _go_on(self, max_cost: float | None, max_conditions: float | None) -> None:
         """Where no tree is within both bounds, try more trade-offs: larger ones, and ones next to the best."""
         for more in (BEYOND, ()):
             wanted = list(more)
             with suppress(DataError):  # nothing is within the bound that counts: larger ones may be
-                point = _best(self.points, max_cost, max_conditions)
+                point = best_point(self.points, max_cost, max_conditions)
                 if _meets(point, max_cost, max_conditions):
                     return
                 tried = np.unique(self.tradeoffs)
@@ -281,7 +302,7 @@ class TradeoffPath:
         if max_conditions is not None:
             self._search_within(Goal("length", max_conditions))
             with suppress(DataError):
-                if _meets(_best(self.points, max_cost, max_conditions), max_cost, max_conditions):
+                if _meets(best_point(self.points, max_cost, max_conditions), max_cost, max_conditions):
                     return
         if max_cost is not None:
             self._search_within(Goal("cost", max_cost))
@@ -294,16 +315,16 @@ class TradeoffPath:
         RulePath
             ``rule_sets().to_json(path)`` writes them as one document.
         """
-        trees = {id(point): tree for point, tree in self._tried}
-        return RulePath.of(
-            [(point.refine, finish(self._data, trees[id(point)], point.tradeoff).rules) for point in self.points]
-        )
+        return self._finished([(point, self._tree_of(point)) for point in self.points])
+
+    def _finished(self, trees: Sequence[tuple[TradeoffPoint, GrownTree]]) -> RulePath:
+        return RulePath.of([(point.refine, finish(self._data, grown, point.tradeoff).rules) for point, grown in trees])
 
     def at_own_tradeoff(self) -> ExplainableKMeans:
         """Return the best tree at the model's own trade-off, as a fitted model."""
         tradeoff = self._model.tradeoff
         point = min(self.points, key=lambda point: point.cost + tradeoff * point.conditions)
-        return fitted(_unfitted(self._model), self._data, next(tree for tried, tree in self._tried if tried is point))
+        return fitted(unfitted(self._model), self._data, self._tree_of(point))
 
     @property
     def price_remark(self) -> str:
@@ -408,11 +429,16 @@ def _path(
     sample_weight: ArrayLike | None,
     measure: Any,
 ) -> TradeoffPath:
+    refuse_without_tradeoff(model)
+    model = unfitted(model)
+    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight, measure), tradeoffs)
+
+
+def refuse_without_tradeoff(model: ExplainableKMeans) -> None:
+    """Raise OptionError for a method without a trade-off."""
     if model.method != "exshallow":
         given, wanted = OptionName("method", model.method), OptionName("method", "exshallow")
         raise OptionError(given, " has no trade-off to search: use ", wanted)
-    model = _unfitted(model)
-    return TradeoffPath(model, prepare_fit(model, X, y, sample_weight, measure), tradeoffs)
 
 
 def fit_to_goal(
@@ -450,29 +476,15 @@ def fit_to_goal(
     OptionError, DataError
         As `tradeoff_path` and `TradeoffPath.select` do.
     """
-    _check_goal(max_cost, max_conditions)
-    path = _path(model, X, TRADEOFFS, y, sample_weight, measure)
-    path._go_on(max_cost, max_conditions)
-    path._search_goal(max_cost, max_conditions)
-    return path._select(max_cost, max_conditions)
-
-
-def _unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
-    """Return a new model of the same parameters, but for those given.
-
-    Unlike `sklearn.base.clone` it keeps the fit of a clusterer that is given fitted.
-    """
-    again = type(model)(**{**model.get_params(deep=False), **parameters})
-    again.on_progress, again.on_best = model.on_progress, model.on_best
-    again.prices_more_rules = model.prices_more_rules
-    return again
+    check_goal(max_cost, max_conditions)
+    return _path(model, X, TRADEOFFS, y, sample_weight, measure)._fit_to_goal(max_cost, max_conditions)
 
 
 def _figures(point: TradeoffPoint) -> tuple[float, float]:
     return point.cost, point.conditions
 
 
-def _check_goal(max_cost: float | None, max_conditions: float | None) -> None:
+def check_goal(max_cost: float | None, max_conditions: float | None) -> None:
     """Raise OptionError unless at least one bound is given, and each is a finite number above 0."""
     if max_cost is None and max_conditions is None:
         raise OptionError("give a goal: ", OptionName("max_cost"), ", ", OptionName("max_conditions"), " or both")
@@ -493,7 +505,7 @@ def _is_within(cost: float, conditions: float, max_cost: float | None, max_condi
     )
 
 
-def _best(points: Sequence[TradeoffPoint], max_cost: float | None, max_conditions: float | None) -> TradeoffPoint:
+def best_point(points: Sequence[TradeoffPoint], max_cost: float | None, max_conditions: float | None) -> TradeoffPoint:
     """Return the point that `TradeoffPath.select` takes; `points` are non-dominated, cheapest first."""
     within_both = [point for point in points if _meets(point, max_cost, max_conditions)]
     if within_both:

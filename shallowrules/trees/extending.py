@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from shallowrules.measures.summation import group_means
 from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed
-from shallowrules.trees.refining import MAX_IMPROVED_ROWS, WholeTable, finished, objective_of
+from shallowrules.trees.refining import WholeTable, finished, objective_of
 from shallowrules.trees.searching import (
+    MAX_IMPROVED_ROWS,
     TIE,
     Candidate,
     CodedTable,

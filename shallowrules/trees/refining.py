@@ -43,14 +43,12 @@ from shallowrules.trees.growing import (
 from shallowrules.trees.searching import (
     BROAD_ROWS,
     FEW_DATA_VALUES,
+    MAX_IMPROVED_ROWS,
     MAX_ROWS_BESIDE,
     MAX_TREES,
-    MIN_STREAM_VISITS,
+    N_STREAMS,
     ONE_ROUND_TREES,
-    PART_STREAM_PASSES,
     ROUND_FACTORS,
-    SHORT_STREAM_PASSES,
-    STREAM_PASSES,
     TIE,
     WIDE_ROWS,
     WIDER_SHARES,
@@ -71,9 +69,9 @@ from shallowrules.trees.searching import (
     wide_ahead,
 )
 from shallowrules.trees.thorough import Thorough, note_of, search_on
+from shallowrules.trees.visits import is_long, stream_passes
 
 __all__ = [
-    "MAX_IMPROVED_ROWS",
     "MAX_SEARCHED_CLUSTERS",
     "Outcome",
     "Refinement",
@@ -88,9 +86,6 @@ __all__ = [
 # How they were tuned: by the mean gain in J over the greedy tree and the time in greedy growths, of iris, wine, breast
 # cancer, diabetes, digits, mice, anuran, avila and letter, 3 seeds (benchmarks/quality.py, docs/refinement.md).
 
-N_STREAMS = 2
-"""Iterated local searches, each with random numbers of its own: side by side where there are threads. One of
-twice the length gains little more."""
 MAX_SEARCHED_CLUSTERS = 512
 """Beyond this many clusters the greedy tree and that of the data alone are recut, and leaves stay where they are. A
 bound on the work; not tuned."""
@@ -111,8 +106,6 @@ passes find much the same."""
 MIN_GAIN_SHARE = 0.8
 """A tree that is neither more expensive nor longer than the greedy one is taken if it has this share of the best gain.
 Not after a thorough search, which is asked for the lowest J."""
-MAX_IMPROVED_ROWS = 1 << 16
-"""Tables of more distinct rows are searched by a part of them, and only measured whole."""
 BOUND_REACHED = "the search for a better tree was ended by the bound on its work"
 
 
@@ -460,24 +453,20 @@ class Search:
         def data(_: Progress | None) -> list[Candidate]:
             return self._from_data(sample.alone)
 
-        is_long = self.n_rows >= len(ROUND_FACTORS) * len(sample.rows)
-        max_trees = MAX_TREES if is_long else ONE_ROUND_TREES
+        rounds = is_long(self.n_rows, len(sample.rows))
+        max_trees = MAX_TREES if rounds else ONE_ROUND_TREES
         first, *later = ROUND_FACTORS
-        wider = not is_long and len(sample.rows) > WIDE_ROWS
+        wider = not rounds and len(sample.rows) > WIDE_ROWS
         shares = range(WIDER_SHARES if wider else 1)
         begun = [partial(ahead, first, None), *(partial(wide, share) for share in shares)]
         found = side_by_side([*begun, data], sample.n_threads, part_of(progress, 0, 6)) or improved(None)
         start = min(found, key=aim.objective)
-        if is_long:
-            rounds = [partial(ahead, factor, start) for factor in later]
-            found += side_by_side(rounds, sample.n_threads, part_of(progress, 1, 6))
+        if rounds:
+            more = [partial(ahead, factor, start) for factor in later]
+            found += side_by_side(more, sample.n_threads, part_of(progress, 1, 6))
             start = min(found, key=aim.objective)
         yield found
-        passes = STREAM_PASSES
-        if not is_long:
-            passes = min(passes, max(SHORT_STREAM_PASSES, MIN_STREAM_VISITS / len(sample.rows)))
-        elif self.by_part:
-            passes = PART_STREAM_PASSES
+        passes = stream_passes(self.n_rows, len(sample.rows))
         streams = [partial(stream, number) for number in range(N_STREAMS)]
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 

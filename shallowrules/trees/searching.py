@@ -33,16 +33,24 @@ from shallowrules.trees.tree import LEAF
 __all__ = [
     "BROAD_ROWS",
     "FEW_DATA_VALUES",
+    "MAX_IMPROVED_ROWS",
+    "MAX_PASSES",
     "MAX_ROWS_BESIDE",
     "MAX_TREES",
+    "MAX_VISITED_VALUES",
     "MIN_STREAM_VISITS",
+    "N_STREAMS",
     "ONE_ROUND_TREES",
     "PART_STREAM_PASSES",
+    "ROUND_FACTORS",
+    "SAMPLE_MARGIN",
+    "SAMPLE_ROWS",
     "SHORT_STREAM_PASSES",
     "STREAM_PASSES",
     "TIE",
     "WIDER_SHARES",
     "WIDE_ROWS",
+    "WIDE_TREES",
     "Candidate",
     "Coded",
     "CodedTable",
@@ -73,6 +81,8 @@ __all__ = [
 SAMPLE_ROWS = 4096
 """Distinct rows on which trees are searched for, about. On 8,000 or 16,000 rows, or all, avila and letter gain no
 more, and it takes longer."""
+SAMPLE_MARGIN = 1.25
+"""A table of at most so many times these rows is searched on whole."""
 BROAD_ROWS = 32768
 """Distinct rows of a large table on which the best trees of the sample are judged and improved. Not tuned."""
 MIN_CLUSTER_ROWS = 32
@@ -131,6 +141,11 @@ changes."""
 MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
 of sorting; not tuned."""
+MAX_IMPROVED_ROWS = 1 << 16
+"""Tables of more distinct rows are searched by a part of them, and only measured whole."""
+N_STREAMS = 2
+"""Searches by perturb and repair, each with random numbers of its own: side by side where there are threads. One of
+twice the length gains little more."""
 MAX_ROWS_BESIDE = 32767
 """Tables of at most this many rows are searched by parallel tasks, each with one thread."""
 TINY = 1e-300
@@ -437,7 +452,7 @@ def sample_of(table: CodedTable) -> CodedTable:
     keys: whatever the order of the table.
     """
     n_rows, X_cluster = len(table.rows), table.coded.X_cluster
-    if n_rows <= 1.25 * SAMPLE_ROWS:
+    if n_rows <= SAMPLE_MARGIN * SAMPLE_ROWS:
         return table
     widest = int(np.argmax(np.var(X_cluster[table.rows[:: max(1, n_rows // SAMPLE_ROWS)]], axis=0)))
     order = np.lexsort((table.keys, X_cluster[table.rows, widest], table.labels))

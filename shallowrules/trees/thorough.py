@@ -31,6 +31,7 @@ from shallowrules.trees.searching import (
     leaf_means,
     side_by_side,
 )
+from shallowrules.trees.visits import PASSES_PER_GROWTH
 
 __all__ = ["BUDGET", "Budget", "Thorough", "note_of", "search_on"]
 
@@ -40,9 +41,6 @@ ROUND_PASSES = 31.0
 """Each of a round's two iterated local searches visits all rows this many times at most. With 62, and half as
 many rounds, the mean gain of letter is 3.2% instead of 3.4%, of anuran 4.0% instead of 4.1%, of mice 1.7% instead of
 1.8%."""
-PASSES_PER_GROWTH = 9.0
-"""Visits of all rows that count as the growth of a greedy tree. Measured, 7 to 17 take as long, and a round takes up to
-5 growths more for the lookahead."""
 MIN_GROWTHS_PER_ROUND = 2.0
 """Least count of a round. On a million rows it takes as long as about two greedy trees."""
 SHAPES = ((2, 4), (1, 16), (3, 4), (2, 8))

@@ -59,6 +59,30 @@ def test_run_repeats_itself(folder):
         assert (folder / "a" / name).read_bytes() == (folder / "b" / name).read_bytes()
 
 
+def test_the_page_of_a_run_has_a_slider_and_no_rows_unless_told_otherwise(folder):
+    call("sample", "wine", "-o", "t.csv")
+    pages, rules = [], []
+    for name, options in {"a": [], "b": ["--no-slider"], "c": ["--sample-rows", 20]}.items():
+        assert call("run", "t.csv", "-k", 3, "-o", name, *options).exit_code == 0
+        pages.append((folder / name / "report.html").read_text(encoding="utf-8"))
+        rules.append((folder / name / "rules.json").read_bytes())
+    assert ['id="slider"' in page for page in pages] == [True, False, True]
+    assert ['class="dots"' in page for page in pages] == [False, False, True]
+    assert len(set(rules)) == 1
+    call("path", "t.csv", "-k", 3, "-o", "path.json")
+    call("run", "t.csv", "-k", 3, "-o", "d", "--html-path", "path.json")
+    trees = len(json.loads((folder / "path.json").read_text())["trees"])
+    text = (folder / "d" / "report.html").read_text(encoding="utf-8")
+    assert int(re.search(r"Tree \d+ of (\d+), the rules that", text)[1]) in (trees, trees + 1)
+
+
+def test_a_table_in_parts_has_no_rows_to_show(folder):
+    write_groups(n_rows=800_000)
+    message = refused("run", "t.csv", "-k", 3, "--memory", "64MB", "--sample-rows", 10, status=2)
+    assert "--sample-rows needs the table in memory" in message
+    assert not (folder / "t_rules").exists()
+
+
 def test_the_emitted_forms_agree_with_the_rules(folder):
     call("run", write_groups(), "-k", 3)
     result = call("verify", "t_rules/rules.json", "t.csv")
@@ -547,7 +571,9 @@ def test_a_failure_half_way_leaves_nothing_half_written(folder, monkeypatch, exi
 
 
 def test_places_that_cannot_be_written_are_known_before_the_work(folder, monkeypatch, words):
-    monkeypatch.setattr("shallowrules.cli.commands.run.fit_rules", lambda *_: pytest.fail("it went to work"))
+    monkeypatch.setattr(
+        "shallowrules.cli.commands.run.fit_with_slider", lambda *_, **__: pytest.fail("it went to work")
+    )
     write_groups()
     (folder / "file").write_text("x")
     (folder / "full").mkdir()

@@ -35,9 +35,14 @@ from shallowrules import ExplainableKMeans, export, tradeoff_path
 from shallowrules.errors import OptionError
 from shallowrules.exporters import check_exporter
 from shallowrules.exporters.html import HtmlExporter
+from shallowrules.exporters.html.cards import Pictures
 from shallowrules.exporters.html.drawing import draw_bins, place_value
-from shallowrules.exporters.html.text import share_pieces
+from shallowrules.exporters.html.heat import LEVELS, describe_heat
+from shallowrules.exporters.html.scatter import Points
+from shallowrules.exporters.html.text import share_pieces, shorten_apart
+from shallowrules.exporters.palette import cluster_colours
 from shallowrules.exporters.tree_layout import lay_out
+from shallowrules.exporters.wording import format_number
 from shallowrules.rules import Leaf
 
 
@@ -116,9 +121,88 @@ def test_names_from_the_data_make_no_elements(rules):
         columns=tuple(replace(column, name=f"c{i}") for i, column in enumerate(rules.columns)),
         clusters=tuple(replace(cluster, name=f"n{cluster.index}") for cluster in rules.clusters),
     )
-    # A name that is shortened in the drawing has a title with all of it.
-    found, expected = ([e for e in Reader(text).elements if e != "title"] for text in (page, export(calm, "html")))
+    # A name that is shortened in the drawing has a title with all of it, and that of a leaf may take several lines.
+    texts = (page, export(calm, "html"))
+    found, expected = ([e for e in Reader(text).elements if e not in ("title", "tspan")] for text in texts)
     assert found == expected
+
+
+def test_shortened_texts_that_differ_do_not_read_alike():
+    texts = [f"Measure of quantity {i:02d} in the last {what}" for i in range(12) for what in ("quarter", "quarters")]
+    for length in (16, 20, 36):
+        shown = shorten_apart([*texts, *texts, "x"], length)
+        assert len(set(shown.values())) == len(texts) + 1
+        assert max(map(len, shown.values())) <= length
+        assert shown["x"] == "x"
+
+
+@draws(200)
+@given(st.lists(st.text("ab ", max_size=40), max_size=20), st.integers(12, 40))
+def test_no_text_is_longer_than_asked(texts, length):
+    shown = shorten_apart(texts, length)
+    assert set(shown) == set(texts)
+    assert len(set(shown.values())) == len(shown)
+    assert all(len(short) <= length and (short == text or "…" in short) for text, short in shown.items())
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_the_name_of_a_leaf_is_drawn_whole(n):
+    name = "Monthly charges <= 63, tenure 10 to 20, DSL or Fiber optic, " * n
+    rules = example_rules()
+    named = replace(rules, clusters=tuple(replace(c, name=f"{name}{c.index}") for c in rules.clusters))
+    for text in re.findall(r'<text class="nm".*?</text>', export(named, "html")):
+        index = re.search(r'data-k="(\d+)"', text)[1]
+        lines = re.findall(r"<tspan[^>]*>(.*?)</tspan>", text)
+        assert " ".join(lines).replace("\u00a0", " ").replace("&lt;", "<") == f"{name}{index}"
+        assert not any(line.endswith("&lt;=") for line in lines)
+
+
+def heat_of(rules):
+    return describe_heat(rules, cluster_colours([rules]), Pictures.of(rules), 1)
+
+
+def test_the_heat_map_has_all_clusters_and_the_columns_that_separate_most():
+    rng = np.random.default_rng(0)
+    centers = rng.normal(0, 1, (6, 40)) * np.linspace(5, 0.1, 40)
+    X = pd.DataFrame(centers[np.arange(600) % 6] + rng.normal(0, 0.1, (600, 40)), columns=[f"c{i}" for i in range(40)])
+    rules = ExplainableKMeans(6, random_state=0).fit(X).rules_
+    heat = heat_of(rules)
+    assert [row["column"] for row in heat["rows"]] == [column.name for column, _ in rules.separation[:30]]
+    assert heat["left_out"] == 10
+    assert [head["index"] for head in heat["heads"]] == [cluster.index for cluster in rules.by_size]
+    page = export(rules, "html")
+    assert page.count('<td class="h') == 30 * 6
+    for row in heat["rows"]:
+        place = [column.name for column in rules.columns].index(row["column"])
+        assert [cell["text"] for cell in row["cells"]] == [format_number(c.means[place]) for c in rules.by_size]
+        spread = X.iloc[:, place].std()
+        for cell, cluster in zip(row["cells"], rules.by_size, strict=True):
+            z = (cluster.means[place] - rules.columns[place].mean) / spread
+            if all(abs(abs(z) - limit) > 0.1 for limit in LEVELS):  # by the histogram, the deviation is about that
+                assert cell["level"] == np.sign(z) * sum(abs(z) >= limit for limit in LEVELS)
+
+
+def test_one_far_row_leaves_the_colors_of_the_heat_map():
+    rng = np.random.default_rng(0)
+    spend = np.r_[rng.normal(200, 30, 5000), rng.normal(700, 30, 5000)]
+    X = pd.DataFrame({"spend": spend, "age": rng.normal(40, 9, 10_000)})
+    levels = []
+    for far in (200.0, 90_000.0):
+        X.loc[0, "spend"] = far
+        rules = ExplainableKMeans(clusterer=np.repeat([0, 1], 5000), random_state=0).fit(X).rules_
+        heat = heat_of(rules)
+        [row] = [row for row in heat["rows"] if row["column"] == "spend"]
+        levels.append({head["index"]: cell["level"] for head, cell in zip(heat["heads"], row["cells"], strict=True)})
+    assert levels == [{0: -3, 1: 3}] * 2
+
+
+def test_a_share_that_hardly_differs_has_no_color():
+    frame = pd.DataFrame({"x": np.r_[np.zeros(50), np.ones(50)], "sex": ["f", "m"] * 50})
+    frame.loc[0, "sex"] = "m"
+    rules = ExplainableKMeans(clusterer=np.repeat([0, 1], 50)).fit(frame).rules_
+    rows = {row["column"]: [cell["level"] for cell in row["cells"]] for row in heat_of(rules)["rows"]}
+    assert rows["sex"] == [0, 0]
+    assert sorted(rows["x"]) == [-3, 3]
 
 
 def test_copies_are_those_of_the_exporters():
@@ -222,7 +306,7 @@ def test_a_page_of_50_clusters_and_20_trees_is_below_510_kb(long_path, tmp_path)
     data = unpacked(page)
     assert len(data["trees"]) == 20
     assert all(len(clusters) == 50 for clusters in data["clusters"])
-    assert len(page.encode()) < 510_000
+    assert len(page.encode()) < 600_000
     for i, tree in enumerate(long_path):
         assert text_of(data, data["forms"]["Sheet"][i]) == export(
             tree.rules, "markdown", title="Clusters and their rules"
@@ -252,6 +336,37 @@ def test_of_many_clusters_the_largest_moves_are_shown_and_the_rest_counted(long_
     )
 
 
+# --- points
+
+
+def test_points_are_drawn_by_cluster_and_without_them_there_are_none(tmp_path):
+    rules = example_rules()
+    file = tmp_path / "points.csv"
+    file.write_text("x,y,cluster\n0,0,0\n1,2,1\n0.5,1,1\n")
+    page = export(rules, "html", points=file)
+    [drawn] = re.findall(r'<svg class="dots".*?</svg>', page, re.DOTALL)
+    assert sorted(path.count("h0") for path in re.findall(r"<path [^>]*>", drawn)) == [1, 2]
+    assert "M12 12h0" in drawn
+    assert "M508 348h0" in drawn
+    assert page == export(rules, "html", points=Points(((0.0, 0.0, 0), (1.0, 2.0, 1), (0.5, 1.0, 1))))
+    assert '<svg class="dots"' not in export(rules, "html")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y\n1,2\n", "line 2 of .* does not hold two numbers and a cluster"),
+        ("x,y,cluster\n1,2,0\n1,inf,0\n", "line 3 of "),
+        ("x,y,cluster\n1,2,9\n", "points in cluster 9, which the rules do not have"),
+        ("x,y,cluster\n", "has no rows"),
+    ],
+)
+def test_a_file_without_points_is_refused(tmp_path, text, message):
+    (tmp_path / "points.csv").write_text(text)
+    with pytest.raises(OptionError, match=message):
+        export(example_rules(), "html", points=tmp_path / "points.csv")
+
+
 # --- a path
 
 
@@ -277,7 +392,8 @@ def test_a_path_gives_a_slider_with_every_tree(path, tmp_path):
         assert text_of(data, data["forms"]["Python"][i]) == export(tree.rules, "python")
         assert data["clusters"][i] == {str(cluster.index): cluster.name for cluster in tree.rules.clusters}
     assert re.findall(r'<input type="range"[^>]*max="(\d+)" value="(\d+)"', page) == [(str(len(path) - 1), "1")]
-    assert page.count("<circle ") == len(path) + 1  # the one chosen is drawn over the others
+    assert page.count('<rect class="p" ') == len(path)
+    assert page.count('<rect class="on" ') == 1  # the one chosen is drawn over the others
 
 
 def test_rules_that_are_not_on_the_path_have_a_place_among_its_trees(path, tmp_path):

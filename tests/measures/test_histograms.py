@@ -16,7 +16,9 @@ from rulesets import DELETE, change, small_rules
 from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules._kernel import count_in_bins
 from shallowrules.errors import RulesFormatError
+from shallowrules.fitting.assembling import choose_bins
 from shallowrules.measures.histograms import MAX_BINS, NarrowBins, count_rows, cross_weights, join_bins
+from shallowrules.rules import Cut, Leaf, RuleColumn
 
 K = 3
 
@@ -174,7 +176,7 @@ def test_a_fit_measures_what_it_tests():
     model = fitted(data)
     rules = model.rules_
     binned = [i for i, column in enumerate(rules.columns) if column.edges]
-    assert binned == [i for i in rules.tested_columns if rules.columns[i].is_numeric]
+    assert binned == [i for i, column in enumerate(rules.columns) if column.is_numeric]  # few, so all of them
     for cluster in rules.clusters:
         mine = model.labels_ == cluster.index
         for i, weights in zip(binned, cluster.histograms, strict=True):
@@ -186,6 +188,18 @@ def test_a_fit_measures_what_it_tests():
             i: n for i, n in enumerate(before.tolist()) if n
         }
     assert RuleSet.from_dict(json.loads(rules.to_json())) == rules
+
+
+def test_columns_that_are_not_tested_have_histograms_where_they_separate_most_and_are_few():
+    columns = [RuleColumn(f"c{i}", "float", 0.0, -1.0, 1.0) for i in range(50)]
+    nodes = (Cut(7, 0.0, 1, 2), Leaf(0, 1, 1.0), Leaf(1, 1, 1.0))
+    separation = {i: 1.0 / (1 + i) for i in range(50)}
+    most = dict(enumerate(range(50)))
+    few = choose_bins(columns, nodes, 2, most, separation)
+    assert set(few) == {*range(31)}  # the tested one and thirty others
+    assert set(choose_bins(columns, nodes, 150, most, separation)) == {*range(11)}  # 1,500 of 150 clusters
+    assert set(choose_bins(columns, nodes, 2, {3, 7}, separation)) == {3, 7}
+    assert set(choose_bins(columns, nodes, 2, most, {})) == {7}
 
 
 def test_the_document_does_not_depend_on_the_order_of_rows_or_threads():

@@ -13,7 +13,7 @@ import click
 
 from shallowrules.cli.advice import listed
 from shallowrules.cli.escaping import as_utf8
-from shallowrules.cli.fitting import fit_rules
+from shallowrules.cli.fitting import PageExtras, fit_with_slider
 from shallowrules.cli.modules import loading_modules
 from shallowrules.cli.naming import NamedRules, check_numbers, files_of_names, names_option
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand, prefix_of
@@ -106,6 +106,21 @@ def _split_names(values: Sequence[str]) -> list[str]:
     expose_value=False,
     help=f"Exporters whose files to write beside {RULES_FILE}. May be repeated.  [default: {WRITTEN}]",
 )
+@click.option(
+    "--slider/--no-slider",
+    default=True,
+    show_default=True,
+    help="Give the page a slider over trees of other trade-offs and of one or two more rules, if growing them visits "
+    "at most as many rows as the fit does, or 600 million values.",
+)
+@click.option(
+    "--sample-rows",
+    type=click.IntRange(0, 5000),
+    default=0,
+    metavar="N",
+    help="Show so many rows, at most 5,000, as points on the page: two projected coordinates and the cluster, no "
+    "values.  [default: 0, so that a page that is passed on holds no rows]",
+)
 @reading_options
 @click.pass_obj
 def command(
@@ -117,6 +132,8 @@ def command(
     table: str | None,
     memory: int | None,
     names: ClusterNames | NamedRules | None,
+    slider: bool,
+    sample_rows: int,
     **options: Any,
 ) -> None:
     """Cluster TABLE and write rules.json and, by default, SQL, Python, a sheet and a page (--write).
@@ -160,7 +177,12 @@ def command(
                 with choice.as_typed():
                     check(names, **choice.settings(facts))
 
-    rules = fit_rules(rows, fitting, growing, reading, check_names, memory, names)
+    open_facts = {fact for choice in chosen for fact in choice.facts if choice.given_for(fact) is None}
+    page = PageExtras(slider and "trees" in open_facts, sample_rows if "points" in open_facts else 0)
+    rules, found = fit_with_slider(
+        rows, fitting, growing, reading, check=check_names, memory=memory, names=names, page=page
+    )
+    facts |= found
     settings = settings_text(
         folder,
         rules.settings,

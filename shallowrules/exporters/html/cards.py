@@ -64,6 +64,11 @@ class Pictures:
             },
         )
 
+    def width(self, index: int) -> int:
+        """Return how many pixels wide the histogram of a column is, 0 without one."""
+        n_bins = len(self.edges.get(index, ())) - 1
+        return bin_width(n_bins) * n_bins if n_bins > 0 else 0
+
     def outlines(self, rules: RuleSet) -> list[dict[str, Any]]:
         """Return the data shared by a column's pictures: the whole table's histogram, and the ends of the axis."""
         return [
@@ -72,7 +77,7 @@ class Pictures:
                 "path": draw_bins(self.shares[i], max(self.shares[i])),
                 "first": format_number(_first_shown(edges, rules.columns[i]), rules.columns[i]),
                 "last": format_number(edges[-1], rules.columns[i]),
-                "width": bin_width(len(edges) - 1) * (len(edges) - 1),
+                "width": self.width(i),
             }
             for i, edges in self.edges.items()
         ]
@@ -98,8 +103,10 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
     mine, share_of_total = rules.rules_of(cluster.index), rules.statistics.share_of_total
     profile = describe_profile(rules, cluster)
     asked = {condition.feature for rule in mine for condition in rule.conditions}
-    tested = sorted(rules.tested_columns, key=lambda i: (i not in asked, -_distance(rules, cluster, i, pictures), i))
-    shown = [found for i in tested[:most] if (found := _picture(rules, cluster, i, mine, pictures))]
+    drawn = [i for i, column in enumerate(rules.columns) if i in pictures.places or not column.is_numeric]
+    drawn.sort(key=lambda i: (i not in asked, -_distance(rules, cluster, i, pictures), i))
+    shown = [found for i in drawn[:most] if (found := _picture(rules, cluster, i, mine, pictures))]
+    left_out = set(rules.tested_columns) - set(drawn[:most])
     marked = [line for line in profile if line["mark"]]
     return {
         "index": cluster.index,
@@ -117,7 +124,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
         "recall_text": percent(cluster.recall),
         "stands_out": marked[:STANDS_OUT_SHOWN],
         "pictures": shown,
-        "left_out": len(tested) - len(tested[:most]),
+        "left_out": len(left_out),
         "sources": _sources(cluster),
         "note": "\n".join(map(one_line, cluster.note.splitlines())),
     }
@@ -192,7 +199,7 @@ def _picture(
         for bound in (condition.lower, condition.upper)
         if bound is not None
     }
-    width = bin_width(len(edges) - 1) * (len(edges) - 1)
+    width = pictures.width(index)
     allowed = [
         (
             0 if condition.lower is None else bounds[condition.lower],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import add
 from typing import Any
 
-from shallowrules.exporters.html.text import shorten
+from shallowrules.exporters.html.text import shorten_apart, wrap
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.tree_layout import Place, lay_out
 from shallowrules.exporters.wording import branch_label
@@ -17,11 +17,14 @@ from shallowrules.rules import Leaf, Node, RuleColumn, RuleSet
 
 __all__ = ["HEIGHT", "bin_width", "describe_tree", "draw_bins", "place_value", "short"]
 
-LEAF_HEIGHT, BOX_HEIGHT, LEAF_WIDTH = 30, 22, 190
+LEAF_HEIGHT, BOX_HEIGHT, LEAF_WIDTH = 30, 22, 220
 """Pixels of the drawing of a tree."""
 
+LINE_HEIGHT, SHARE_WIDTH = 14, 50
+"""Pixels of a line of a leaf's name, and of the share of rows before it."""
+
 LONGEST, SHORTEST = 36, 16
-"""Most characters shown of a name in a box and of a label on a branch: fewer in a tree of many levels."""
+"""Most characters shown of a column in a box and of a label on a branch: fewer in a tree of many levels."""
 
 ROOM = 1040
 """Width in pixels of a drawing above which it shows fewer than `LONGEST` characters."""
@@ -50,28 +53,20 @@ def describe_tree(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
     """Return the drawing of a tree: its size, the boxes of its inner nodes, its branches and its leaves."""
     nodes, columns = rules.nodes, rules.columns
     places = lay_out(nodes)
-    clusters = {cluster.index: cluster for cluster in rules.clusters}
     names = ["" if isinstance(node, Leaf) else one_line(columns[node.column].name) for node in nodes]
     labels = [_label_of(nodes[place.parent], columns, place) if place.parent >= 0 else "" for place in places]
     levels = _place_levels(places, names, labels)
-    boxes, branches, leaves = [], [], []
-    for index, (node, place, name, label) in enumerate(zip(nodes, places, names, labels, strict=True)):
-        x, y = levels.lefts[place.level], _height_of(place)
-        if isinstance(node, Leaf):
-            leaves.append(
-                {
-                    "node": index,
-                    "x": x,
-                    "y": y,
-                    "cluster": node.cluster,
-                    "colour": colours[node.cluster],
-                    "share": place.share,
-                    "name": clusters[node.cluster].name,
-                }
-            )
+    shown = shorten_apart([*names, *labels], levels.longest)
+    leaves, width = _describe_leaves(rules, places, levels, colours)
+    heights = _heights(places, leaves)
+    boxes, branches = [], []
+    for index, (place, name, label) in enumerate(zip(places, names, labels, strict=True)):
+        x, y = levels.lefts[place.level], heights[index]
+        if index in leaves:
+            leaves[index]["y"] = y
         else:
-            shown, width = shorten(name, levels.longest), levels.boxes[place.level]
-            boxes.append({"node": index, "x": x, "y": y, "name": name, "shown": shown, "width": width})
+            box = {"node": index, "x": x, "y": y, "name": name, "shown": shown[name]}
+            boxes.append({**box, "width": levels.boxes[place.level]})
         if place.parent >= 0:
             parent = places[place.parent]
             begin = levels.lefts[parent.level] + levels.boxes[parent.level]
@@ -81,23 +76,71 @@ def describe_tree(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
                     "x": x,
                     "y": y,
                     "label": label,
-                    "shown": shorten(label, levels.longest),
-                    "path": f"M{begin - x} {_height_of(parent) - y}h9V0H0",
+                    "shown": shown[label],
+                    "path": f"M{begin - x} {heights[place.parent] - y}h9V0H0",
                     "width": round(1 + 7 * place.share, 1),
                 }
             )
     return {
         "boxes": boxes,
         "branches": branches,
-        "leaves": leaves,
+        "leaves": list(leaves.values()),
         "box_height": BOX_HEIGHT,
-        "width": levels.width,
-        "height": LEAF_HEIGHT * len(leaves),
+        "width": width,
+        "height": sum(leaf["height"] for leaf in leaves.values()),
     }
 
 
-def _height_of(place: Place) -> int:
-    return round(LEAF_HEIGHT * (place.position + 0.5))
+def _describe_leaves(
+    rules: RuleSet, places: Sequence[Place], levels: _Levels, colours: dict[int, int]
+) -> tuple[dict[int, dict[str, Any]], int]:
+    """Return the leaves by their nodes, and the width of the drawing.
+
+    Nothing is drawn to the right of a leaf: its name takes the width that is left, and as many lines as it needs.
+    """
+    clusters = {cluster.index: cluster for cluster in rules.clusters}
+    leaves: dict[int, dict[str, Any]] = {}
+    width = levels.width
+    for index, (node, place) in enumerate(zip(rules.nodes, places, strict=True)):
+        if not isinstance(node, Leaf):
+            continue
+        name, pill = one_line(clusters[node.cluster].name), 16 + 8 * len(str(node.cluster))
+        x, left = levels.lefts[place.level], pill + 6 + SHARE_WIDTH
+        width = max(width, min(ROOM, x + left + CHARACTER * len(name)))
+        leaves[index] = {
+            "node": index,
+            "x": x,
+            "cluster": node.cluster,
+            "colour": colours[node.cluster],
+            "share": place.share,
+            "name": "" if name == str(node.cluster) else name,
+            "pill": pill,
+            "left": left,
+        }
+    for leaf in leaves.values():
+        room = (width - leaf["x"] - leaf["left"]) // CHARACTER
+        lines = wrap(leaf["name"], room)
+        leaf |= {
+            "room": room,
+            "lines": lines,
+            "line_height": LINE_HEIGHT,
+            "top": 4 - LINE_HEIGHT * (len(lines) - 1) / 2,
+        }
+        leaf["height"] = max(LEAF_HEIGHT, LINE_HEIGHT * len(lines) + 4)
+    return leaves, width
+
+
+def _heights(places: Sequence[Place], leaves: dict[int, dict[str, Any]]) -> list[int]:
+    """Return how far down the middle of each node is, between leaves of different heights."""
+    in_order = sorted(leaves, key=lambda index: places[index].position)
+    tops = list(accumulate((leaves[index]["height"] for index in in_order), initial=0))
+    middles = [(top + bottom) / 2 for top, bottom in pairwise(tops)]
+    found = []
+    for place in places:
+        i = min(int(place.position), len(middles) - 1)
+        after = middles[min(i + 1, len(middles) - 1)]
+        found.append(round(middles[i] + (place.position - i) * (after - middles[i])))
+    return found
 
 
 def _place_levels(places: Sequence[Place], names: Sequence[str], labels: Sequence[str]) -> _Levels:

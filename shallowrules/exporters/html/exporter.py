@@ -25,6 +25,8 @@ from shallowrules.exporters.base import check_text
 from shallowrules.exporters.context import check_length
 from shallowrules.exporters.html.cards import Pictures, describe_cards
 from shallowrules.exporters.html.drawing import describe_tree
+from shallowrules.exporters.html.heat import describe_heat
+from shallowrules.exporters.html.scatter import Points, describe_scatter, read_points
 from shallowrules.exporters.html.slider import describe_path, describe_points, join_path, read_path
 from shallowrules.exporters.html.text import pack, share_pieces
 from shallowrules.exporters.html.walking import describe_inputs, describe_walk
@@ -42,7 +44,7 @@ from shallowrules.exporters.wording import (
     describe_origin,
     format_number,
 )
-from shallowrules.rules import RuleSet
+from shallowrules.rules import RulePath, RuleSet
 from shallowrules.rules.figures import percent, show_figure
 from shallowrules.sources.qualified_names import split_table
 from shallowrules.tables.labels import NO_CLUSTER
@@ -88,15 +90,18 @@ class HtmlOptions:
         SQL dialect of the query that can be copied; the names are those of the exporter sql.
     table : str or sequence of str
         The table of that query: its name, or the parts of it.
-    path : str or path, optional
+    path : str, path or RulePath, optional
         A path document of the same table and clustering, which `shallowrules path TABLE -k K -o FILE` writes: the page
         gets a slider that moves through its trees.
+    points : str, path or Points, optional
+        A CSV file with the columns x, y and cluster: the page shows these points, rows of the table for example.
     """
 
     title: str = "Clusters and their rules"
     dialect: str = field(default="ansi", metadata=on_command_line(default_from="dialect"))
     table: str | Sequence[str] = field(default="data", metadata=on_command_line(default_from="table"))
-    path: str | Path | None = None
+    path: str | Path | RulePath | None = field(default=None, metadata=on_command_line(default_from="trees"))
+    points: str | Path | Points | None = field(default=None, metadata=on_command_line(default_from="points"))
 
     def __post_init__(self) -> None:
         check_text("title", self.title)
@@ -104,6 +109,8 @@ class HtmlOptions:
         split_table(self.table)
         if self.path is not None:
             read_path(self.path)  # report a wrong file before the work
+        if self.points is not None:
+            read_points(self.points)
 
 
 class HtmlExporter:
@@ -133,6 +140,9 @@ class HtmlExporter:
             "made": describe_made(rules),
             "origin": describe_origin(rules),
             "forms": ["SQL", "Python", "Sheet"],
+            "scatter": None
+            if settings.points is None
+            else describe_scatter(read_points(settings.points), rules, colours),
             "path": describe_path(trees, shown) if settings.path is not None else None,
             "script": Markup(script),  # a file of ours
             "style": Markup(style),
@@ -191,6 +201,7 @@ def _describe(rules: RuleSet, colours: dict[int, int], n_trees: int) -> dict[str
         "figures": describe_figures(rules),
         "drawing": describe_tree(rules, colours),
         "cards": describe_cards(rules, colours, pictures, n_trees),
+        "heat": describe_heat(rules, colours, pictures, n_trees),
         "outlines": pictures.outlines(rules),
         "confusion": _confusion(rules, colours),
         "flow": _flow(rules),

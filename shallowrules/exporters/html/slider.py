@@ -18,8 +18,10 @@ WIDTH, HEIGHT, MARGIN = 300, 130, 14
 OPTION = OptionName("path")
 
 
-def read_path(path: str | Path) -> RulePath:
-    """Return the path in a file; OptionError if it has none, OSError if it cannot be read."""
+def read_path(path: str | Path | RulePath) -> RulePath:
+    """Return the path in a file, or a given one; OptionError if the file has none, OSError if it cannot be read."""
+    if isinstance(path, RulePath):
+        return path
     try:
         return RulePath.from_json(path)
     except RulesFormatError as error:
@@ -71,26 +73,37 @@ def describe_points(trees: Sequence[RuleSet], own: int) -> list[str]:
         extra = f"{show_figure(100 * (s.normalized_cost - 1), '+.1f')}%"
         mine = ", the rules that this page was made from" if i == own else ""
         found.append(
-            f"Tree {i + 1} of {len(trees)}{mine}: {s.waes:.2f} conditions per row, {counted(len(rules), 'rule')}, "
+            f"Tree {i + 1} of {len(trees)}{mine}: {s.waes:.2f} conditions per row, {_rules(rules)}, "
             f"{extra} spread (trade-off {s.tradeoff:g})"
         )
     return found
 
 
+def _rules(rules: RuleSet) -> str:
+    """Return how many rules there are, and how many more than clusters."""
+    more = len(rules) - len(rules.clusters)
+    return f"{counted(len(rules), 'rule')}" + (f" ({more} more than clusters)" if more > 0 else "")
+
+
 def describe_path(trees: Sequence[RuleSet], own: int) -> dict[str, Any]:
-    """Return the curve: a point for each tree, further right the more conditions, higher the more it costs."""
+    """Return the curve: a point for each tree, further right the more conditions, higher the more it costs.
+
+    It joins those of the fewest rules; the points of others are squares beside it.
+    """
     lengths = [rules.statistics.waes for rules in trees]
     costs = [rules.statistics.normalized_cost for rules in trees]
+    fewest = min(map(len, trees))
     points = [
         {
             "x": _scaled(length, lengths, WIDTH),
             "y": HEIGHT - _scaled(cost, costs, HEIGHT),
+            "more": len(rules) - fewest,
         }
-        for length, cost in zip(lengths, costs, strict=True)
+        for rules, length, cost in zip(trees, lengths, costs, strict=True)
     ]
     return {
         "points": points,
-        "line": "M" + "L".join(f"{point['x']} {point['y']}" for point in points),
+        "line": "M" + "L".join(f"{point['x']} {point['y']}" for point in points if not point["more"]),
         "width": WIDTH,
         "height": HEIGHT,
         "own": own,

@@ -1,15 +1,16 @@
-"""Texts of a page: shortened, and many that share pieces packed into one."""
+"""Texts of a page: shortened or wrapped, and many that share pieces packed into one."""
 
 from __future__ import annotations
 
 import json
 import re
+import textwrap
 import zlib
-from collections.abc import Mapping, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, groupby, pairwise, zip_longest
 from typing import Any
 
-__all__ = ["pack", "share_pieces", "shorten"]
+__all__ = ["pack", "share_pieces", "shorten_apart", "wrap"]
 
 SECTIONS = re.compile(r"^(?=<article |<svg class=\"(?:tree|defs)\"|## )", re.MULTILINE)
 """Where sections of a page and of a sheet begin."""
@@ -19,15 +20,67 @@ LETTERS = "".join(chr(code) for code in range(ord("!"), ord("~") + 1) if chr(cod
 BITS = 13
 """The number of letter pairs; there are 93 letters."""
 
+SIGN = re.compile(r"([<>]=?) (?=\S)")
+
 NUMBER = re.compile(r"[0-9.,]+")
 
 ALIKE = 40
 """Characters at the beginning by which lines are alike, their numbers aside; 12 and 80 made larger pages."""
 
 
-def shorten(text: str, length: int) -> str:
-    """Return a text of at most so many characters, the last of them … where it was longer."""
+def shorten_apart(texts: Iterable[str], length: int) -> dict[str, str]:
+    """Return texts of at most so many characters, … where something is left out; two that differ do not read alike.
+
+    Of those that would, what they have in common is left out, but for their beginning; where that is not enough, they
+    end in a number.
+    """
+    alike: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        alike.setdefault(_shorten(text, length), []).append(text)
+    shown = {group[0]: short for short, group in alike.items() if len(group) == 1}
+    for group in (group for group in alike.values() if len(group) > 1):
+        shown |= {text: _excerpt(text, places, length) for text, places in _differences(sorted(group)).items()}
+    taken: set[str] = set()
+    for text, short in shown.items():
+        number, own = 2, short
+        while own in taken:
+            own, number = f"{short[: length - 1 - len(str(number))]}…{number}", number + 1
+        taken.add(own)
+        shown[text] = own
+    return shown
+
+
+def _differences(texts: Sequence[str], known: tuple[int, ...] = ()) -> dict[str, tuple[int, ...]]:
+    """Return for each of some sorted texts the places where it begins to differ from others of them."""
+    if len(texts) == 1:
+        return {texts[0]: known}
+    pairs = zip_longest(texts[0], texts[-1])  # what these share all share
+    place = next(i for i, pair in enumerate(pairs) if pair[0] != pair[1])
+    found: dict[str, tuple[int, ...]] = {}
+    for _, group in groupby(texts, key=lambda text: text[place : place + 1]):
+        found |= _differences(list(group), (*known, place))
+    return found
+
+
+def _excerpt(text: str, places: Sequence[int], length: int) -> str:
+    """Return the beginning of a text and what stands at the last two of some places, in so many characters."""
+    begin = length // 4
+    size = (length - begin) // min(2, len(places)) - 2
+    shown, end = text[:begin], begin
+    for place in places[-2:]:
+        start = max(end, min(place - 1, len(text) - size))
+        shown += ("…" if start > end else "") + text[start : start + size]
+        end = max(end, start + size)
+    return shown + ("…" if end < len(text) else "")
+
+
+def _shorten(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def wrap(text: str, length: int) -> list[str]:
+    """Return a text in lines of at most so many characters; a sign such as <= stays with its number."""
+    return textwrap.wrap(re.sub(SIGN, "\\1\u00a0", text), length) or [""]
 
 
 def share_pieces(
