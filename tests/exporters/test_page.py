@@ -293,8 +293,13 @@ def test_hostile_names_stay_text(show, seed):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}],
-    ids=["light", "dark", "phone"],
+    [
+        {"color_scheme": "light"},
+        {"color_scheme": "dark"},
+        {"viewport": {"width": 390, "height": 844}},
+        {"viewport": {"width": 320, "height": 640}},
+    ],
+    ids=["light", "dark", "phone", "enlarged four times"],
 )
 def test_axe_finds_nothing(show, wine, many, settings):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
