@@ -300,7 +300,7 @@ def long_path():
 
 
 @pytest.mark.renders
-def test_a_page_of_50_clusters_and_20_trees_is_below_510_kb(long_path, tmp_path):
+def test_a_page_of_50_clusters_and_20_trees_is_below_600_kb(long_path, tmp_path):
     long_path.to_json(tmp_path / "path.json")
     page = export(long_path.trees[0].rules, "html", path=tmp_path / "path.json")
     data = unpacked(page)
