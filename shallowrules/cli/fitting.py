@@ -68,11 +68,12 @@ def fit_rules(
                 model.fit(loaded.table, sample_weight=loaded.weight)
         for note in model.rules_.statistics.notes:
             show_message("note", note)
-        show_doubts(model.rules_, chosen.category_weight)
+        show_doubts(model.rules_, model.category_weight_)
         counts = None
         if isinstance(names, NamedRules):
             counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
-    rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(rows, chosen, growing, reading))
+    settings = settings_of(rows, chosen.with_weight(model.category_weight_), growing, reading)
+    rules = replace(with_table(model.rules_, loaded, chosen), settings=settings)
     return with_names(rules, names, counts)
 
 
@@ -151,6 +152,7 @@ def prepared_model(
             explain_columns=loaded.explain_columns,
             scale=chosen.scale,
             category_weight=chosen.category_weight,
+            two_values=chosen.two_values,
             impute=chosen.impute,
             missing=chosen.missing,
             random_state=chosen.seed,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -25,25 +25,20 @@ from shallowrules.encoding.blocks import row_blocks
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
 from shallowrules.encoding.facts import categories
 from shallowrules.encoding.imputing import COMPLETE, Filling, impute_table
-from shallowrules.encoding.scaling import fit_scaler, scale_rows
+from shallowrules.encoding.scaling import ReadNumbers, counted_rows, find_scaler, moments, read_given, scale_rows
+from shallowrules.encoding.weighing import FIXED, ChosenColumns, Weighing, balanced_weight, find_pairs
+from shallowrules.measures.summation import WeightFacts
+from shallowrules.partitions.merging import Run, at_once
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Column, Table, Value
 
 __all__ = [
-    "CATEGORY_WEIGHT",
     "Encoder",
     "Encoding",
     "ModelColumn",
     "code_columns",
     "encode",
 ]
-
-CATEGORY_WEIGHT = math.sqrt(0.5)
-"""What a column of 0 and 1 is multiplied by: two categories are then as far apart as 0 and 1.
-
-Rows of different categories differ in two such columns, so that their squared distance is twice the square
-of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
-"""
 
 MAX_TURNED_BYTES = 1 << 30
 """Up to this size a matrix that lies column by column is copied row by row: from rows, trees are grown in 0.7 of the
@@ -109,6 +104,8 @@ class Encoder:
         What takes the raw table to the clustered space in place of the scaler and the weight.
     cluster_positions, explain_positions : tuple of int
         Positions of the model columns to cluster by, and of those that rules may test; empty for all of them.
+    pairs : mapping from int to (float, float)
+        The raw columns of numbers that count as categories, by position, and the two numbers of each.
     """
 
     columns: tuple[ModelColumn, ...]
@@ -119,6 +116,7 @@ class Encoder:
     transformer: Any = None
     cluster_positions: tuple[int, ...] = ()
     explain_positions: tuple[int, ...] = ()
+    pairs: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def number_places(self) -> dict[int, int]:
@@ -239,24 +237,60 @@ class Encoder:
         one = self.explain_positions == self.cluster_positions
         return raw if one else _select(matrix, self.explain_positions), self._scaled(raw, n_threads)
 
+    @property
+    def clustered(self) -> list[ModelColumn]:
+        """The model columns to cluster by."""
+        return [self.columns[j] for j in self.cluster_positions or range(len(self.columns))]
+
+    @property
+    def unscaled(self) -> Encoder:
+        """The encoder that takes the clustered columns as they are."""
+        return replace(self, scaler=None, category_weight=1.0, pairs={})
+
     def numbers(self) -> tuple[list[int], list[int]]:
-        """Return the positions of numbers, and of columns of 0 and 1 or of ranks, among the clustered columns."""
-        kinds = [self.columns[j].kind for j in self.cluster_positions or range(len(self.columns))]
-        numbers = [j for j, kind in enumerate(kinds) if kind == "number"]
-        return numbers, [j for j, kind in enumerate(kinds) if kind != "number"]
+        """Return the positions among the clustered columns of those that are scaled, and of all others."""
+        scaled = [column.kind == "number" and column.source not in self.pairs for column in self.clustered]
+        return [j for j, each in enumerate(scaled) if each], [j for j, each in enumerate(scaled) if not each]
 
-    def _fitted(
-        self, scale: str | None, raw: NDArray[Any], sample_weight: NDArray[np.float64] | None, ends: NDArray[Any]
+    def fitted(
+        self,
+        scale: str | None,
+        weighing: Weighing,
+        run: Run,
+        read: ReadNumbers,
+        ends: NDArray[Any],
+        weights: WeightFacts,
     ) -> Encoder:
-        """Return the encoder with a scaler for the numbers among the clustered columns, given as they are.
+        """Return the encoder with a scaler for its numbers and a weight for its categories.
 
-        ends: the smallest value of each column and the largest, shape (2, n_columns).
+        `read` reads the clustered columns as they are; `ends` are theirs, and `run` and `weights` as for `find_scaler`.
         """
+        encoder = replace(self, scaler=None)
+        numbers, _ = encoder.numbers()
+        if weighing.takes_pairs and numbers:
+            found = find_pairs(run, ChosenColumns(read, numbers), ends[:, numbers])
+            places = [j for j, is_pair in zip(numbers, found, strict=True) if is_pair]
+            encoder = replace(encoder, pairs={encoder.clustered[j].source: tuple(ends[:, j].tolist()) for j in places})
+            numbers, _ = encoder.numbers()
+        if scale is not None and numbers:
+            scaler = find_scaler(scale, run, ChosenColumns(read, numbers), ends[:, numbers], weights)
+            encoder = replace(encoder, scaler=scaler)
+        return encoder._balanced(run, read, ends, weights) if weighing.is_balanced else encoder
+
+    def _balanced(self, run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts) -> Encoder:
+        """Return the encoder with the balanced weight."""
         numbers, others = self.numbers()
-        if scale is None or not numbers:
+        if not numbers or not others:
             return self
-        ranges = Ranges(*ends[:, numbers])
-        return replace(self, scaler=fit_scaler(scale, raw[:, numbers] if others else raw, sample_weight, ranges))
+        unit = replace(self, category_weight=1.0)
+        _, variance, _ = moments(run, _Scaled(read, unit), unit._scaled(ends), weights)
+        spread: dict[bool, dict[int, float]] = {True: {}, False: {}}
+        for j, column in enumerate(self.clustered):
+            if ends[0, j] < ends[1, j]:
+                of_kind = spread[j in numbers]
+                of_kind[column.source] = of_kind.get(column.source, 0.0) + float(variance[j])
+        weight = balanced_weight([*spread[True].values()], [*spread[False].values()])
+        return replace(self, category_weight=weight)
 
     def _scaled(self, raw: NDArray[Any], n_threads: int = 1) -> NDArray[Any]:
         numbers, others = self.numbers()
@@ -265,8 +299,25 @@ class Encoder:
         scaled = raw.copy()
         if self.scaler is not None:
             scaled[:, numbers] = scale_rows(self.scaler, raw[:, numbers], n_threads)
+        clustered = self.clustered
+        for j in others:  # as far apart as two categories, which differ in two columns
+            if clustered[j].source in self.pairs:
+                low, high = self.pairs[clustered[j].source]
+                scaled[:, j] = (raw[:, j] - low) / (high - low) * math.sqrt(2)
         scaled[:, others] *= self.category_weight
         return scaled
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """Reads rows in the clustered space of an encoder."""
+
+    read: ReadNumbers
+    encoder: Encoder
+
+    def __call__(self, rows: Any) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        raw, weight = self.read(rows)
+        return self.encoder._scaled(raw), weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,7 +382,7 @@ def encode(
     table: Table,
     scale: str | None = None,
     *,
-    category_weight: float = CATEGORY_WEIGHT,
+    weighing: Weighing = FIXED,
     filling: Filling = COMPLETE,
     sample_weight: NDArray[np.float64] | None = None,
     matrix: NDArray[Any] | None = None,
@@ -349,8 +400,8 @@ def encode(
         their values.
     scale : None, "minmax", "standard" or "robust"
         For the numbers, as scikit-learn's scalers do it, each row counted by its weight; see `shallowrules.scaling`.
-    category_weight : float
-        For the columns of 0 and 1.
+    weighing : Weighing
+        Of the columns of 0 and 1.
     filling : Filling
         What missing values are taken as, if they are not filled in already: see `impute_table`.
     sample_weight : ndarray of float64, shape (n_rows,), optional
@@ -381,14 +432,17 @@ def encode(
     columns = _model_columns(table, sample_weight)
     if with_codes:
         columns += code_columns(columns, table, sample_weight)
-    encoder = Encoder(columns, None, category_weight, table.imputed).with_columns(cluster_columns, explain_columns)
+    encoder = Encoder(columns, None, weighing.known_weight, table.imputed)
+    encoder = encoder.with_columns(cluster_columns, explain_columns)
     given, matrix = matrix, encoder.encode_imputed(table, matrix)
     if ranges is None or matrix is not given:
         ranges = column_ranges(matrix, n_threads)
     matrix = _row_by_row(matrix)
     raw = _select(matrix, encoder.cluster_positions)
     ends = _select(np.array(ranges, dtype=matrix.dtype), encoder.cluster_positions)
-    encoder = encoder._fitted(scale, raw, sample_weight, ends)
+    if scale is not None or weighing.takes_pairs:
+        rows, counted_ends, weights = counted_rows(raw, sample_weight, Ranges(*ends))
+        encoder = encoder.fitted(scale, weighing, at_once(rows), read_given, counted_ends, weights)
     spaces = encoder.spaces(matrix, raw, n_threads)
     # Scaling keeps the order of the values of a column, so that its ends are the scaled ends.
     return Encoding(encoder, table, matrix, *spaces, ranges, Ranges(*encoder._scaled(ends)))

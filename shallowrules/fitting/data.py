@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.clustering.reference import Reference
-from shallowrules.encoding import Encoder
+from shallowrules.encoding import Encoder, Weighing
 from shallowrules.encoding.imputing import Filling
 from shallowrules.fitting.describing import TreeRows
 from shallowrules.tables.table import Table
@@ -42,7 +42,8 @@ class FitParameters:
     cluster_columns: Sequence[str | int] | None
     explain_columns: Sequence[str | int] | None
     scale: str | None
-    category_weight: float
+    category_weight: float | str
+    two_values: str
     impute: str | None
     missing: str | None
     transformer: Any
@@ -53,6 +54,11 @@ class FitParameters:
     def filling(self) -> Filling:
         """Which missing values are filled in, and with what."""
         return Filling(self.impute, self.missing)
+
+    @property
+    def weighing(self) -> Weighing:
+        """How categories are weighed."""
+        return Weighing(self.category_weight, self.two_values == "category")
 
 
 @dataclass(frozen=True, eq=False)

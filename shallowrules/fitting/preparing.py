@@ -116,7 +116,7 @@ def _encode(
     return encode(
         given.table,
         parameters.scale,
-        category_weight=float(parameters.category_weight),
+        weighing=parameters.weighing,
         filling=parameters.filling,
         sample_weight=fit_weight,
         matrix=given.matrix,

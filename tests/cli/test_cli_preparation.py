@@ -25,6 +25,7 @@ def options(**changed):
         "clusters": 2,
         "scale": None,
         "category_weight": 0.5,
+        "two_values": "number",
         "seed": 0,
         "columns": None,
         "explain": None,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,7 +32,8 @@ class FitOptions:
 
     clusters: int | None
     scale: str | None
-    category_weight: float
+    category_weight: float | str
+    two_values: str
     seed: int
     columns: tuple[str, ...] | None
     explain: tuple[str, ...] | None
@@ -59,6 +61,12 @@ class FitOptions:
         from shallowrules.encoding.imputing import Filling
 
         return Filling(self.impute, self.missing)
+
+    def with_weight(self, weight: float) -> FitOptions:
+        """Return the options with the weight that was used for "auto", and for it as it was."""
+        if not isinstance(self.category_weight, str):
+            return self
+        return replace(self, category_weight=weight, two_values="category")
 
 
 @dataclass(frozen=True)
@@ -112,6 +120,17 @@ class _Percentage(NumberRange):
         return super().convert(value, param, ctx)
 
 
+class _NumberOr(NumberRange):
+    """A number of a range, or a word."""
+
+    def __init__(self, word: str, low: float, high: float, **ends: bool) -> None:
+        super().__init__(low, high, **ends)
+        self.word = word
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == self.word else super().convert(value, param, ctx)
+
+
 class _Bound(NumberRange):
     """A goal for the cost or the length of rules."""
 
@@ -158,7 +177,7 @@ def _declared(
         if kind.whole:
             number = click.IntRange(int(kind.low), None if math.isinf(kind.high) else int(kind.high))
         else:
-            of = _Percentage if kind.high == 1 else NumberRange
+            of = _Percentage if kind.high == 1 else NumberRange if kind.word is None else partial(_NumberOr, kind.word)
             number = of(kind.low, kind.high, min_open=kind.low_open, max_open=kind.high_open)
     return click.option(flag, type=number, default=typed, metavar=metavar, multiple=repeated, help=words)
 
@@ -178,9 +197,10 @@ fit_options = together(
     _declared(
         "category_weight",
         typed=FIT_OPTIONS["category_weight"].default,
-        metavar="WEIGHT",
+        metavar="WEIGHT|auto",
         note="  [default: 0.707, by which two categories are as far apart as the ends of a column of numbers]",
     ),
+    _declared("two_values"),
     seed_option,
     click.option(
         "--columns", multiple=True, metavar="A,B,…", callback=_names_if_any, help="Use these columns. May be repeated."
