@@ -72,7 +72,7 @@ def fit_rules(
         counts = None
         if isinstance(names, NamedRules):
             counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
-    settings = settings_of(rows, chosen.with_weight(model.category_weight_), growing, reading)
+    settings = settings_of(rows, chosen.as_fitted(loaded.scale, model.category_weight_), growing, reading)
     rules = replace(with_table(model.rules_, loaded, chosen), settings=settings)
     return with_names(rules, names, counts)
 
@@ -150,7 +150,7 @@ def prepared_model(
             **given,
             cluster_columns=loaded.cluster_columns,
             explain_columns=loaded.explain_columns,
-            scale=chosen.scale,
+            scale=loaded.scale,
             category_weight=chosen.category_weight,
             two_values=chosen.two_values,
             impute=chosen.impute,

@@ -57,11 +57,12 @@ def test_a_run_is_repeated_as_it_was(table, options) -> None:
 
 
 def test_a_balanced_weight_is_kept_for_refit_and_edit(table) -> None:
-    first = call("run", "t.csv", "-k", 3, "--exclude", '"group, given"', "--category-weight", "auto", "-o", "first")
+    first = call("run", "t.csv", "-k", 3, "--exclude", '"group, given"', "-o", "first")
     assert first.exit_code == 0, first.stderr
     kept, settings = (json.loads((table / "first" / name).read_text()) for name in ("rules.json", "settings.json"))
     weight = kept["settings"]["category_weight"]
-    assert 0 < weight < 0.5
+    assert 1 < weight < 2
+    assert kept["settings"]["scale"] == "standard"
     assert kept["settings"]["two_values"] == "category"
     assert settings["options"]["category_weight"] == weight
     note = f"for the clustering, categories and columns of two numbers are weighted by {weight}"
@@ -76,7 +77,7 @@ def test_a_balanced_weight_is_kept_for_refit_and_edit(table) -> None:
     again = call("refit", "first/rules.json", "half.csv", "-k", 2)
     assert again.exit_code == 0, again.stderr
     assert json.loads(again.stdout)["settings"]["category_weight"] == weight
-    other = call("fit", "half.csv", "-k", 2, "--exclude", '"group, given"', "--category-weight", "auto")
+    other = call("fit", "half.csv", "-k", 2, "--exclude", '"group, given"')
     assert json.loads(other.stdout)["settings"]["category_weight"] != weight
 
 

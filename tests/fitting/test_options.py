@@ -58,7 +58,7 @@ def test_the_command_line_has_each():
     assert FIT_OPTIONS.keys() - options.keys() == {"n_clusters"}  # it is -k there
     for name, option in FIT_OPTIONS.items():
         if isinstance(option.kind, Choice):
-            assert set(options[name].type.choices) - {"none"} == set(option.kind.values) - {"none"}
+            assert set(options[name].type.choices) - {"none", "auto"} == set(option.kind.values) - {"none"}
 
 
 def test_scales_and_weights_are_those_that_there_are():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,9 @@ from shallowrules.fitting.options import FIT_OPTIONS, Choice, Number, refuse_idl
 
 if TYPE_CHECKING:
     from shallowrules.encoding.imputing import Filling
+
+AUTO = "auto"
+BOTH = frozenset({"number", "category"})
 
 __all__ = ["FitOptions", "MethodOptions", "fit_options", "method_options", "refine_options", "refinement"]
 
@@ -62,11 +65,21 @@ class FitOptions:
 
         return Filling(self.impute, self.missing)
 
-    def with_weight(self, weight: float) -> FitOptions:
-        """Return the options with the weight that was used for "auto", and for it as it was."""
-        if not isinstance(self.category_weight, str):
-            return self
-        return replace(self, category_weight=weight, two_values="category")
+    def scale_of(self, kinds: Set[str | None]) -> str | None:
+        """Return the scale of a table whose columns count as numbers, as categories, or as neither."""
+        if self.scale != AUTO:
+            return self.scale
+        return "standard" if kinds >= BOTH else "minmax"
+
+    def balances(self, kinds: Set[str | None]) -> bool:
+        """Return whether the weight of the categories of such a table depends on its numbers."""
+        return self.category_weight == AUTO and kinds >= BOTH
+
+    def as_fitted(self, scale: str | None, weight: float) -> FitOptions:
+        """Return the options that lead to the same fit, with the scale and the weight that were used for "auto"."""
+        if self.category_weight != AUTO:
+            return replace(self, scale=scale)
+        return replace(self, scale=scale, category_weight=weight, two_values="category")
 
 
 @dataclass(frozen=True)
@@ -149,7 +162,13 @@ def _names_if_any(
 
 
 def _declared(
-    name: str, *, note: str = "", typed: Any = None, metavar: str | None = None, repeated: bool = False
+    name: str,
+    *,
+    note: str = "",
+    typed: Any = None,
+    words: tuple[str, ...] = (),
+    metavar: str | None = None,
+    repeated: bool = False,
 ) -> Callable[[Any], Any]:
     """Return the option of the command line for one of a fit.
 
@@ -160,17 +179,19 @@ def _declared(
         What the help says besides, of the default for one.
     typed : object
         The default here. Else it is that of a choice, and none of a number, so that it is known whether one was given.
+    words : tuple of str
+        Choices that there are here alone.
     metavar : str, optional
     repeated : bool
     """
     option = FIT_OPTIONS[name]
-    kind, words = option.kind, f"{option.help}{note}"
+    kind, text = option.kind, f"{option.help}{note}"
     flag = f"--{name.replace('_', '-')}"
     if isinstance(kind, Choice):
-        choices = click.Choice((*(("none",) if kind.or_none else ()), *kind.values))
+        choices = click.Choice((*words, *(("none",) if kind.or_none else ()), *kind.values))
         default = typed or option.default or "none"
         return click.option(
-            flag, type=choices, default=default, show_default=True, callback=_none if kind.or_none else None, help=words
+            flag, type=choices, default=default, show_default=True, callback=_none if kind.or_none else None, help=text
         )
     number: click.ParamType[Any] | None = None
     if isinstance(kind, Number):
@@ -179,7 +200,7 @@ def _declared(
         else:
             of = _Percentage if kind.high == 1 else NumberRange if kind.word is None else partial(_NumberOr, kind.word)
             number = of(kind.low, kind.high, min_open=kind.low_open, max_open=kind.high_open)
-    return click.option(flag, type=number, default=typed, metavar=metavar, multiple=repeated, help=words)
+    return click.option(flag, type=number, default=typed, metavar=metavar, multiple=repeated, help=text)
 
 
 fit_options = together(
@@ -193,12 +214,18 @@ fit_options = together(
     click.option(
         "--labels", metavar="COLUMN", help="Explain the clustering in this column; rows with no label are left out."
     ),
-    _declared("scale", typed="minmax"),
+    _declared(
+        "scale",
+        typed=AUTO,
+        words=(AUTO,),
+        note=" auto: standard for a table of numbers and categories, minmax for numbers alone.",
+    ),
     _declared(
         "category_weight",
-        typed=FIT_OPTIONS["category_weight"].default,
+        typed=AUTO,
         metavar="WEIGHT|auto",
-        note="  [default: 0.707, by which two categories are as far apart as the ends of a column of numbers]",
+        note=" 0.707 puts two categories as far apart as the ends of a column scaled to the range 0 to 1.  "
+        "[default: auto]",
     ),
     _declared("two_values"),
     seed_option,
