@@ -64,7 +64,7 @@ def check_length(rules: RuleSet) -> None:
     if length > MAX_LENGTH:
         raise ExportError(
             f"{counted(len(rules), 'rule')} would have about {length:,} characters, and the limit is "
-            "{MAX_LENGTH:,}: each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger "
+            f"{MAX_LENGTH:,}: each rule repeats the path to its leaf, so make a tree with fewer leaves, or a larger "
             "trade-off"
         )
 

@@ -497,7 +497,7 @@ def prepare_fit(
 
 
 def _read_measure(measure: Any, table: Table) -> Column:
-    """Return what is to be added up by cluster."""
+    """Return the column of numbers to add up by cluster."""
     name = getattr(measure, "name", None)
     column = Column.of(name if isinstance(name, str) else "measure", measure)
     if column.n_rows != table.n_rows:

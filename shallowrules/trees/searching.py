@@ -82,7 +82,7 @@ SAMPLE_ROWS = 4096
 """Distinct rows on which trees are searched for, about. On 8,000 or 16,000 rows, or all, avila and letter gain no
 more, and it takes longer."""
 SAMPLE_MARGIN = 1.25
-"""A table of at most so many times these rows is searched on whole."""
+"""A table of at most so many times these rows is not sampled."""
 BROAD_ROWS = 32768
 """Distinct rows of a large table on which the best trees of the sample are judged and improved. Not tuned."""
 MIN_CLUSTER_ROWS = 32
@@ -144,7 +144,7 @@ of sorting; not tuned."""
 MAX_IMPROVED_ROWS = 1 << 16
 """Tables of more distinct rows are searched by a part of them, and only measured whole."""
 N_STREAMS = 2
-"""Searches by perturb and repair, each with random numbers of its own: side by side where there are threads. One of
+"""Iterated local searches, each with random numbers of its own: side by side where there are threads. One of
 twice the length gains little more."""
 MAX_ROWS_BESIDE = 32767
 """Tables of at most this many rows are searched by parallel tasks, each with one thread."""

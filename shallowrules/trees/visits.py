@@ -29,16 +29,16 @@ __all__ = ["PASSES_PER_GROWTH", "is_long", "stream_passes", "visits_of_growth", 
 
 PASSES_PER_GROWTH = 9.0
 """Visits of all rows that count as the growth of a greedy tree. Measured, 7 to 17 take as long, and a round of a
-thorough search takes up to 5 growths more for looking ahead."""
+thorough search takes up to 5 growths more for the lookahead."""
 
 
 def is_long(n_rows: int, n_sampled: int) -> bool:
-    """Whether a table has so many more rows than its sample that trees are grown ahead in several rounds."""
+    """Whether a table has so many more rows than its sample that the lookahead takes several rounds."""
     return n_rows >= len(ROUND_FACTORS) * n_sampled
 
 
 def stream_passes(n_rows: int, n_sampled: int) -> float:
-    """Return how often a search by perturb and repair visits all rows of the sample, at most."""
+    """Return the maximum number of visits of all rows of the sample in an iterated local search."""
     if not is_long(n_rows, n_sampled):
         return min(STREAM_PASSES, max(SHORT_STREAM_PASSES, MIN_STREAM_VISITS / n_sampled))
     return PART_STREAM_PASSES if n_rows > MAX_IMPROVED_ROWS else STREAM_PASSES

@@ -263,7 +263,7 @@ def test_columns_that_are_no_numbers_are_refused_by_name():
 
 def test_a_column_that_is_not_there_or_there_twice():
     rules = make_rules([("x", "float"), ("c", "text")], (0, 0.5, 0, (1, "A", 1, 2)))
-    with pytest.raises(KeyError, match="there is no column 'c', which the rules test"):
+    with pytest.raises(KeyError, match="the table has no column 'c', which the rules test"):
         function_of(rules, "pandas")(pd.DataFrame({"x": [1.0]}))
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="c"):
         pl.DataFrame({"x": [1.0]}).select(function_of(rules, "polars")())

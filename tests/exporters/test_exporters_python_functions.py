@@ -245,7 +245,7 @@ def test_what_is_wrong_with_columns_is_named():
     function = run(make_rules([("x", "float"), ("n", "integer")], (0, 0.5, 0, (1, 3, 1, 2))), vectorized=True)[
         "assign_clusters"
     ]
-    with pytest.raises(KeyError, match="there is no column 'n', which the rules test"):
+    with pytest.raises(KeyError, match="the table has no column 'n', which the rules test"):
         function({"x": [1.0]})
     with pytest.raises(ValueError, match=re.escape("different numbers of rows: [1, 2]")):
         function({"x": [1.0, 2.0], "n": [1]})

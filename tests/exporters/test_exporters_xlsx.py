@@ -176,7 +176,7 @@ def test_labels_that_a_cell_does_not_show_as_numbers_are_texts():
 def test_a_name_that_stands_for_no_cluster_is_refused(name):
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1), {0: name, 1: "b"})
     export(rules, "xlsx", label_rows=1)
-    with pytest.raises(ExportError, match=r"cluster 0 is called .* rename it, or ask for the number"):
+    with pytest.raises(ExportError, match=r"cluster 0 is called .* rename it, or use the number"):
         export(rules, "xlsx", label_rows=1, cluster_as="name")
 
 
@@ -250,7 +250,7 @@ def test_no_formula_holds_anything_of_the_data(rules):
 def test_what_a_workbook_cannot_hold_is_refused(rules, message):
     if message is None:
         rules = replace(rules, columns=(replace(rules.columns[0], values=("0.5", "7")),))
-        message = "numbers with fractions for categories"
+        message = "numbers with fractions as categories"
     with pytest.raises(ExportError, match=message):
         export(rules, "xlsx", label_rows=1)
 

@@ -132,7 +132,7 @@ def test_an_update_gives_each_row_its_cluster_and_changes_no_row_twice(engine, f
 def test_a_computed_column_follows_its_row_or_is_refused(engine, filled):
     options = {"dialect": engine.dialect, "style": "column", "table": "customers"}
     if WRITING[engine.dialect].column is None:
-        with pytest.raises(ExportError, match="has no style 'column': .*: make a view"):
+        with pytest.raises(ExportError, match="has no style 'column': .*; make a view"):
             export(rules_of(), "sql", **options)
         return
     engine.query(export(rules_of(), "sql", **options))

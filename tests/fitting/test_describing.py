@@ -80,7 +80,7 @@ def test_weights_and_missing_labels_together():
 @pytest.mark.parametrize("options", [{}, {"sample_weight": [0, 0, 0, 0, 1, 0]}])
 def test_no_row_with_a_label_and_a_weight(options):
     reference = [None] * 6 if not options else [3, 3, 5, 5, None, 7]
-    with pytest.raises(DataError, match="no row to measure the tree on: .* with a label"):
+    with pytest.raises(DataError, match="no row to measure the tree on; .* and a label"):
         rules_by(reference, **options)
 
 

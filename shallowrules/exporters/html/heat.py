@@ -26,7 +26,7 @@ VALUES_SHOWN = 12
 """With more clusters values are shown where the pointer or the focus is, and in print."""
 
 LEVELS = (0.2, 0.5, 0.8)
-"""Where the next colour begins, in standard deviations of the column: small, medium and large effects after Cohen."""
+"""Where the next color begins, in standard deviations of the column: small, medium and large effects after Cohen."""
 
 WIDE = 2
 """A bin so many times as wide as half of the others counts as its end that is next to these: it holds a long tail."""
@@ -52,7 +52,7 @@ class _Row:
         return percent(value) if self.category is not None or self.column.is_flag else format_number(value, self.column)
 
     def level(self, value: float) -> int:
-        """Return the colour of a value: 0 for one like the table's, above it 1 to 3, below it -1 to -3."""
+        """Return the color of a value: 0 for one like the table's, above it 1 to 3, below it -1 to -3."""
         gap = value - self.table
         if not self.deviation > 0 or not math.isfinite(gap):
             return 0
@@ -139,7 +139,7 @@ def _of_bins(pictures: Pictures, index: int) -> float:
 
 
 def _separation(row: _Row) -> tuple[float, float]:
-    """Return what columns are ordered by: their share of what separates the clusters, or how far these are apart."""
+    """Return the sort key of a column: its share of the separation of the clusters, or the distance between these."""
     column = row.column
     width = cast(float, column.maximum) - cast(float, column.minimum) if column.is_numeric else 1.0
     apart = row.apart / width if 0 < width < math.inf else 0.0

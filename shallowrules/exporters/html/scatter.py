@@ -1,4 +1,4 @@
-"""The scatter of a page: some rows as dots in two projected coordinates, in the colour of their cluster, no values."""
+"""The scatter of a page: some rows as dots in two projected coordinates, in the color of their cluster, no values."""
 
 from __future__ import annotations
 
