@@ -293,7 +293,7 @@ def test_missing_values_are_imputed_where_asked_for():
     for comparison in verify(model.rules_, frame):
         assert comparison.disagreements == 0, comparison
     assert RuleSet.from_dict(model.rules_.to_dict()) == model.rules_
-    with pytest.raises(DataError, match=r"missing values .* 'paid' \(300 rows\): leave"):
+    with pytest.raises(DataError, match=r"missing values .* 'paid' \(300 rows\): exclude"):
         model.predict(filled.assign(paid=pd.array([None] * 300, dtype=object)))
 
 
