@@ -23,7 +23,7 @@ from shallowrules.partitions.merging import Added, Run
 __all__ = ["AUTO", "CATEGORY_WEIGHT", "FIXED", "ChosenColumns", "Weighing", "balanced_weight", "find_pairs"]
 
 CATEGORY_WEIGHT = math.sqrt(0.5)
-"""What a column of 0 and 1 is multiplied by: two categories are then as far apart as 0 and 1.
+"""Factor of a column of 0 and 1: two categories are then as far apart as 0 and 1.
 
 Rows of different categories differ in two of these columns, so that their squared distance is twice the square
 of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
@@ -46,7 +46,7 @@ class Weighing:
     Parameters
     ----------
     category_weight : float or "auto"
-        What columns of 0 and 1 are multiplied by; "auto" for the balanced weight.
+        The factor of columns of 0 and 1; "auto" for the balanced weight.
     pairs : bool
         Whether a column of two numbers counts as if they were categories; by "auto" it does in any case.
     """

@@ -127,11 +127,11 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
         "auto" is the weight by which a column of categories varies as much as a column of numbers, on average over the
         columns that are not constant, once these are scaled: the square root of the mean variance of numbers by the
-        mean Gini impurity of categories, to four digits. A column of two numbers is one of categories there. Without
-        columns of both kinds it is sqrt(1/2). `category_weight_` says which it was.
+        mean Gini impurity of categories, to four digits. A column of two numbers counts as categories then. Without
+        columns of both kinds it is sqrt(1/2). `category_weight_` holds it.
     two_values : {"number", "category"}, default="number"
         How a column of two numbers, such as 0 and 1, is clustered: scaled as other numbers, or weighed as if its
-        values were texts, as ``category_weight="auto"`` always does. Rules ask for its numbers in any case.
+        values were texts, as ``category_weight="auto"`` always does. Rules test its numbers in any case.
     impute : {None, "median"}, default=None
         None refuses missing values. "median" takes those of a column as the median of its numbers (a value of the
         table, the lower of two in the middle) or its most frequent category, and the rules, SQL and Python do
