@@ -109,7 +109,7 @@ def fit_with_slider(
                 model = fit.model
         for note in model.rules_.statistics.notes:
             show_message("note", note)
-        show_doubts(model.rules_, chosen.category_weight)
+        show_doubts(model.rules_, model.category_weight_)
         if page.slider and not loaded.in_parts:
             with progress("growing the trees of the slider") as show:
                 model.on_progress = show
@@ -124,7 +124,8 @@ def fit_with_slider(
             counts = model.rules_.flow.counts
         elif isinstance(names, NamedRules):
             counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
-    rules = replace(with_table(model.rules_, loaded, chosen), settings=settings_of(rows, chosen, growing, reading))
+    settings = settings_of(rows, chosen.as_fitted(loaded.scale, model.category_weight_), growing, reading)
+    rules = replace(with_table(model.rules_, loaded, chosen), settings=settings)
     return with_names(rules, names, counts), facts
 
 
@@ -190,8 +191,9 @@ def prepared_model(
             **given,
             cluster_columns=loaded.cluster_columns,
             explain_columns=loaded.explain_columns,
-            scale=chosen.scale,
+            scale=loaded.scale,
             category_weight=chosen.category_weight,
+            two_values=chosen.two_values,
             impute=chosen.impute,
             missing=chosen.missing,
             random_state=chosen.seed,

@@ -75,6 +75,8 @@ class LoadedTable:
         Rows that are left out for missing values.
     filled : tuple of Filled
         What missing values are taken as.
+    scale : str or None
+        In place of "auto".
     """
 
     rows: Rows
@@ -90,6 +92,7 @@ class LoadedTable:
     other_columns: tuple[str, ...] = ()
     left_out: int = 0
     filled: tuple[Filled, ...] = ()
+    scale: str | None = None
 
     @property
     def in_parts(self) -> bool:
@@ -201,12 +204,15 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     notes += column_notes(rows, opened, facts, ids, fit)
     types = [rows.types[name] for name in spaces]
     has_numbers = any(kind in ("integer", "float", *TIME_TYPES) for kind in types)
-    notes += _scale_notes(fit.scale, has_numbers=has_numbers, clustering=fit.labels is None)
+    kinds = {each.counts_as for each in facts.columns if each.name in spaces}
+    scale = fit.scale_of(kinds)
+    notes += _scale_notes(scale, has_numbers=has_numbers, clustering=fit.labels is None)
     if weight is not None:
         notes.append(f"rows are weighted by column {weight!r}")
     if measure is not None:
         notes.append(f"column {measure!r} is added up in each cluster, and is neither clustered nor tested by rules")
-    dominant = _dominant_column(rows, space, facts) if fit.scale is None and fit.labels is None else []
+    as_they_are = scale is None and not fit.balances(kinds) and fit.labels is None
+    dominant = _dominant_column(rows, space, facts) if as_they_are else []
     return LoadedTable(
         rows,
         columns,
@@ -221,6 +227,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
         tuple(name for name in rows.all_names if name not in set(columns)),
         n_given - facts.rows,
         tuple(filled),
+        scale,
     )
 
 

@@ -1,23 +1,19 @@
 """From typed raw columns to the numbers that are clustered and cut.
 
 `checks` finds what keeps a table from being clustered, `encoder` turns it into matrices, `scaling` brings columns to
-comparable scales, both in `blocks` of rows; `transformers` sees through scikit-learn transformers and is imported where
-there is one.
+comparable scales, both in `blocks` of rows, and `weighing` tells how much categories count beside numbers;
+`transformers` sees through scikit-learn transformers and is imported where there is one.
 """
 
 from shallowrules.encoding.checks import MAX_CATEGORIES, refuse_extreme_weights, refuse_unusable
-from shallowrules.encoding.encoder import (
-    CATEGORY_WEIGHT,
-    Encoder,
-    Encoding,
-    ModelColumn,
-    encode,
-)
+from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn, encode
 from shallowrules.encoding.facts import ColumnFacts, categories
 from shallowrules.encoding.imputing import impute_table
-from shallowrules.encoding.scaling import SCALES, find_scaler, fit_scaler
+from shallowrules.encoding.scaling import SCALES, fit_scaler
+from shallowrules.encoding.weighing import AUTO, CATEGORY_WEIGHT, Weighing
 
 __all__ = [
+    "AUTO",
     "CATEGORY_WEIGHT",
     "MAX_CATEGORIES",
     "SCALES",
@@ -25,9 +21,9 @@ __all__ = [
     "Encoder",
     "Encoding",
     "ModelColumn",
+    "Weighing",
     "categories",
     "encode",
-    "find_scaler",
     "fit_scaler",
     "impute_table",
     "refuse_extreme_weights",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["BLOCK_VALUES", "row_blocks"]
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BLOCK_VALUES", "place_between", "row_blocks"]
 
 BLOCK_VALUES = 1 << 19
 """Values (rows x columns) of a block."""
@@ -12,3 +17,18 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     """Return the rows of a matrix in blocks, of `BLOCK_VALUES` values or one row each; none where it has no rows."""
     step = max(1, BLOCK_VALUES // max(1, n_columns))
     return [slice(first, first + step) for first in range(0, n_rows, step)]
+
+
+def place_between(values: NDArray[Any], low: float, high: float) -> int | None:
+    """Return the place of the first of some values that is neither of two; None if there is none.
+
+    It is mostly among the first, so that these are looked at by themselves.
+    """
+    first, size = 0, 1024
+    while first < len(values):
+        block = values[first : first + size]
+        found = np.flatnonzero((block != low) & (block != high))
+        if len(found):
+            return first + int(found[0])
+        first, size = first + size, 2 * size
+    return None

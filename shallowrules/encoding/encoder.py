@@ -25,25 +25,28 @@ from shallowrules.encoding.blocks import row_blocks
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
 from shallowrules.encoding.facts import categories
 from shallowrules.encoding.imputing import COMPLETE, Filling, impute_table
-from shallowrules.encoding.scaling import fit_scaler, keep_scale, scale_of, scale_rows
+from shallowrules.encoding.scaling import (
+    ReadNumbers,
+    counted_rows,
+    find_scaler,
+    keep_scale,
+    moments,
+    scale_of,
+    scale_rows,
+)
+from shallowrules.encoding.weighing import FIXED, ChosenColumns, Weighing, balanced_weight, find_pairs
+from shallowrules.measures.summation import WeightFacts
+from shallowrules.partitions.merging import Run, as_given, at_once
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Column, Table, Value
 
 __all__ = [
-    "CATEGORY_WEIGHT",
     "Encoder",
     "Encoding",
     "ModelColumn",
     "code_columns",
     "encode",
 ]
-
-CATEGORY_WEIGHT = math.sqrt(0.5)
-"""Factor of a column of 0 and 1: two categories are then as far apart as 0 and 1.
-
-Rows of different categories differ in two of these columns, so their squared distance is twice the square
-of the weight; the ends of a column that is scaled by "minmax" have the squared distance 1.
-"""
 
 MAX_TURNED_BYTES = 1 << 30
 """Up to this size a matrix that lies column by column is copied row by row: from rows, trees are grown in 0.7 of the
@@ -109,6 +112,9 @@ class Encoder:
         What takes the raw table to the clustered space in place of the scaler and the weight.
     cluster_positions, explain_positions : tuple of int
         Positions of the model columns to cluster by, and of those that rules may test; empty for all of them.
+    pairs : mapping from int to (float, float)
+        The raw columns of numbers that count as categories, by position: of each what becomes 0, and by how much more
+        becomes 1.
     """
 
     columns: tuple[ModelColumn, ...]
@@ -119,6 +125,7 @@ class Encoder:
     transformer: Any = None
     cluster_positions: tuple[int, ...] = ()
     explain_positions: tuple[int, ...] = ()
+    pairs: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def number_places(self) -> dict[int, int]:
@@ -243,20 +250,25 @@ class Encoder:
         """Return the columns that rules may test of rows of the model matrix."""
         return _select(matrix, self.explain_positions)
 
-    def numbers(self) -> tuple[list[int], list[int]]:
-        """Return the positions of numbers, and of columns of 0 and 1 or of ranks, among the clustered columns."""
-        kinds = [column.kind for column in self.clustered()]
-        numbers = [j for j, kind in enumerate(kinds) if kind == "number"]
-        return numbers, [j for j, kind in enumerate(kinds) if kind != "number"]
-
+    @property
     def clustered(self) -> list[ModelColumn]:
-        """Return the model columns to cluster by, in the order of the clustered space."""
+        """The model columns to cluster by."""
         return [self.columns[j] for j in self.cluster_positions or range(len(self.columns))]
+
+    @property
+    def unscaled(self) -> Encoder:
+        """The encoder that takes the clustered columns as they are."""
+        return replace(self, scaler=None, category_weight=1.0, pairs={})
+
+    def numbers(self) -> tuple[list[int], list[int]]:
+        """Return the positions among the clustered columns of those that are scaled, and of all others."""
+        scaled = [column.kind == "number" and column.source not in self.pairs for column in self.clustered]
+        return [j for j, each in enumerate(scaled) if each], [j for j, each in enumerate(scaled) if not each]
 
     def scales(self) -> list[tuple[float, float]]:
         """Return of each clustered column what becomes 0, and by how much more becomes 1; (0, 1) for categories."""
-        numbers, others = self.numbers()
-        found = [(0.0, 1.0)] * (len(numbers) + len(others))
+        numbers, _ = self.numbers()
+        found = [self.pairs.get(column.source, (0.0, 1.0)) for column in self.clustered]
         if self.scaler is not None:
             for j, origin, unit in zip(numbers, *(each.tolist() for each in scale_of(self.scaler)), strict=True):
                 found[j] = origin, unit
@@ -267,24 +279,62 @@ class Encoder:
 
         `names` are those of the raw columns.
         """
-        if self.scaler is None or not kept:
+        scaled = [self.clustered[j].source for j in self.numbers()[0]]
+        known = {source: kept[name] for source, name in enumerate(names) if name in kept}
+        pairs = {source: known.get(source, own) for source, own in self.pairs.items()}
+        if self.scaler is None:  # what once had two numbers keeps its weight
+            pairs |= {source: known[source] for source in scaled if known.get(source, (0.0, 1.0)) != (0.0, 1.0)}
+            return self if pairs == self.pairs else replace(self, pairs=pairs)
+        if not known:
             return self
-        sources = [names[column.source] for column in self.clustered() if column.kind == "number"]
-        places = {place: kept[name] for place, name in enumerate(sources) if name in kept}
-        return replace(self, scaler=keep_scale(self.scaler, places))
+        places = {place: known[source] for place, source in enumerate(scaled) if source in known}
+        return replace(self, scaler=keep_scale(self.scaler, places), pairs=pairs)
 
-    def _fitted(
-        self, scale: str | None, raw: NDArray[Any], sample_weight: NDArray[np.float64] | None, ends: NDArray[Any]
+    def fitted(
+        self,
+        scale: str | None,
+        weighing: Weighing,
+        run: Run,
+        read: ReadNumbers,
+        ends: NDArray[Any],
+        weights: WeightFacts,
     ) -> Encoder:
-        """Return the encoder with a scaler for the numbers among the clustered columns, given as they are.
+        """Return the encoder with a scaler for its numbers and a weight for its categories.
 
-        ends: the smallest value of each column and the largest, shape (2, n_columns).
+        `read` reads the clustered columns as they are; `ends` are theirs, and `run` and `weights` as for `find_scaler`.
         """
+        encoder = replace(self, scaler=None, pairs={})
+        two: dict[int, tuple[float, float]] = {}
+        numbers, _ = encoder.numbers()
+        if weighing.takes_pairs and numbers:
+            found = find_pairs(run, ChosenColumns(read, numbers), ends[:, numbers])
+            places = [j for j, is_pair in zip(numbers, found, strict=True) if is_pair]
+            two = {self.clustered[j].source: tuple(ends[:, j].tolist()) for j in places}
+            encoder = encoder._weighed(1.0, two)
+            numbers, _ = encoder.numbers()
+        if scale is not None and numbers:
+            scaler = find_scaler(scale, run, ChosenColumns(read, numbers), ends[:, numbers], weights)
+            encoder = replace(encoder, scaler=scaler)
+        weight = encoder._balanced_weight(run, read, ends, weights) if weighing.is_balanced else weighing.known_weight
+        return encoder._weighed(weight, two)
+
+    def _weighed(self, weight: float, two: Mapping[int, tuple[float, float]]) -> Encoder:
+        """Return the encoder with a weight of categories, by which two numbers of raw columns are as far apart."""
+        apart = math.sqrt(2) * weight  # two categories differ in two columns
+        pairs = {source: (low, (high - low) / apart) for source, (low, high) in two.items()}
+        return replace(self, category_weight=weight, pairs=pairs)
+
+    def _balanced_weight(self, run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts) -> float:
+        """Return the balanced weight of an encoder whose weight is 1."""
         numbers, others = self.numbers()
-        if scale is None or not numbers:
-            return self
-        ranges = Ranges(*ends[:, numbers])
-        return replace(self, scaler=fit_scaler(scale, raw[:, numbers] if others else raw, sample_weight, ranges))
+        spread: dict[bool, dict[int, float]] = {True: {}, False: {}}
+        if numbers and others:
+            _, variance, _ = moments(run, _Scaled(read, self), self._scaled(ends), weights)
+            for j, column in enumerate(self.clustered):
+                if ends[0, j] < ends[1, j]:
+                    of_kind = spread[j in numbers]
+                    of_kind[column.source] = of_kind.get(column.source, 0.0) + float(variance[j])
+        return balanced_weight([*spread[True].values()], [*spread[False].values()])
 
     def _scaled(self, raw: NDArray[Any], n_threads: int = 1) -> NDArray[Any]:
         numbers, others = self.numbers()
@@ -293,8 +343,25 @@ class Encoder:
         scaled = raw.copy()
         if self.scaler is not None:
             scaled[:, numbers] = scale_rows(self.scaler, raw[:, numbers], n_threads)
-        scaled[:, others] *= self.category_weight
+        sources = [column.source for column in self.clustered]
+        scaled[:, [j for j in others if sources[j] not in self.pairs]] *= self.category_weight
+        for j in others:
+            if sources[j] in self.pairs:
+                origin, unit = self.pairs[sources[j]]
+                scaled[:, j] = (raw[:, j] - origin) / unit
         return scaled
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """Reads rows in the clustered space of an encoder."""
+
+    read: ReadNumbers
+    encoder: Encoder
+
+    def __call__(self, rows: Any) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        raw, weight = self.read(rows)
+        return self.encoder._scaled(raw), weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,7 +440,7 @@ def encode(
     table: Table,
     scale: str | None = None,
     *,
-    category_weight: float = CATEGORY_WEIGHT,
+    weighing: Weighing = FIXED,
     filling: Filling = COMPLETE,
     sample_weight: NDArray[np.float64] | None = None,
     matrix: NDArray[Any] | None = None,
@@ -391,8 +458,8 @@ def encode(
         their values.
     scale : None, "minmax", "standard" or "robust"
         For the numbers, as scikit-learn's scalers do it, each row counted by its weight; see `shallowrules.scaling`.
-    category_weight : float
-        For the columns of 0 and 1.
+    weighing : Weighing
+        Of the columns of 0 and 1.
     filling : Filling
         What missing values are taken as, if they are not filled in already: see `impute_table`.
     sample_weight : ndarray of float64, shape (n_rows,), optional
@@ -423,14 +490,17 @@ def encode(
     columns = _model_columns(table, sample_weight)
     if with_codes:
         columns += code_columns(columns, table, sample_weight)
-    encoder = Encoder(columns, None, category_weight, table.imputed).with_columns(cluster_columns, explain_columns)
+    encoder = Encoder(columns, None, weighing.known_weight, table.imputed)
+    encoder = encoder.with_columns(cluster_columns, explain_columns)
     given, matrix = matrix, encoder.encode_imputed(table, matrix)
     if ranges is None or matrix is not given:
         ranges = column_ranges(matrix, n_threads)
     matrix = _row_by_row(matrix)
     raw = _select(matrix, encoder.cluster_positions)
     ends = _select(np.array(ranges, dtype=matrix.dtype), encoder.cluster_positions)
-    encoder = encoder._fitted(scale, raw, sample_weight, ends)
+    if scale is not None or weighing.takes_pairs:
+        rows, counted_ends, weights = counted_rows(raw, sample_weight, Ranges(*ends))
+        encoder = encoder.fitted(scale, weighing, at_once(rows), as_given, counted_ends, weights)
     spaces = encoder.spaces(matrix, raw, n_threads)
     # Scaling keeps the order of the values of a column, so that its ends are the scaled ends.
     return Encoding(encoder, table, matrix, *spaces, ranges, Ranges(*encoder._scaled(ends)))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules.encoding.blocks import place_between
 from shallowrules.encoding.checks import MAX_CATEGORIES
 from shallowrules.errors import DataError
 from shallowrules.tables.conversion import Number
@@ -36,6 +37,8 @@ class ColumnFacts:
         Categories, likewise; at most one more than there may be.
     holds_codes : bool
         Whether these are whole numbers.
+    some_numbers : frozenset
+        Of the numbers in rows that count, three that differ, or all where there are fewer.
     """
 
     name: str
@@ -49,6 +52,7 @@ class ColumnFacts:
     values: frozenset[Value] = frozenset()
     counted_values: frozenset[Value] = frozenset()
     holds_codes: bool = False
+    some_numbers: frozenset[Number] = frozenset()
 
     @classmethod
     def of(cls, column: Column, rows: NDArray[np.bool_] | None) -> ColumnFacts:
@@ -66,8 +70,8 @@ class ColumnFacts:
         values = column.values if known is None else column.values[known]
         counted_values = None if among is known else column.values[among]
         if column.is_numeric:
-            ends = _ends(values)
-            return replace(facts, ends=ends, counted_ends=ends if counted_values is None else _ends(counted_values))
+            numbers = values if counted_values is None else counted_values
+            return replace(facts, ends=_ends(values), counted_ends=_ends(numbers), some_numbers=_some_numbers(numbers))
         distinct = _distinct(column, values)
         counted = distinct if counted_values is None else _distinct(column, counted_values)
         return replace(facts, values=distinct, counted_values=counted)
@@ -89,6 +93,13 @@ class ColumnFacts:
             return self.counted_ends[0]
         return next(iter(self.counted_values)) if len(self.counted_values) == 1 else None
 
+    @property
+    def counts_as(self) -> Literal["number", "category"] | None:
+        """What it is to a balanced weight, by which a column of two numbers is one of categories; None if constant."""
+        if len(self.counted_values) > 1 or len(self.some_numbers) == 2:
+            return "category"
+        return "number" if len(self.some_numbers) > 2 else None
+
     def merged(self, other: ColumnFacts) -> ColumnFacts:
         """Return those of both parts."""
         one_nature = self.nature == other.nature or other.nature is None
@@ -104,6 +115,7 @@ class ColumnFacts:
             _capped(self.values | other.values),
             _capped(self.counted_values | other.counted_values),
             self.holds_codes or other.holds_codes,
+            frozenset(sorted(self.some_numbers | other.some_numbers)[:3]),
         )
 
 
@@ -113,6 +125,15 @@ def _distinct(column: Column, values: NDArray[Any]) -> frozenset[Value]:
 
 def _ends(values: NDArray[Any]) -> Ends | None:
     return (values.min().item(), values.max().item()) if len(values) else None
+
+
+def _some_numbers(values: NDArray[Any]) -> frozenset[Number]:
+    """Return three of the numbers that differ, or all where there are fewer."""
+    ends = _ends(values)
+    if ends is None:
+        return frozenset()
+    place = place_between(values, *ends)
+    return frozenset(ends if place is None else (*ends, values[place].item()))
 
 
 def _both_ends(one: Ends | None, other: Ends | None) -> Ends | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from shallowrules.encoding.roles import Roles
 from shallowrules.partitions import Part
 from shallowrules.tables.table import Table
 
-__all__ = ["Encode", "EncodedRows", "RawNumbers", "RowEncoder", "Rows"]
+__all__ = ["Encode", "EncodedRows", "RawColumns", "RowEncoder", "Rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,35 +106,29 @@ class RowEncoder:
 
 
 @dataclass(frozen=True, eq=False)
-class RawNumbers:
-    """Reads the numbers that are scaled, as they are, of the rows of a part that count.
+class RawColumns:
+    """Reads the clustered columns, as they are, of the rows of a part that count.
 
     Parameters
     ----------
     encode : RowEncoder
-        Without a scaler.
-    places : tuple of int
-        Among the clustered columns.
+        Of an encoder that is `unscaled`.
     """
 
     encode: RowEncoder
-    places: tuple[int, ...]
 
     @classmethod
-    def of(cls, roles: Roles, encoder: Encoder) -> RawNumbers:
-        """Return the reader of the numbers that an encoder scales."""
-        return cls(RowEncoder(roles, replace(encoder, scaler=None)), tuple(encoder.numbers()[0]))
+    def of(cls, roles: Roles, encoder: Encoder) -> RawColumns:
+        """Return the reader of the clustered columns of an encoder."""
+        return cls(RowEncoder(roles, encoder.unscaled))
 
     def __call__(self, part: Part) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-        """Return the numbers and the weights of the rows."""
+        """Return the columns and the weights of the rows."""
         rows = self.encode(part)
-        return self._chosen(rows.X_cluster), rows.weight
+        return rows.X_cluster, rows.weight
 
     def ends(self, head: Table) -> NDArray[Any]:
         """Return the smallest number of each column and the largest, of a table that has them."""
         encoder = self.encode.encoder
-        X = self._chosen(encoder.spaces(encoder.encode_imputed(head))[1])
+        X = encoder.spaces(encoder.encode_imputed(head))[1]
         return np.array(column_ranges(X), dtype=X.dtype)
-
-    def _chosen(self, X_cluster: NDArray[Any]) -> NDArray[Any]:
-        return X_cluster[:, list(self.places)]

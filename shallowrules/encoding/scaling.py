@@ -23,7 +23,17 @@ from shallowrules.partitions.merging import Added, Run, as_given, at_once
 if TYPE_CHECKING:
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
-__all__ = ["SCALES", "find_scaler", "fit_scaler", "keep_scale", "scale_of", "scale_rows"]
+__all__ = [
+    "SCALES",
+    "ReadNumbers",
+    "counted_rows",
+    "find_scaler",
+    "fit_scaler",
+    "keep_scale",
+    "moments",
+    "scale_of",
+    "scale_rows",
+]
 
 
 SCALES: dict[str | None, str | None] = {
@@ -70,12 +80,22 @@ def fit_scaler(
     """
     if scale is None:
         return None
+    rows, ends, weights = counted_rows(X, sample_weight, ranges)
+    return find_scaler(scale, at_once(rows), as_given, ends, weights)
+
+
+GivenRows = tuple[NDArray[Any], NDArray[np.float64] | None]
+
+
+def counted_rows(
+    X: NDArray[Any], sample_weight: NDArray[np.float64] | None, ranges: Ranges | None
+) -> tuple[GivenRows, NDArray[Any], WeightFacts]:
+    """Return the rows of positive weight, their ends and what is known of their weights."""
     if sample_weight is not None and not sample_weight.all():
         counted = sample_weight > 0
         X, sample_weight, ranges = X[counted], sample_weight[counted], None
     ends = np.array(column_ranges(X) if ranges is None else ranges, dtype=X.dtype)
-    weights = WeightFacts.of(sample_weight, len(X))
-    return find_scaler(scale, at_once((X, sample_weight)), as_given, ends, weights)
+    return (X, sample_weight), ends, WeightFacts.of(sample_weight, len(X))
 
 
 def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts) -> Any:
@@ -168,6 +188,22 @@ def scale_rows(scaler: Any, X: NDArray[Any], n_threads: int = 1) -> NDArray[Any]
 
 def _standardize(scaler: StandardScaler, run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts) -> None:
     """Give a scaler the means and variances of columns, in two passes."""
+    mean, variance, total = moments(run, read, ends, weights)
+    # scikit-learn's own bound on the rounding, below which a column is constant.
+    epsilon = np.finfo(np.float64).eps
+    constant = variance <= total * epsilon * variance + (total * mean * epsilon) ** 2
+    scaler.mean_, scaler.var_ = mean, variance
+    scaler.n_samples_seen_ = weights.n_rows if total == weights.n_rows else total
+    scaler.scale_ = np.where(constant, 1.0, np.sqrt(variance))
+
+
+def moments(
+    run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the means and variances of columns and the weight of all rows, in two passes; parameters as `find_scaler`.
+
+    A table and its parts have the same to the last bit, whatever the order of the rows.
+    """
     grid = SumGrid.of(Ranges(*ends), weights)
     found = run(_moments_part, (read, grid, None))
     size = found["weight"]
@@ -175,13 +211,7 @@ def _standardize(scaler: StandardScaler, run: Run, read: ReadNumbers, ends: NDAr
     squares = (ends.astype(np.float64) - mean) ** 2  # the number farthest from the mean is one of the ends
     grid = SumGrid.of(Ranges(squares.min(axis=0), squares.max(axis=0)), weights)
     variance = grid.means(run(_moments_part, (read, grid, mean))["sums"], size)[0]
-    total = float(size[0])
-    # scikit-learn's own bound on the rounding, below which a column is constant.
-    epsilon = np.finfo(np.float64).eps
-    constant = variance <= total * epsilon * variance + (total * mean * epsilon) ** 2
-    scaler.mean_, scaler.var_ = mean, variance
-    scaler.n_samples_seen_ = weights.n_rows if total == weights.n_rows else total
-    scaler.scale_ = np.where(constant, 1.0, np.sqrt(variance))
+    return mean, variance, float(size[0])
 
 
 def _moments_part(rows: Any, state: tuple[ReadNumbers, SumGrid, NDArray[np.float64] | None]) -> Added:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.clustering.reference import Reference
-from shallowrules.encoding import Encoder
+from shallowrules.encoding import Encoder, Weighing
 from shallowrules.encoding.imputing import Filling
 from shallowrules.fitting.describing import TreeRows
 from shallowrules.rules import Clustering, RuleSet
@@ -45,7 +45,8 @@ class FitParameters:
     cluster_columns: Sequence[str | int] | None
     explain_columns: Sequence[str | int] | None
     scale: str | None
-    category_weight: float
+    category_weight: float | str
+    two_values: str
     impute: str | None
     missing: str | None
     transformer: Any
@@ -59,6 +60,18 @@ class FitParameters:
     def filling(self) -> Filling:
         """The missing values to impute, and how."""
         return Filling(self.impute, self.missing)
+
+    @property
+    def weighing(self) -> Weighing:
+        """How categories are weighed: the balanced weight of earlier rules stays with their scale."""
+        weighing, kept = Weighing(self.category_weight, self.two_values == "category"), self.kept_clustering
+        return Weighing(kept.category_weight, pairs=True) if kept is not None and weighing.is_balanced else weighing
+
+    @property
+    def kept_clustering(self) -> Clustering | None:
+        """The clustering of earlier rules whose scale is kept; None where another scaler is asked for."""
+        known = None if self.earlier is None or self.rescale else self.earlier.clustering
+        return known if known is not None and known.scale == (self.scale or "none") else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ def clustering_of(encoder: Encoder, scale: str | None, centers: NDArray[np.float
         The name of its scaler.
     centers : ndarray of float64, shape (k, m)
     """
-    clustered, scales = encoder.clustered(), encoder.scales()
+    clustered, scales = encoder.clustered, encoder.scales()
     return Clustering(
         scale or "none",
         encoder.category_weight,
@@ -45,13 +45,13 @@ def clustering_of(encoder: Encoder, scale: str | None, centers: NDArray[np.float
     )
 
 
-def kept_scales(earlier: RuleSet | None, scale: str | None, *, rescale: bool) -> dict[str, tuple[float, float]]:
+def kept_scales(parameters: FitParameters) -> dict[str, tuple[float, float]]:
     """Return the scale of the columns that keep theirs, as `Encoder.scales` has it, by name.
 
-    A column that had one value had no scale; none is kept where another scaler is asked for.
+    A column that had one value had no scale.
     """
-    known = None if earlier is None else earlier.clustering
-    if earlier is None or known is None or rescale or known.scale != (scale or "none"):
+    earlier, known = parameters.earlier, parameters.kept_clustering
+    if earlier is None or known is None:
         return {}
     columns = [earlier.columns[j] for j in known.columns]
     return {
@@ -114,8 +114,8 @@ def _starting_centers(
     places = {column: i for i, column in enumerate(clustered)}
     categorical = {name for name, value in clustered if value is not None}
     before = np.array(known.centers)
-    centers = np.zeros((n_clusters, len(encoder.clustered())))
-    for j, (column, (origin, unit)) in enumerate(zip(encoder.clustered(), encoder.scales(), strict=True)):
+    centers = np.zeros((n_clusters, len(encoder.clustered)))
+    for j, (column, (origin, unit)) in enumerate(zip(encoder.clustered, encoder.scales(), strict=True)):
         name = names[column.source]
         value: Value | None = column.values[0] if column.kind == "indicator" else None
         place = places.get((name, value))

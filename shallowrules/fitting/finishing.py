@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from shallowrules.encoding import Encoder
+from shallowrules.encoding import CATEGORY_WEIGHT, Encoder
 from shallowrules.errors import ShallowRulesWarning, counted
 from shallowrules.fitting.assembling import FitRecord
 from shallowrules.fitting.data import FitData
@@ -97,11 +97,20 @@ def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str])
         tradeoff=float(tradeoff),
         labelled=data.reference.labelled,
         left_out=data.left_out,
-        notes=tuple(notes),
+        notes=(*_weight_note(data.encoder), *notes),
         names_clusters=not data.reference.labelled,
         separation=data.separation,
         clustering=data.clustering,
     )
+
+
+def _weight_note(encoder: Encoder) -> tuple[str, ...]:
+    """Return one note on the weight of categories beside numbers; none on the usual weight."""
+    numbers, others = encoder.numbers()
+    if encoder.transformer is not None or not numbers or not others or encoder.category_weight == CATEGORY_WEIGHT:
+        return ()
+    pairs = " and columns of two numbers" if encoder.pairs else ""
+    return (f"for the clustering, categories{pairs} are weighted by {encoder.category_weight:g}",)
 
 
 def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:

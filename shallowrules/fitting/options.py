@@ -42,7 +42,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a range, which `words` describe; its ends belong to it unless they are open."""
+    """A number of a range, which `words` describe; its ends belong to it unless they are open. Or else `word`."""
 
     low: float
     high: float
@@ -51,11 +51,12 @@ class Number:
     high_open: bool = False
     whole: bool = False
     or_none: bool = False
+    word: str | None = None
 
     def check(self, name: str, value: Any) -> None:
         """Raise OptionError for anything else; a truth value is not a number."""
         kind = Integral if self.whole else Real
-        if self.or_none and value is None:
+        if (self.or_none and value is None) or (isinstance(value, str) and value == self.word):
             return
         is_number = isinstance(value, kind) and not isinstance(value, bool)
         above = is_number and (value > self.low if self.low_open else value >= self.low)
@@ -161,8 +162,16 @@ _DECLARED = (
     FitOption(
         "category_weight",
         math.sqrt(0.5),
-        Number(0, 1e6, "a number above 0 and up to 1e6", low_open=True, high_open=True),
-        "Weight of the columns of 0 and 1 that stand for categories.",
+        Number(0, 1e6, "a number above 0 and up to 1e6, or 'auto',", low_open=True, high_open=True, word="auto"),
+        "Weight of the columns of 0 and 1 that stand for categories; auto: the weight by which a column of categories "
+        "varies as much as one of numbers, on average.",
+    ),
+    FitOption(
+        "two_values",
+        "number",
+        Choice(("number", "category")),
+        "Scale a column of two numbers, such as 0 and 1, as other numbers, or weigh it as a column of two categories; "
+        "--category-weight auto always does the latter.",
     ),
     FitOption(
         "impute",

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from shallowrules._kernel import column_ranges
 from shallowrules.clustering.centers import Grids, cluster_parts, given_centers, reference_labels, sum_reference
 from shallowrules.clustering.reference import Reference, classes_of_labels, label_notes, nearest_labels
-from shallowrules.encoding import Encoder, encode, find_scaler
+from shallowrules.encoding import Encoder, encode
 from shallowrules.encoding.codes import with_all_codes
 from shallowrules.encoding.roles import Roles
-from shallowrules.encoding.rows import Encode, RawNumbers, RowEncoder
+from shallowrules.encoding.rows import Encode, RawColumns, RowEncoder
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.fitting.assembling import separation_of
 from shallowrules.fitting.data import FitData, FitParameters, Log
@@ -110,19 +110,12 @@ def prepare_parts(
     cluster_columns, explain_columns = choose_columns(parameters, roles.columns, labelled=labels is not None)
     imputed = find_imputed(parts, facts, roles)
     head = facts.head(parts, roles, imputed, counted_only=True)
-    encoding = encode(
-        head,
-        parameters.scale,
-        category_weight=float(parameters.category_weight),
-        cluster_columns=cluster_columns,
-        explain_columns=explain_columns,
-    )
+    encoding = encode(head, parameters.scale, cluster_columns=cluster_columns, explain_columns=explain_columns)
     encoder = with_all_codes(parts, roles, encoding.encoder)
-    if encoder.scaler is not None:
-        read = RawNumbers.of(roles, encoder)
-        scaler = find_scaler(str(parameters.scale), parts.map_reduce, read, read.ends(head), facts.weights)
-        kept = kept_scales(parameters.earlier, parameters.scale, rescale=parameters.rescale)
-        encoder = replace(encoder, scaler=scaler).keeping_scales(head.names, kept)
+    read = RawColumns.of(roles, encoder)
+    encoder = encoder.fitted(
+        parameters.scale, parameters.weighing, parts.map_reduce, read, read.ends(head), facts.weights
+    ).keeping_scales(head.names, kept_scales(parameters))
     matrix = encoder.encode_imputed(head)
     X_explain, X_cluster = encoder.spaces(matrix)
     grids = Grids(*(SumGrid.of(column_ranges(X), facts.weights) for X in (matrix, X_explain, X_cluster)))

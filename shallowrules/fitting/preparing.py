@@ -63,8 +63,8 @@ def prepare(
     cluster_columns, explain_columns = choose_columns(parameters, table.names, labelled=labelling is not None)
     names = [table.names[j] for j in cluster_columns]
     encoding = _encode(given, parameters, fit_weight, cluster_columns, explain_columns)
-    kept = kept_scales(parameters.earlier, parameters.scale, rescale=parameters.rescale)
-    encoding = encoding.rescaled(encoding.encoder.keeping_scales(encoding.table.names, kept), parameters.n_threads)
+    encoder = encoding.encoder.keeping_scales(encoding.table.names, kept_scales(parameters))
+    encoding = encoding.rescaled(encoder, parameters.n_threads)
     numeric = encoding.encoder.transformer is None and all(table[name].is_numeric for name in names)
     log(f"clustering {counted(table.n_rows, 'row')} x {counted(encoding.X_cluster.shape[1], 'column')}")
     clusterer = parameters.clusterer if labelling is None else labelling
@@ -144,7 +144,7 @@ def _encode(
     return encode(
         given.table,
         parameters.scale,
-        category_weight=float(parameters.category_weight),
+        weighing=parameters.weighing,
         filling=parameters.filling,
         sample_weight=fit_weight,
         matrix=given.matrix,

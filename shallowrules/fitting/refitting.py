@@ -320,8 +320,7 @@ def go_on(data: Data, fit: Fit, judgement: Judgement) -> tuple[Data, Fit]:
 
 def _flow_notes(rules: RuleSet, judgement: Judgement, parameters: FitParameters, earlier: RuleSet) -> list[str]:
     """Return notes on rows outside the earlier range, and on those that change cluster."""
-    kept = kept_scales(earlier, parameters.scale, rescale=parameters.rescale)
-    notes = outside_notes(earlier, rules.columns, kept)
+    notes = outside_notes(earlier, rules.columns, kept_scales(parameters))
     assert rules.flow is not None
     if rules.flow.share > MANY_MOVED and judgement.old_rules:
         statistics = rules.statistics

@@ -109,7 +109,7 @@ def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[s
 
 def _notes_of(costs: Sequence[float], k: int) -> list[str]:
     """Return a note on the normalized costs of a tree of k rules, of one more and two more, if they are worth one."""
-    if costs[0] <= 1.0:
+    if not costs or costs[0] <= 1.0:
         return []  # no dearer than the clustering itself
     worth = [i for i, (before, cost) in enumerate(pairwise(costs)) if before - cost > MIN_FALL * (costs[0] - 1.0)]
     if not worth:

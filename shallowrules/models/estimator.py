@@ -119,12 +119,19 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     scale : {None, "minmax", "standard", "robust"}, default=None
         Scale the columns for the clustering, rows counted by their weight ("robust" takes whole weights
         only). Rules stay in the units of X.
-    category_weight : float, default=sqrt(1/2)
+    category_weight : float or "auto", default=sqrt(1/2)
         Text and truth values of a dataframe become a column of 0 and 1 for each value, and rules ask for values by
         name; columns of more than 50 values, or of a different one in nearly every row, are refused by name.
         This is the factor of these columns in the clustering. By default rows that differ in a
         category are as far apart as the ends of a column that ``scale="minmax"`` brought to 0 and 1: they
         differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
+        "auto" is the weight by which a column of categories varies as much as a column of numbers, on average over the
+        columns that are not constant, once these are scaled: the square root of the mean variance of numbers by the
+        mean Gini impurity of categories, to four digits. A column of two numbers counts as categories then. Without
+        columns of both kinds it is sqrt(1/2). `category_weight_` holds it.
+    two_values : {"number", "category"}, default="number"
+        How a column of two numbers, such as 0 and 1, is clustered: scaled as other numbers, or weighed as if its
+        values were texts, as ``category_weight="auto"`` always does. Rules test its numbers in any case.
     impute : {None, "median"}, default=None
         None refuses missing values. "median" takes those of a column as the median of its numbers (a value of the
         table, the lower of two in the middle) or its most frequent category, and the rules, SQL and Python do
@@ -196,6 +203,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         The fitted clusterer.
     scaler_ : estimator or None
         The fitted scaler of ``scale``.
+    category_weight_ : float
+        The weight that was used.
     on_progress : callable or None
         Not a parameter, so `clone` does not take it along, nor do pickles: if set, growing calls it now and then with
         the share of its work that is done, and at the end with 1. An exception from it ends the fit.
@@ -270,7 +279,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         cluster_columns: Sequence[str | int] | None = None,
         explain_columns: Sequence[str | int] | None = None,
         scale: str | None = None,
-        category_weight: float = CATEGORY_WEIGHT,
+        category_weight: float | str = CATEGORY_WEIGHT,
+        two_values: str = "number",
         impute: str | None = None,
         missing: str | None = None,
         transformer: Any = None,
@@ -295,6 +305,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.explain_columns = explain_columns
         self.scale = scale
         self.category_weight = category_weight
+        self.two_values = two_values
         self.impute = impute
         self.missing = missing
         self.transformer = transformer
@@ -556,6 +567,7 @@ def _attributes(data: TableData | PartsData, fit: Fit) -> dict[str, Any]:
     attributes = {
         "encoder_": fit.encoder,
         "scaler_": fit.encoder.scaler,
+        "category_weight_": fit.encoder.category_weight,
         "tree_": fit.tree,
         "classes_": classes,
         "rules_": fit.rules,

@@ -270,7 +270,7 @@ def test_categories_get_rules_by_name(folder):
 
 
 def test_notes_are_shown_and_kept(folder, words):
-    rows = [(i % 3 * 1000.0, i % 2 / 10, 5, "" if i == 4 else 1.5 * (i % 5)) for i in range(30)]
+    rows = [(i % 3 * 1000.0, i % 4 / 10, 5, "" if i == 4 else 1.5 * (i % 5)) for i in range(30)]
     with open("t.csv", "w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([("big", "small", "same", "gap"), *rows])
     result = call("run", "t.csv", "-k", 3, "--drop-missing", "--scale", "none")

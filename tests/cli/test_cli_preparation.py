@@ -13,6 +13,7 @@ import pytest
 from shallowrules import ExplainableKMeans, Table
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.cli.preparation import prepare, prepared
+from shallowrules.encoding import ColumnFacts
 from shallowrules.errors import DataError, OptionError
 from shallowrules.files import Reading
 from shallowrules.tables.table import Column
@@ -25,6 +26,7 @@ def options(**changed):
         "clusters": 2,
         "scale": None,
         "category_weight": 0.5,
+        "two_values": "number",
         "seed": 0,
         "columns": None,
         "explain": None,
@@ -52,6 +54,40 @@ def write(tmp_path):
         return str(path)
 
     return write
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"n": [1, 2, 4]}, "minmax"),
+        ({"n": [1, 2, 4], "c": list("aba")}, "standard"),
+        ({"n": [1, 2, 4], "c": [0, 1, 0]}, "standard"),
+        ({"n": [1, 2, 4], "c": ["true", "false", "true"]}, "standard"),
+        ({"n": [1, 2, 4], "c": list("aaa"), "one": [1, 1, 1]}, "minmax"),
+        ({"n": [7, 7, 7], "c": list("aba")}, "minmax"),
+    ],
+)
+def test_the_scale_is_that_of_the_kinds_of_columns(write, columns, expected):
+    path = write(**columns)
+    assert prepare(path, options(scale="auto"), READING).scale == expected
+    assert prepare(path, options(), READING).scale is None
+
+
+def test_a_column_that_categories_are_balanced_with_does_not_decide_alone(write):
+    path = write(big=[0, 5000, 9000, 100], small=[1, 3, 2, 4], c=list("abab"))
+    [warning] = prepare(path, options(), READING).warnings
+    assert warning.startswith("column 'big' has 99.9% of the variance")
+    assert prepare(path, options(category_weight="auto"), READING).warnings == ()
+
+
+def test_two_numbers_in_all_parts_count_as_categories():
+    def facts(*values):
+        return ColumnFacts.of(Column.of("n", np.array(values)), None)
+
+    assert facts(1, 1).counts_as is None
+    assert facts(1, 1).merged(facts(0, 0)).counts_as == "category"
+    assert facts(1, 0).merged(facts(0, 2)).counts_as == "number"
+    assert facts(5, 6, 7, 8).merged(facts(5)).counts_as == "number"
 
 
 def test_numeric_columns_pass(write):

@@ -20,6 +20,7 @@ OPTIONS = (
     ["--labels", "group, given", "--no-histograms"],
     ["-k", "3", "--weight", "weight", "--exclude", '"group, given"', "--exclude", "flag_*"],
     ["-k", "3", "--columns", "a,b", "--explain", "kind", "--category-weight", "0.3", "--method", "imm"],
+    ["-k", "3", "--columns", "a,b,kind,flag_x", "--category-weight", "auto", "--scale", "standard"],
     ["-k", "3", "--null", "?", "--null", "", "--keep-text", "NA", "--impute", "median", "--round-within", "0.5%"],
     ["-k", "3", "--drop-missing", "--refine", "thorough", "--budget", "5", "--max-conditions", "2"],
     ["-k", "3", "--categories", "code", "--decimal", ".", "--delimiter", ",", "--encoding", "utf-8-sig"],
@@ -53,6 +54,31 @@ def test_a_run_is_repeated_as_it_was(table, options) -> None:
         assert (table / "again" / name).read_bytes() == (table / "first" / name).read_bytes()
     fitted = call("fit", "--settings", "first/settings.json")
     assert fitted.stdout == (table / "first" / "rules.json").read_text(encoding="utf-8")
+
+
+def test_a_balanced_weight_is_kept_for_refit_and_edit(table) -> None:
+    first = call("run", "t.csv", "-k", 3, "--exclude", '"group, given"', "-o", "first")
+    assert first.exit_code == 0, first.stderr
+    kept, settings = (json.loads((table / "first" / name).read_text()) for name in ("rules.json", "settings.json"))
+    weight = kept["settings"]["category_weight"]
+    assert 1 < weight < 2
+    assert kept["settings"]["scale"] == "standard"
+    assert kept["settings"]["two_values"] == "category"
+    assert settings["options"]["category_weight"] == weight
+    note = f"for the clustering, categories and columns of two numbers are weighted by {weight}"
+    assert note in kept["statistics"]["notes"]
+    assert f"note: {note}" in " ".join(first.stderr.split())
+    edited = call("edit", "first/rules.json", "--merge", "0,1", "--table", "t.csv", "-o", "edited.json")
+    assert edited.exit_code == 0, edited.stderr
+    edited = json.loads((table / "edited.json").read_text())
+    assert edited["statistics"]["reference_cost"] == kept["statistics"]["reference_cost"]
+    rows = (table / "t.csv").read_text().splitlines()
+    (table / "half.csv").write_text("\n".join([rows[0], *(row for row in rows[1:] if ",red," not in row)]))
+    again = call("refit", "first/rules.json", "half.csv", "-k", 2)
+    assert again.exit_code == 0, again.stderr
+    assert json.loads(again.stdout)["settings"]["category_weight"] == weight
+    other = call("fit", "half.csv", "-k", 2, "--exclude", '"group, given"')
+    assert json.loads(other.stdout)["settings"]["category_weight"] != weight
 
 
 def test_how_numbers_are_written_is_repeated(table) -> None:

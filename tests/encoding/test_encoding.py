@@ -18,7 +18,16 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from shallowrules import ExplainableKMeans, RuleSet, Table
 from shallowrules._kernel import column_ranges
-from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, Encoding, ModelColumn, blocks, encode, impute_table
+from shallowrules.encoding import (
+    CATEGORY_WEIGHT,
+    Encoder,
+    Encoding,
+    ModelColumn,
+    Weighing,
+    blocks,
+    encode,
+    impute_table,
+)
 from shallowrules.encoding import encoder as encoder_module
 from shallowrules.encoding.imputing import COMPLETE, IMPUTED
 from shallowrules.errors import DataError, OptionError
@@ -61,7 +70,7 @@ def test_a_matrix_of_numbers_is_itself():
 )
 def test_numbers_are_scaled_and_categories_weighted(scale, scaler):
     frame = shop()
-    encoding = encode(Table.of(frame), scale, category_weight=0.25)
+    encoding = encode(Table.of(frame), scale, weighing=Weighing(0.25))
     names = [(frame.columns[c.source], *c.values) for c in encoding.encoder.columns]
     assert names == [
         *(("contract", value) for value in ("Month-to-month", "One year", "Two year")),
@@ -284,7 +293,7 @@ def test_missing_values_are_imputed_where_asked_for():
     for comparison in verify(model.rules_, frame):
         assert comparison.disagreements == 0, comparison
     assert RuleSet.from_dict(model.rules_.to_dict()) == model.rules_
-    with pytest.raises(DataError, match=r"missing values .* 'paid' \(300 rows\): leave"):
+    with pytest.raises(DataError, match=r"missing values .* 'paid' \(300 rows\): exclude"):
         model.predict(filled.assign(paid=pd.array([None] * 300, dtype=object)))
 
 

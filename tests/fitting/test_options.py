@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 from shallowrules import ExplainableKMeans
 from shallowrules.cli.options.fitting import fit_options, method_options
 from shallowrules.encoding.scaling import SCALES
+from shallowrules.encoding.weighing import AUTO, CATEGORY_WEIGHT
 from shallowrules.fitting.options import FIT_OPTIONS, Choice
 
 X = load_iris(as_frame=True).data
@@ -57,11 +58,13 @@ def test_the_command_line_has_each():
     assert FIT_OPTIONS.keys() - options.keys() == {"n_clusters"}  # it is -k there
     for name, option in FIT_OPTIONS.items():
         if isinstance(option.kind, Choice):
-            assert set(options[name].type.choices) - {"none"} == set(option.kind.values) - {"none"}
+            assert set(options[name].type.choices) - {"none", "auto"} == set(option.kind.values) - {"none"}
 
 
-def test_scales_are_those_that_there_are():
+def test_scales_and_weights_are_those_that_there_are():
     assert {None, *FIT_OPTIONS["scale"].kind.values} == set(SCALES)
+    weight = FIT_OPTIONS["category_weight"]
+    assert (weight.default, weight.kind.word) == (CATEGORY_WEIGHT, AUTO)
 
 
 @EACH_IDLE

@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 from strategies import generators
 from tablesinparts import cut
 
-from shallowrules import ExplainableKMeans, RuleSet, export, fit_to_goal
+from shallowrules import ExplainableKMeans, RuleSet, Table, export, fit_to_goal
 from shallowrules.errors import OptionError
 
 OPTIONS = {"scale": "minmax", "category_weight": 0.1, "random_state": 0}
@@ -34,6 +34,7 @@ def customers(random: np.random.Generator, n_rows: int, *, shift: float = 0.0, g
             "visits": random.poisson(3 + 6 * (group % 2)),
             "city": np.array(["Ulm", "Bonn", "Köln"])[(group + (random.random(n_rows) < 0.2)) % 3],
             "member": random.random(n_rows) < 0.2 + 0.2 * group,
+            "online": (random.random(n_rows) < 0.7 - 0.1 * group).astype(int),
             "copies": random.integers(0, 3, n_rows),
         }
     )
@@ -51,7 +52,8 @@ def fits(draw):
     options = {
         "n_clusters": draw(st.integers(2, 5)),
         "scale": draw(st.sampled_from([None, "minmax", "standard", "robust"])),
-        "category_weight": draw(st.sampled_from([0.3, 0.7071, 2.0])),
+        "category_weight": draw(st.sampled_from([0.3, 0.7071, 2.0, "auto"])),
+        "two_values": draw(st.sampled_from(["number", "category"])),
         "method": draw(st.sampled_from(["exshallow", "exshallow", "exgreedy"])),
         "random_state": draw(st.integers(0, 9)),
         **({"impute": "median", "missing": draw(st.sampled_from([None, "category"]))} if gaps else {}),
@@ -158,7 +160,26 @@ def old() -> ExplainableKMeans:
 
 
 def later_table(seed=1) -> pd.DataFrame:
-    return customers(np.random.default_rng(seed), 400).drop(columns="copies")
+    return customers(np.random.default_rng(seed), 400).drop(columns=["online", "copies"])
+
+
+@pytest.mark.parametrize("scale", [None, "minmax", "standard", "robust"])
+def test_the_balanced_weight_stays_and_two_numbers_keep_it_beside_a_third(scale):
+    options = OPTIONS | {"scale": scale, "category_weight": "auto"}
+    before, later = (customers(np.random.default_rng(seed), 400).drop(columns="copies") for seed in (0, 1))
+    old = ExplainableKMeans(4, **options).fit(before)
+    later.loc[7, "online"] = 2
+    again, fresh = (ExplainableKMeans(4, **options, earlier=old.rules_, rescale=rescale) for rescale in (False, True))
+    scales = []
+    for model in (old, again.fit(later), fresh.fit(later)):
+        known, columns = model.rules_.clustering, [column.name for column in model.rules_.columns]
+        place = known.columns.index(columns.index("online"))
+        scales.append((known.category_weight, known.origins[place], known.units[place]))
+    assert scales[0] == scales[1]
+    assert scales[0][0] != scales[2][0]
+    assert scales[0][2] == pytest.approx(1 / (np.sqrt(2) * old.category_weight_))
+    X = again.encoder_.to_clustered_space(again.encoder_.transform(Table.of(later)))
+    np.testing.assert_allclose(X[:, place], later["online"] / scales[0][2], rtol=1e-12)
 
 
 def test_a_far_row_moves_no_scale(old):

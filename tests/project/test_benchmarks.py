@@ -301,6 +301,24 @@ def test_refits_prints_its_sheets_and_renews_its_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.measures
+def test_mixed_prints_its_pairs_and_renews_its_page(tmp_path: Path) -> None:
+    page = tmp_path / "mixed.md"
+    begin, end = (f"<!-- measured by benchmarks/mixed.py: {word} -->" for word in ("begin", "end"))
+    page.write_text(f"before\n{begin}\na stale table\n{end}\n")
+    rows = [f"{i};{1 + i % 2};{1 + i % 3};{i * i % 97};{i % 3 * 50 + i * 7 % 11}" for i in range(150)]
+    (tmp_path / "wholesale_customers.csv").write_text("\n".join(["Customer ID;Channel;Region;Fresh;Milk", *rows]))
+    command = [sys.executable, str(PAPER.with_name("mixed.py")), "--quick", "--tables", "wholesale"]
+    done = subprocess.run(
+        [*command, "--data", str(tmp_path), "--markdown", str(page)], capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "wholesale: 150 rows, 2 numbers, 2 categories" in done.stderr
+    assert len(re.findall(r"^(?:none|minmax|standard|robust|ranks) ", done.stdout, re.MULTILINE)) == 22
+    assert "| wholesale | standard | pooled |" in page.read_text()
+    assert "a stale table" not in page.read_text()
+
+
+@pytest.mark.measures
 def test_quality_measures_the_trees_that_the_estimator_grows() -> None:
     measuring, quality = importlib.import_module("measuring"), importlib.import_module("quality")
     for table in ("wine", "diabetes"):

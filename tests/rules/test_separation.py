@@ -18,6 +18,9 @@ from shallowrules.exporters import export
 from shallowrules.rules import RuleSet
 from shallowrules.rules.words.doubts import doubts_about
 
+UNBALANCED = ("--scale", "minmax", "--category-weight", 0.7)
+"""By which categories count for much more than numbers."""
+
 
 def drawn(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     """Return numbers and categories, and weights."""
@@ -120,8 +123,10 @@ def test_numbers_that_hardly_count_beside_categories(tmp_path) -> None:
     found = doubts_about(ExplainableKMeans(4, scale="minmax", random_state=0).fit(table).rules_)
     assert "numbers" in [doubt.kind for doubt in found]
     table.to_csv(tmp_path / "t.csv", index=False)
-    done = call("fit", tmp_path / "t.csv", "-k", 4, "-o", tmp_path / "rules.json")
+    done = call("fit", tmp_path / "t.csv", "-k", 4, *UNBALANCED, "-o", tmp_path / "rules.json")
     assert all(part in done.stderr for part in ("3 columns of numbers", "--category-weight 0.35."))
+    balanced = call("fit", tmp_path / "t.csv", "-k", 4, "-o", tmp_path / "balanced.json")
+    assert "hardly count" not in balanced.stderr
 
 
 def test_clusters_that_are_the_categories_of_one_column_whatever_else_is_in_the_table(tmp_path, words) -> None:
@@ -136,7 +141,7 @@ def test_clusters_that_are_the_categories_of_one_column_whatever_else_is_in_the_
         assert [column.name for column in found[0].columns] == [rules.columns[rules.tested_columns[0]].name]
         assert "100.0% of the rows" in found[0].text
     narrow.to_csv(tmp_path / "t.csv", index=False)
-    done = call("clusters", tmp_path / "t.csv", "--from", 2, "--to", 3)
+    done = call("clusters", tmp_path / "t.csv", "--from", 2, "--to", 3, *UNBALANCED)
     assert all(part in done.stderr for part in ("categories of 'kind'", "--exclude kind."))
     words(" ".join(done.stderr.split()))
     assert doubts_about(ExplainableKMeans(3, random_state=0).fit(narrow[["kind"]]).rules_) == []

@@ -79,7 +79,7 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
     show_cluster_counts(found, _range_beyond(found, loaded.table.n_rows))
     for note in found.model.rules_.statistics.notes:
         show_message("note", note)
-    show_doubts(found.model.rules_, chosen.category_weight)
+    show_doubts(found.model.rules_, found.model.category_weight_)
 
 
 command.params = [parameter for parameter in command.params if parameter.name not in DECIDED]

@@ -68,8 +68,8 @@ def command(
             write_result(RulePath.of(trees).to_json(), output)
         if plot is not None:
             write_plot(found.plot().figure, plot)
-        rules = found.at_own_tradeoff().rules_
+        model = found.at_own_tradeoff()
     show_path(found, stderr=output is not None)
-    for note in rules.statistics.notes:
+    for note in model.rules_.statistics.notes:
         show_message("note", note)
-    show_doubts(rules, chosen.category_weight)
+    show_doubts(model.rules_, model.category_weight_)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Set
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from shallowrules.encoding.imputing import Filling
 
 __all__ = ["FitOptions", "MethodOptions", "Percentage", "fit_options", "method_options", "refine_options", "refinement"]
+
+AUTO = "auto"
+BOTH = frozenset({"number", "category"})
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class FitOptions:
 
     clusters: int | None
     scale: str | None
-    category_weight: float
+    category_weight: float | str
+    two_values: str
     seed: int
     columns: tuple[str, ...] | None
     explain: tuple[str, ...] | None
@@ -60,6 +65,22 @@ class FitOptions:
         from shallowrules.encoding.imputing import Filling
 
         return Filling(self.impute, self.missing)
+
+    def scale_of(self, kinds: Set[str | None]) -> str | None:
+        """Return the scale of a table whose columns count as numbers, as categories, or as neither."""
+        if self.scale != AUTO:
+            return self.scale
+        return "standard" if kinds >= BOTH else "minmax"
+
+    def balances(self, kinds: Set[str | None]) -> bool:
+        """Return whether the weight of the categories of such a table depends on its numbers."""
+        return self.category_weight == AUTO and kinds >= BOTH
+
+    def as_fitted(self, scale: str | None, weight: float) -> FitOptions:
+        """Return the options that lead to the same fit, with the scale and the weight that were used for "auto"."""
+        if self.category_weight != AUTO:
+            return replace(self, scale=scale)
+        return replace(self, scale=scale, category_weight=weight, two_values="category")
 
 
 @dataclass(frozen=True)
@@ -114,6 +135,17 @@ class Percentage(NumberRange):
         return super().convert(value, param, ctx)
 
 
+class _NumberOr(NumberRange):
+    """A number of a range, or a word."""
+
+    def __init__(self, word: str, low: float, high: float, **ends: bool) -> None:
+        super().__init__(low, high, **ends)
+        self.word = word
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == self.word else super().convert(value, param, ctx)
+
+
 class _Bound(NumberRange):
     """A goal for the cost or the length of rules."""
 
@@ -132,7 +164,13 @@ def _names_if_any(
 
 
 def _declared(
-    name: str, *, note: str = "", typed: Any = None, metavar: str | None = None, repeated: bool = False
+    name: str,
+    *,
+    note: str = "",
+    typed: Any = None,
+    words: tuple[str, ...] = (),
+    metavar: str | None = None,
+    repeated: bool = False,
 ) -> Callable[[Any], Any]:
     """Return the option of the command line for one of a fit.
 
@@ -143,26 +181,28 @@ def _declared(
         More for the help, such as the default.
     typed : object
         The default here. Else it is that of a choice, and none of a number, so that it is known whether one was given.
+    words : tuple of str
+        Choices that there are here alone.
     metavar : str, optional
     repeated : bool
     """
     option = FIT_OPTIONS[name]
-    kind, words = option.kind, f"{option.help}{note}"
+    kind, text = option.kind, f"{option.help}{note}"
     flag = f"--{name.replace('_', '-')}"
     if isinstance(kind, Choice):
-        choices = click.Choice((*(("none",) if kind.or_none else ()), *kind.values))
+        choices = click.Choice((*words, *(("none",) if kind.or_none else ()), *kind.values))
         default = typed or option.default or "none"
         return click.option(
-            flag, type=choices, default=default, show_default=True, callback=_none if kind.or_none else None, help=words
+            flag, type=choices, default=default, show_default=True, callback=_none if kind.or_none else None, help=text
         )
     number: click.ParamType[Any] | None = None
     if isinstance(kind, Number):
         if kind.whole:
             number = click.IntRange(int(kind.low), None if math.isinf(kind.high) else int(kind.high))
         else:
-            of = Percentage if kind.high == 1 else NumberRange
+            of = Percentage if kind.high == 1 else NumberRange if kind.word is None else partial(_NumberOr, kind.word)
             number = of(kind.low, kind.high, min_open=kind.low_open, max_open=kind.high_open)
-    return click.option(flag, type=number, default=typed, metavar=metavar, multiple=repeated, help=words)
+    return click.option(flag, type=number, default=typed, metavar=metavar, multiple=repeated, help=text)
 
 
 fit_options = together(
@@ -176,13 +216,20 @@ fit_options = together(
     click.option(
         "--labels", metavar="COLUMN", help="Explain the clustering in this column; rows without a label are excluded."
     ),
-    _declared("scale", typed="minmax"),
+    _declared(
+        "scale",
+        typed=AUTO,
+        words=(AUTO,),
+        note=" auto: standard for a table of numbers and categories, minmax for numbers alone.",
+    ),
     _declared(
         "category_weight",
-        typed=FIT_OPTIONS["category_weight"].default,
-        metavar="WEIGHT",
-        note="  [default: 0.707: two categories are as far apart as the ends of a column of numbers]",
+        typed=AUTO,
+        metavar="WEIGHT|auto",
+        note=" 0.707 puts two categories as far apart as the ends of a column scaled to the range 0 to 1.  "
+        "[default: auto]",
     ),
+    _declared("two_values"),
     seed_option,
     click.option(
         "--columns", multiple=True, metavar="A,B,…", callback=_names_if_any, help="Use these columns. May be repeated."
