@@ -148,9 +148,9 @@ def test_what_cannot_be_added_up_is_refused(shop, memory):
     said = {
         ("--measure", "city"): "the measure 'city' cannot be added up: it was read as text; name a column of numbers",
         ("--measure", "nope"): "there is no column 'nope'",
-        ("--measure", "age", "--columns", "age,visits"): "column 'age' has the numbers to add up: do not use",
-        ("--measure", "age", "--explain", "age"): "column 'age' has the numbers to add up: do not use",
-        ("--measure", "age", "--exclude", "age"): "column 'age' has the numbers to add up: do not use",
+        ("--measure", "age", "--columns", "age,visits"): "column 'age' has the numbers to add up: do not also use",
+        ("--measure", "age", "--explain", "age"): "column 'age' has the numbers to add up: do not also use",
+        ("--measure", "age", "--exclude", "age"): "column 'age' has the numbers to add up: do not also use",
         ("--measure", "age", "--exclude", "a*"): "--exclude leaves out column 'age'",
         ("--measure", "w", "--weight", "w"): "column 'w' cannot be both the weights and the numbers to add up",
         ("--measure", "revenue", "--numbers", "revenue"): "--numbers: column 'revenue' has the numbers to add up",
