@@ -116,7 +116,7 @@ def refuse_taken(cluster_column: str, names: Sequence[str]) -> None:
     """Raise ExportError if a table has a column of the new one's name."""
     for name in names:
         if name.casefold() == cluster_column.casefold():
-            raise ExportError(f"the table already has a column {name!r}: name the new one by --cluster-column")
+            raise ExportError(f"the table already has a column {name!r}: name the new one with --cluster-column")
 
 
 def bound_memory(database: DuckDBPyConnection) -> None:

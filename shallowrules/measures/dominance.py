@@ -108,7 +108,7 @@ class ValueBins:
     ) -> tuple[NDArray[np.uint64], NDArray[np.integer], NDArray[Any]]:
         """Return the codes of the bins with rows; each pair of a bin's place and a group, as a number; their weight."""
         codes = codes_of(values.astype(np.float64, copy=False))
-        bins = (codes >> np.uint64(self.shift)).astype(np.int64) - self.first
+        bins = ((codes >> np.uint64(self.shift)) - np.uint64(self.first)).astype(np.int64)
         cells, n_cells = bins * n_groups + groups, self.n_bins * n_groups
         if 4 * len(cells) < n_cells:
             filled, inverse = np.unique(cells, return_inverse=True)
@@ -118,7 +118,7 @@ class ValueBins:
             filled = np.flatnonzero(sums)
             found = sums[filled]
         numbers, places = np.unique(filled // n_groups, return_inverse=True)
-        codes = (numbers + self.first).astype(np.uint64) << np.uint64(self.shift)
+        codes = (numbers.astype(np.uint64) + np.uint64(self.first)) << np.uint64(self.shift)
         return codes, places * n_groups + filled % n_groups, found
 
 

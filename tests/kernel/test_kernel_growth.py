@@ -210,7 +210,7 @@ def test_values_whose_squares_overflow_are_refused():
 def test_more_centers_than_can_be_numbered_are_refused():
     X = np.zeros((2, 1))
     centers = np.zeros((MAX_CENTERS + 1, 1))
-    with pytest.raises(OptionError, match=f"more than the {MAX_CENTERS}"):
+    with pytest.raises(OptionError, match=f"more than the {MAX_CENTERS:,}"):
         grow(X, X, centers, centers)
 
 

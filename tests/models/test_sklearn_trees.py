@@ -157,12 +157,19 @@ def test_rules_of_a_classifier_are_measured_as_the_estimator_measures_its_own():
     theirs["statistics"]["tradeoff"] = ours["statistics"]["tradeoff"]
     assert theirs["statistics"].pop("labelled")
     assert not ours["statistics"].pop("labelled")
-    # What the fit knows besides: its space and centers, which columns separate the clusters, that nobody named these.
+    # The fit also knows its space and centers, the columns that separate the clusters, which get histograms, and that
+    # the clusters were not named.
     assert ours.pop("clustering")["scale"] == "standard"
     assert all(column.pop("separation") >= 0 for column in ours["columns"])
     assert all(cluster.pop("named_by_rules") for cluster in ours["clusters"])
+    with_edges = [column for column in ours["columns"] if "edges" in column]
+    names = {column["name"] for column in theirs["columns"] if "edges" in column}
+    drawn = [j for j, column in enumerate(with_edges) if column["name"] in names]
     for cluster in ours["clusters"]:
         cluster["name"] = str(cluster["index"])
+        cluster["histograms"] = [cluster["histograms"][j] for j in drawn]
+    for column in [column for j, column in enumerate(with_edges) if j not in drawn]:
+        del column["edges"]
     ours["statistics"]["notes"] = theirs["statistics"]["notes"]
     assert ours == theirs
 

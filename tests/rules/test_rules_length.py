@@ -29,9 +29,7 @@ def test_rules_that_are_too_long_are_refused_before_they_are_written(name, monke
     monkeypatch.setattr("shallowrules.exporters.context.MAX_LENGTH", rules_length(rules.nodes, rules.columns))
     assert export(rules, name)
     monkeypatch.setattr("shallowrules.exporters.context.MAX_LENGTH", rules_length(rules.nodes, rules.columns) - 1)
-    with pytest.raises(
-        ExportError, match=r"^31 rules would have about 13,\d{3} characters, and the limit is 13,\d{3}"
-    ):
+    with pytest.raises(ExportError, match=r"^31 rules would have about 13,\d{3} characters, and the limit is 13,\d{3}"):
         export(rules, name)
     with pytest.raises(ExportError, match="the limit is"):
         cluster_predicates(rules)

@@ -30,7 +30,7 @@ def columns():
         "width": X[:, 0],
         "my height": np.round(X[:, 1]),
         "n": np.round(10 * X[:, 2]).astype(np.int64),
-        "price": np.round(X[:, 3], 2),
+        "price": np.array([float(f"{value:.2f}") for value in X[:, 3]]),
         "short": X[:, 4].astype(np.float32),
     }
 
