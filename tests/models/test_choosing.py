@@ -235,7 +235,7 @@ def test_what_run_says_of_clusters_is_said(tmp_path, monkeypatch):
     heard = 0
     for table, k, *options in (
         ("people.csv", "4", "--drop-missing", "--exclude", "weight,segment"),
-        ("restated.csv", "3"),
+        ("restated.csv", "3", "--scale", "minmax", "--category-weight", "0.707"),
         ("noise.csv", "9"),
     ):
         run = call("run", table, "-k", k, *options, "-o", "r", "--force")
