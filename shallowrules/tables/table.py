@@ -704,14 +704,13 @@ def _from_series(name: str, series: Any) -> Column:
         if missing.any():
             return Column(name, "integer", series.fill_null(0).to_numpy(), missing)
         return Column(name, "integer", series.to_numpy())
-    if dtype.is_float() or dtype.is_decimal():
-        values = (series.cast(nw.Float64()) if dtype.is_decimal() else series).to_numpy()
+    if dtype.is_decimal():
+        return _from_decimals(name, series)
+    if dtype.is_float():
+        values = series.to_numpy()
         if values.dtype.kind != "f":  # pandas' own missing values leave no other type than that of objects
             single = dtype == nw.Float32
             values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
-        if dtype.is_decimal() and (values == np.floor(values)).any():
-            decimals = np.array(series.to_list(), dtype=object)
-            return Column(name, "float", values, exact=decimals if _is_rounded(decimals, values) else None)
         return Column(name, "float", values)
     if dtype == nw.Boolean:
         return Column(name, "boolean", _objects(series))
@@ -728,6 +727,13 @@ def _from_series(name: str, series: Any) -> Column:
     if dtype == nw.String or isinstance(dtype, nw.Enum):
         return Column(name, "text", _objects(series.cast(nw.String())))
     return Column(name, "other", _objects(series))
+
+
+def _from_decimals(name: str, series: Any) -> Column:
+    """Type a column of decimals: as the nearest doubles, which Arrow's cast misses by one unit in the last place."""
+    decimals = np.array(series.to_list(), dtype=object)
+    values = np.array([math.nan if value is None else float(value) for value in decimals], dtype=np.float64)
+    return Column(name, "float", values, exact=decimals if _is_rounded(decimals, values) else None)
 
 
 def _from_time_series(name: str, series: Any) -> Column:
