@@ -1,9 +1,9 @@
-"""Give rows their cluster by the rules of a shallow decision tree.
+"""Label rows with their cluster by the rules of a shallow decision tree.
 
 The rules describe a clustering of 440 rows into 4 clusters. Their k-means cost is
 1.034 times that of the clustering without rules.
 
-Written by shallowrules; it needs nothing but Python. In use:
+Written by shallowrules; it needs only Python. In use:
 
     cluster = assign_cluster(row)
 
@@ -17,7 +17,7 @@ import operator
 from decimal import Decimal
 from typing import Any, Protocol
 
-# Cluster number: what is known of it. Shares are of the whole table.
+# Cluster number: facts about it. Shares are of the whole table.
 CLUSTERS = {
     0: {'name': 'low Detergents_Paper, low Fresh', 'rows': 302, 'share': 0.6863636363636364},
     1: {'name': 'medium Detergents_Paper', 'rows': 72, 'share': 0.16363636363636364},
@@ -27,7 +27,7 @@ CLUSTERS = {
 
 
 class NamedValues(Protocol):
-    """What gives a value by the name of its column."""
+    """An object that gives a value by the name of its column."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
@@ -35,8 +35,8 @@ class NamedValues(Protocol):
 def assign_cluster(row: NamedValues) -> int | None:
     """Return the cluster number of a row, or None if no rule matches it.
 
-    No rule that tests a column matches where the column's value is missing (None or NaN). A
-    column that is not there at all is a KeyError, a value that is not a number a TypeError.
+    No rule that tests a column matches where the column's value is missing (None or NaN). An
+    absent column is a KeyError, a value that is not a number a TypeError.
     """
     try:
         fresh = row['Fresh']
@@ -53,11 +53,11 @@ def assign_cluster(row: NamedValues) -> int | None:
         if fresh != fresh:
             return None  # no value
         if fresh <= 23400:
-            return 0  # 302 rows, 68.6 %
-        return 2  # 56 rows, 12.7 %
+            return 0  # 302 rows, 68.6%
+        return 2  # 56 rows, 12.7%
     if detergents_paper <= 17400:
-        return 1  # 72 rows, 16.4 %
-    return 3  # 10 rows, 2.3 %
+        return 1  # 72 rows, 16.4%
+    return 3  # 10 rows, 2.3%
 
 
 def _number(value: Any, column: str) -> Any:
@@ -67,7 +67,7 @@ def _number(value: Any, column: str) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    """Tell None, and the marks of pandas and numpy for no value, without importing either."""
+    """Recognize None, and the null markers of pandas and numpy, without importing either."""
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
@@ -84,7 +84,7 @@ def _integer(value: Any, column: str) -> int | float | Decimal:
 
 
 def _to_float(value: Any, column: str) -> float:
-    """Convert to a double; a missing value becomes NaN, which meets no condition."""
+    """Convert to a double; a missing value becomes NaN, which satisfies no condition."""
     if _is_missing(value):
         return float("nan")
     try:
