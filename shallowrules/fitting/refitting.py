@@ -114,7 +114,7 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
         return Judgement(grown)
     old_tree, why = _tree_of(earlier, data)
     if old_tree is None:
-        return Judgement(grown, (f"the earlier tree is not among those judged: {why}",))
+        return Judgement(grown, (f"the earlier tree was not considered: {why}",))
     tradeoff = tradeoff if data.parameters.method == "exshallow" else 0.0
     judging = _Judging(data, data.sample(), old_tree, tradeoff)
     old, fresh = judging.figures(data.routed(old_tree)), judging.figures(grown)
@@ -134,12 +134,12 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
     if best is old:
         asked = f"{data.parameters.min_gain:.1%}"
         note = (
-            f"the earlier rules stay as they are: no others lower J, cost and length, by {asked}, on rows that they "
-            "were not made from, too (--min-gain)"
+            f"the earlier rules stay: no others lower J (cost and length) by {asked} (--min-gain), including on rows "
+            "that they were not fitted to"
         )
         return Judgement(taken, (note,), stays=True)
-    how = "the earlier cuts have other thresholds" if best is again else "the tree is another than the earlier one"
-    empty = "" if old.n_clusters else ", and one of them holds for no row"
+    how = "the earlier cuts have new thresholds" if best is again else "the tree is new"
+    empty = "" if old.n_clusters else ", and one of them matches no row"
     keeping = f"{' (a larger --min-gain)' if stays else ''}, with {old}"
     return Judgement(taken, (f"{how}: {best}; by the earlier rules {old}{empty}",), keeping)
 
@@ -219,9 +219,9 @@ def _tree_of(earlier: RuleSet, data: FitData) -> tuple[CutTree | None, str]:
     k, clusters = len(data.reference.centers), [cluster.index for cluster in earlier.clusters]
     n_leaves = sum(isinstance(node, Leaf) for node in earlier.nodes)
     if len(clusters) > k:
-        return None, f"it has {len(clusters)} clusters, and {k} are asked for"
+        return None, f"it has {len(clusters)} clusters, instead of {k}"
     if n_leaves > (parameters.max_leaves or k):
-        return None, f"it has {n_leaves} rules, and at most {parameters.max_leaves or k} are asked for"
+        return None, f"it has {n_leaves} rules, more than {parameters.max_leaves or k}"
     if encoder.transformer is not None:
         return None, "the columns are transformed"
     matched = match_clusters(data.count_pairs(earlier, None))
@@ -232,7 +232,7 @@ def _tree_of(earlier: RuleSet, data: FitData) -> tuple[CutTree | None, str]:
     for node in earlier.nodes:
         cut = (LEAF, 0.0, 0.0, 0.0) if isinstance(node, Leaf) else _cut_of(node, earlier, encoder, data.table, places)
         if cut is None:
-            return None, f"no cut of this table is its {_condition(node, earlier)}"
+            return None, f"this table has no cut such as its {_condition(node, earlier)}"
         cuts.append(cut)
     feature, cut_, lower, upper = map(np.array, zip(*cuts, strict=True))
     sides = [(LEAF, LEAF) if isinstance(node, Leaf) else _sides(node) for node in earlier.nodes]
@@ -240,7 +240,7 @@ def _tree_of(earlier: RuleSet, data: FitData) -> tuple[CutTree | None, str]:
     center = np.array([centers[node.cluster] if isinstance(node, Leaf) else LEAF for node in earlier.nodes], np.int32)
     tree = CutTree(feature.astype(np.int32), left, right, center, lower, upper, cut_)
     if isinstance(data, TableData) and not _starts_with(tree, kept_cuts(parameters.keep, data.encoding)):
-        return None, "it does not start with the cuts that are to be kept"
+        return None, "it does not start with the cuts to keep"
     return tree, ""
 
 
@@ -326,8 +326,8 @@ def _flow_notes(rules: RuleSet, judgement: Judgement, parameters: FitParameters,
         statistics = rules.statistics
         cost = show_figure(statistics.normalized_cost, ".4g")
         notes.append(
-            f"{rules.flow.share:.1%} of {counted(rules.flow.rows, 'row')} change cluster. To change none, the earlier "
-            f"rules would do{judgement.old_rules}; these have cost {cost}, {statistics.waes:.3g} conditions"
+            f"{rules.flow.share:.1%} of {counted(rules.flow.rows, 'row')} change cluster; the earlier rules would do, "
+            f"and change none{judgement.old_rules}; these have cost {cost}, {statistics.waes:.3g} conditions"
         )
     return notes
 

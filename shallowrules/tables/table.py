@@ -732,7 +732,9 @@ def _from_series(name: str, series: Any) -> Column:
 def _from_decimals(name: str, series: Any) -> Column:
     """Type a column of decimals: as the nearest doubles, which Arrow's cast misses by one unit in the last place."""
     decimals = np.array(series.to_list(), dtype=object)
-    values = np.array([math.nan if value is None else float(value) for value in decimals], dtype=np.float64)
+    absent = series.is_null().to_list()
+    found = [math.nan if gap else float(value) for gap, value in zip(absent, decimals, strict=True)]
+    values = np.array(found, dtype=np.float64)
     return Column(name, "float", values, exact=decimals if _is_rounded(decimals, values) else None)
 
 

@@ -222,7 +222,7 @@ def test_the_same_cuts_get_other_thresholds():
     assert again.normalized_cost_ == pytest.approx(1, abs=1e-9)
     assert again.rules_.flow.share > 0.05
     notes = " ".join(again.rules_.statistics.notes)
-    assert "the earlier cuts have other thresholds" in notes
+    assert "the earlier cuts have new thresholds" in notes
     assert SAID in notes
     assert {cluster.index for cluster in again.rules_.clusters} == {0, 1, 2}
 
