@@ -125,6 +125,7 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
         tree.n_clusters >= fresh.n_clusters and (within is None or within(tree.cost, tree.waes))
         for tree in (old, again)
     )
+    moves = moves and not data.parameters.keep  # kept cuts hold their thresholds
     best = old if stays else again if moves else fresh
     if best is old and moves and judging.is_better(again, old, judging.place_on):
         best = again

@@ -59,7 +59,7 @@ def test_a_pattern_that_takes_a_column_that_is_needed_is_refused(sales, options,
 @pytest.mark.slow
 def test_codes_are_noted_and_taken_as_categories(sales) -> None:
     noted = call("fit", "sales.csv", "-k", 4, "-o", "rules.json", "--force")
-    assert "'region' holds whole numbers that look like a code: --categories region takes them" in noted.stderr
+    assert "'region' holds whole numbers that look like a code: --categories region treats them" in noted.stderr
     assert columns_of()["region"] == "integer"
     quiet = call("fit", "sales.csv", "-k", 4, "--numbers", "region", "-o", "rules.json", "--force")
     assert "look like a code" not in quiet.stderr

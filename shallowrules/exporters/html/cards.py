@@ -122,7 +122,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
         "quality": describe_quality(cluster, rules.statistics.labelled),
         "precision_text": percent(cluster.precision),
         "recall_text": percent(cluster.recall),
-        "stands_out": marked[:STANDS_OUT_SHOWN],
+        "stands_out": marked[: STANDS_OUT_SHOWN if most > 2 else 2],
         "pictures": shown,
         "left_out": len(left_out),
         "sources": _sources(cluster),
