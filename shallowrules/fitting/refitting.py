@@ -83,7 +83,8 @@ class Judgement:
     notes : tuple of str
         Why it was.
     old_rules : str
-        How to keep the earlier rules, and what they cost on the new rows, where the tree is another; else empty.
+        How to keep the earlier rules, and their cost on the new rows, or the difference from them if they stay; empty
+        if they were not considered.
     stays : bool
         Whether the earlier rules stay as they are.
     """
@@ -138,7 +139,7 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
             f"the earlier rules stay: no others lower J (cost and length) by {asked} (--min-gain), including on rows "
             "that they were not fitted to"
         )
-        return Judgement(taken, (note,), stays=True)
+        return Judgement(taken, (note,), ", as these differ in imputed values alone", stays=True)
     how = "the earlier cuts have new thresholds" if best is again else "the tree is new"
     empty = "" if old.n_clusters else ", and one of them matches no row"
     keeping = f"{' (a larger --min-gain)' if stays else ''}, with {old}"

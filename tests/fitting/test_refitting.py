@@ -134,7 +134,7 @@ def test_a_later_table_is_labelled_alike_by_all_forms_and_in_parts(drawn):
         (a, b): int(((before == a) & (now == b)).sum()) for a, b in set(zip(before.tolist(), now.tolist(), strict=True))
     }
     if rules.flow.share > 0.05:
-        assert any(SAID in note or "the earlier tree was not considered" in note for note in rules.statistics.notes)
+        assert any(SAID in note for note in rules.statistics.notes)
     assert title_of(rules) <= title_of(old)
 
 
