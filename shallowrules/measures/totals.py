@@ -55,13 +55,6 @@ class Totals:
         missing = found["unmeasured"].tolist()
         return cls(name, dict(zip(clusters, sums, strict=True)), dict(zip(clusters, missing, strict=True)), whole)
 
-    @classmethod
-    def counted_elsewhere(
-        cls, name: str, sums: Mapping[int | None, float], missing: Mapping[int | None, int]
-    ) -> Totals:
-        """Return sums that an engine made."""
-        return cls(name, sums, missing, sum(sums.values()))
-
     def share(self, cluster: int | None) -> float | None:
         """Return the share of a cluster in the whole; None where that is 0 or not a number."""
         share = self.sums.get(cluster, 0.0) / self.whole if self.whole else math.nan

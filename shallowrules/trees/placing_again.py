@@ -58,7 +58,7 @@ def place_again(
         leaf = rows.leaves(tree, 0, every)
         room = within * float(prices[every, leaf].sum()) / max(1, len(inner))
         for node in inner:
-            here = rows.reaching(tree)[node]
+            here = rows.reaching(tree, node)
             left, right = (
                 prices[here, rows.leaves(tree, int(child), here)] for child in (tree.left[node], tree.right[node])
             )

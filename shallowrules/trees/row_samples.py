@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -61,27 +61,25 @@ class RowSample:
     def leaves(self, tree: GrownTree, node: int, rows: NDArray[np.intp]) -> NDArray[np.int32]:
         """Return the leaf that some rows reach from a node."""
         found = np.empty(len(rows), np.int32)
-        pending = [(node, np.arange(len(rows)))]
-        while pending:
-            node, places = pending.pop()
-            if tree.feature[node] == LEAF:
-                found[places] = node
-                continue
-            left = self.matrix[rows[places], tree.feature[node]] <= tree.cut[node]
-            pending += [(int(tree.left[node]), places[left]), (int(tree.right[node]), places[~left])]
+        for each, places in self._reached(tree, node, rows):
+            if tree.feature[each] == LEAF:
+                found[places] = each
         return found
 
-    def reaching(self, tree: GrownTree) -> dict[int, NDArray[np.intp]]:
-        """Return the rows that reach each inner node."""
-        found, pending = {}, [(0, np.arange(len(self.matrix)))]
+    def reaching(self, tree: GrownTree, node: int) -> NDArray[np.intp]:
+        """Return the rows that reach a node."""
+        every = np.arange(len(self.matrix))
+        return next(rows for each, rows in self._reached(tree, 0, every) if each == node)
+
+    def _reached(self, tree: GrownTree, node: int, rows: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Yield each node that lies below a node, and that itself, with the places of the rows that reach it."""
+        pending = [(node, np.arange(len(rows)))]
         while pending:
-            node, rows = pending.pop()
-            if tree.feature[node] == LEAF:
-                continue
-            found[node] = rows
-            left = self.matrix[rows, tree.feature[node]] <= tree.cut[node]
-            pending += [(int(tree.left[node]), rows[left]), (int(tree.right[node]), rows[~left])]
-        return found
+            each, places = pending.pop()
+            yield each, places
+            if tree.feature[each] != LEAF:
+                left = self.matrix[rows[places], tree.feature[each]] <= tree.cut[each]
+                pending += [(int(tree.left[each]), places[left]), (int(tree.right[each]), places[~left])]
 
 
 def _both(rows: Any) -> NDArray[Any]:

@@ -35,6 +35,13 @@ def run_speed(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def stale_page(page: Path, script: str) -> Path:
+    """Return a page with a table of a script that is to be renewed."""
+    begin, end = (f"<!-- measured by benchmarks/{script}: {word} -->" for word in ("begin", "end"))
+    page.write_text(f"before\n{begin}\na stale table\n{end}\n")
+    return page
+
+
 @pytest.mark.measures
 def test_speed_prints_every_ratio_and_judges_none_of_a_quick_run(tmp_path: Path) -> None:
     np.savez(tmp_path / "letter.npz", X=np.random.default_rng(0).integers(0, 16, (2000, 16)).astype(float), k=26)
@@ -276,9 +283,7 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
 
 @pytest.mark.measures
 def test_rounding_prints_its_sheet_and_renews_its_page(tmp_path: Path) -> None:
-    page = tmp_path / "rounding.md"
-    begin, end = (f"<!-- measured by benchmarks/rounding.py: {word} -->" for word in ("begin", "end"))
-    page.write_text(f"before\n{begin}\na stale table\n{end}\n")
+    page = stale_page(tmp_path / "rounding.md", "rounding.py")
     command = [sys.executable, str(PAPER.with_name("rounding.py")), "--quick", "--markdown", str(page)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
@@ -289,9 +294,7 @@ def test_rounding_prints_its_sheet_and_renews_its_page(tmp_path: Path) -> None:
 
 @pytest.mark.measures
 def test_refits_prints_its_sheets_and_renews_its_page(tmp_path: Path) -> None:
-    page = tmp_path / "editing.md"
-    begin, end = (f"<!-- measured by benchmarks/refits.py: {word} -->" for word in ("begin", "end"))
-    page.write_text(f"before\n{begin}\na stale table\n{end}\n")
+    page = stale_page(tmp_path / "editing.md", "refits.py")
     command = [sys.executable, str(PAPER.with_name("refits.py")), "--quick", "--markdown", str(page)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
@@ -302,9 +305,7 @@ def test_refits_prints_its_sheets_and_renews_its_page(tmp_path: Path) -> None:
 
 @pytest.mark.measures
 def test_mixed_prints_its_pairs_and_renews_its_page(tmp_path: Path) -> None:
-    page = tmp_path / "mixed.md"
-    begin, end = (f"<!-- measured by benchmarks/mixed.py: {word} -->" for word in ("begin", "end"))
-    page.write_text(f"before\n{begin}\na stale table\n{end}\n")
+    page = stale_page(tmp_path / "mixed.md", "mixed.py")
     rows = [f"{i};{1 + i % 2};{1 + i % 3};{i * i % 97};{i % 3 * 50 + i * 7 % 11}" for i in range(150)]
     (tmp_path / "wholesale_customers.csv").write_text("\n".join(["Customer ID;Channel;Region;Fresh;Milk", *rows]))
     command = [sys.executable, str(PAPER.with_name("mixed.py")), "--quick", "--tables", "wholesale"]
