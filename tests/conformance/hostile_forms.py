@@ -380,7 +380,7 @@ def check_workbook(drawn: ManyNames, tools: Tools) -> Findings:
     held = tools.plain_where("xlsx", drawn, lambda text: not is_held(text))  # nor can a cell that is pasted
     rules, rows = held.rules, rows_of_cells(held.rules, held.rows)
     book = export(rules, "xlsx", label_rows=len(rows))
-    pasted = paste_rows(book, [[row[j] for j in rules.tested_columns] for row in rows])
+    pasted = paste_rows(book, [column.name for column in rules.columns], rows)
     tools.workbooks.append((rules, rows, pasted, tools.seed))
     tools.counts["xlsx, rows"] += len(rows)
 

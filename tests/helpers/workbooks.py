@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rulesets import route
 
-from shallowrules.exporters.xlsx.exporter import NONE
+from shallowrules.exporters.xlsx.labelling import NONE
 from shallowrules.verification.runners.xlsx import is_held
 
 __all__ = ["rows_of_cells", "tree_says"]
