@@ -84,9 +84,7 @@ class Book:
             is_above = figures is not None and column >= figures
             self.show(sheet, row, column, heading, self.heading_of_figures if is_above else self.heading)
 
-    def lay_out(
-        self, sheet: Any, widths: Sequence[float], *, rows: int, head: int, heads: int = 1, fixed: int = 0
-    ) -> None:
+    def lay_out(self, sheet: Any, widths: Sequence[float], *, rows: int, head: range, fixed: int = 0) -> None:
         """Set the widths of columns and the heights of rows, and how a sheet prints: across the page, with its head.
 
         Parameters

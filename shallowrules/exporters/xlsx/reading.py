@@ -60,10 +60,8 @@ class _Line:
 
     column: str
     category: str
-    figures: Sequence[float]
+    figures: Sequence[float | str]
     form: Any
-    shown: Sequence[str] | None = None
-    """Texts in place of the figures, for times."""
 
 
 def write_clusters(book: Book, sheet: Any, rules: RuleSet) -> None:
@@ -76,7 +74,7 @@ def write_clusters(book: Book, sheet: Any, rules: RuleSet) -> None:
     for row, line in enumerate(lines, start=2):
         book.show(sheet, row, 0, line.column)
         book.show(sheet, row, 1, line.category)
-        for column, figure in enumerate(line.shown or line.figures, start=2):
+        for column, figure in enumerate(line.figures, start=2):
             book.show(sheet, row, column, figure, line.form)
     widths = (26, 20, *[WIDTH_OF_CLUSTER] * (1 + len(clusters)))
     book.lay_out(sheet, widths, rows=2 + len(lines), head=range(2), fixed=3)
@@ -100,8 +98,8 @@ def _lines(book: Book, rules: RuleSet, index: int) -> Iterator[_Line]:
     column, clusters = rules.columns[index], rules.by_size
     if column.is_numeric:
         means = [cast(float, column.mean), *(cast(float, cluster.means[index]) for cluster in clusters)]
-        shown = [format_number(mean, column) for mean in means] if column.is_time else None
-        yield _Line(column.name, "", means, book.shares if column.is_flag else _digits(book, means), shown)
+        shown = [format_number(mean, column) for mean in means] if column.is_time else means
+        yield _Line(column.name, "", shown, book.shares if column.is_flag else _digits(book, means))
         return
     shares = [list(column.shares), *(list(cluster.shares[index]) for cluster in clusters)]
     most = len(column.values) if len(column.values) <= CATEGORIES_SHOWN + 1 else CATEGORIES_SHOWN
