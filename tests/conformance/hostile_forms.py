@@ -395,7 +395,7 @@ def check_path(drawn: ManyNames, tools: Tools) -> Findings:
 
 NOT_IN_DMN = re.compile(r"""["\\`;]|//|/\*|[{}]|^null|^\s|\s$""")
 """What pyDMNrules cannot read in a text. It takes // and /* for comments, a brace in a list for more than a text, and
-"null" and what follows for null. It drops the blanks around a text, and cannot read all texts with a ` or a ; in a list."""
+"null" and what follows for null. It drops the blanks around a text, and cannot read all lists of texts with ` or ;."""
 
 TABLES_OF_DMN = 20
 """Decision tables in each round, so that they have as many names as the rules of the others."""

@@ -3,11 +3,12 @@
 "Label rows" has the cluster and its name at the left, and the pasted table from `PASTED` on, in the order of its own
 columns: the formulas find those that the rules test by their names. "Workings" has, for each row, the number of the
 rule that it matches, the value read from each tested column, and whether it matches each rule. "Values" holds the
-numbers and texts that the formulas compare with.
+numbers, dates and texts that the formulas compare with.
 """
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from shallowrules.errors import ExportError, counted
@@ -19,6 +20,7 @@ from shallowrules.exporters.xlsx.formulas import (
     Constants,
     column_letters,
     read_formula,
+    serial_of,
 )
 from shallowrules.rules import RuleSet
 
@@ -195,7 +197,9 @@ class Labelling:
             letters = column_letters(column)
             cells[feature] = f"{letters}{row}"
             given = f"INDEX({pasted},1,{letters}${PLACES})"
-            self._formula(sheet, row, column, read_formula(self.rules.columns[feature], given, self.constants))
+            read = self.rules.columns[feature]
+            form = self.book.dates if read.type == "date" else None
+            self._formula(sheet, row, column, read_formula(read, given, self.constants), form)
         conditions = Conditions(cells, self.constants)
         for column, rule in enumerate(self.rules, start=self.rules_at):
             tests = list(map(conditions, rule.conditions))
@@ -224,7 +228,10 @@ class Labelling:
         sheet, book = self.values, self.book
         book.head(sheet, 0, ("Value", "compared with"))
         for row, (value, remark) in enumerate(self.constants.cells, start=1):
-            book.write(sheet, row, 0, value if isinstance(value, str) else _Exact(value))
+            if isinstance(value, date):
+                book.write(sheet, row, 0, serial_of(value), book.dates)
+            else:
+                book.write(sheet, row, 0, value if isinstance(value, str) else _Exact(value))
             book.write(sheet, row, 1, remark)
         book.lay_out(sheet, (30, 30), rows=1 + len(self.constants.cells), head=range(1))
 
