@@ -186,11 +186,11 @@ def show_labels(
     titles = {cluster.index: cluster.title for cluster in rules.clusters}
     total = sum(counts.values())
     for index, rows in counts.items():
-        title = "none" if index is None else titles[index]
+        title = "without a cluster" if index is None else titles[index]
         sums = [] if totals is None else [_sum_of(totals, index)]
         table.add_row(Text(one_line(title)), f"{rows:,}", f"{rows / total:.1%}", *sums)
     if not counts:
-        table.add_row("none", "0", "")
+        table.add_row("without a cluster", "0", "")
     console.print(table)
     if totals is not None:
         _show_total(console, totals.name, totals.whole, sum(totals.missing.values()))
