@@ -255,7 +255,7 @@ def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun
     from shallowrules.verification.comparing import grouped_by_reason
 
     console = _console(False)
-    table = _table("form", "rows compared", "disagreements")
+    table = _table("format", "rows compared", "disagreements")
     table.columns[1].justify = table.columns[2].justify = "right"
     for comparison in comparisons:
         style = "bold red" if comparison.disagreements else "green"
@@ -278,7 +278,7 @@ def show_lines(lines: Iterable[str]) -> None:
 def _describe(difference: Difference) -> str:
     values = ", ".join(f"{one_line(name)} = {value!r}" for name, value in difference.values.items())
     by_tree, by_form = difference.places
-    return f"{difference.origin} ({values}) is in {by_tree} by the tree and in {by_form} by this form"
+    return f"{difference.origin} ({values}) is in {by_tree} by the tree and in {by_form} by this format"
 
 
 def _table(*headings: str) -> Table:
