@@ -397,7 +397,9 @@ def refuse_measure(rules: RuleSet, measure: str) -> None:
     """Raise OptionError for a measure that is a column of the rules."""
     if any(column.name == measure for column in rules.columns):
         raise OptionError(
-            MEASURE, f" names {measure!r}, which is a column of the rules: name one that they do not have"
+            MEASURE,
+            f" names {measure!r}, which is a column of the rules: name one that they do not have, or fit the "
+            "rules with this measure, which excludes the column from the clustering",
         )
 
 
