@@ -371,14 +371,14 @@ def test_given_labels_are_explained(folder, words):
     words(re.search(r"k-means cost .*(?= written )", shown)[0])
     sheet = (folder / "t_rules" / "report.md").read_text(encoding="utf-8")
     for line in (
-        "| Left out | 1 row |",
-        "| Cluster | Rows | Share | Precision | Recall | Rule |",
+        "| Left out | 1 row that was in no cluster",
+        "| Cluster | Rows | Share | Correct | Found | A row is here if |",
         "| 1 (low) | 20 | 33.9% | 95.0% | 100.0% | ",
         "| 2 (wide\\|) | 20 | 33.9% | 100.0% | 100.0% | ",
         f"- {left_out}",
     ):
         assert line in sheet
-    assert re.search(r"^\| Agreement .*\| 98\.3% \|", sheet, re.MULTILINE)
+    assert re.search(r"^\| Agreement \| 98\.3% of the rows have their given label \|", sheet, re.MULTILINE)
     assert re.search(r"\b95\.0% .* 'low' \(precision\)", sheet)
     assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
     assert call("label", "t_rules/rules.json", "t.csv", "-o", "out.parquet").exit_code == 0
