@@ -189,7 +189,19 @@ class MissingExtraError(ShallowRulesError, ImportError):
 
 
 class ShallowRulesWarning(_InPieces, UserWarning):
-    """Something worth knowing that does not stop the work; the parameters are the pieces of its message."""
+    """Something worth knowing that does not stop the work.
+
+    Parameters
+    ----------
+    *parts : str
+        The fact, in pieces.
+    remedy : sequence of str or OptionName
+        The end of the message, about what to do; `fact` is the message without it.
+    """
+
+    def __init__(self, *parts: str, remedy: Iterable[str | OptionName] = ()) -> None:
+        super().__init__(*parts, *remedy)
+        self.fact = "".join(parts)
 
 
 class ShallowRulesNote(ShallowRulesWarning):

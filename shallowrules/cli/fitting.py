@@ -141,7 +141,7 @@ def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleS
     """Return rules with facts about their table: notes on it, and its other columns."""
     rules = rules if chosen.histograms else rules.without_histograms()
     statistics = rules.statistics
-    notes = (*statistics.notes, *loaded.notes, *loaded.warnings)
+    notes = (*statistics.notes, *(note.fact for note in (*loaded.notes, *loaded.warnings)))
     return replace(rules, statistics=replace(statistics, notes=notes, other_columns=loaded.other_columns))
 
 

@@ -158,5 +158,5 @@ def outside_notes(
     more = f" and {len(found) - COLUMNS_SHOWN} more columns" if len(found) > COLUMNS_SHOWN else ""
     return [
         f"values lie outside the range of the earlier table, whose scale is kept: {'; '.join(found[:COLUMNS_SHOWN])}"
-        f"{more}; use --rescale to scale by this table"
+        f"{more}; a refit can also scale by this table"
     ]

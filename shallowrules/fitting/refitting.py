@@ -136,13 +136,13 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
     if best is old:
         asked = f"{data.parameters.min_gain:.1%}"
         note = (
-            f"the earlier rules stay: no others lower J (cost and length) by {asked} (--min-gain), including on rows "
-            "that they were not fitted to"
+            f"the earlier rules stay: no others lower J (cost and length) by {asked}, the least gain that was asked "
+            "for, including on rows that they were not fitted to"
         )
         return Judgement(taken, (note,), ", as these differ in imputed values alone", stays=True)
     how = "the earlier cuts have new thresholds" if best is again else "the tree is new"
     empty = "" if old.n_clusters else ", and one of them matches no row"
-    keeping = f"{' (a larger --min-gain)' if stays else ''}, with {old}"
+    keeping = f"{' (with a larger gain asked for)' if stays else ''}, with {old}"
     return Judgement(taken, (f"{how}: {best}; by the earlier rules {old}{empty}",), keeping)
 
 

@@ -116,6 +116,6 @@ def _notes_of(costs: Sequence[float], k: int) -> list[str]:
         return []
     n_rules, cost = k + 1 + worth[-1], costs[1 + worth[-1]]
     return [
-        f"with {n_rules} rules instead of {k} the cost falls from {costs[0] - 1:+z.1%} to {cost - 1:+z.1%} or less: "
-        f"--max-leaves {n_rules}"
+        f"with {n_rules} rules instead of {k}, the cost would fall from {costs[0] - 1:+z.1%} to "
+        f"{cost - 1:+z.1%} or less"
     ]

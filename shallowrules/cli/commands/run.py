@@ -150,7 +150,6 @@ def command(
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
     from shallowrules.exporters import export_by
-    from shallowrules.exporters.wording import describe_made
     from shallowrules.sources import input_files
 
     names = repeated_names(names)
@@ -193,7 +192,7 @@ def command(
         chosen=chosen,
     )
     if not tables:  # the rules name no database
-        facts["made"] = describe_made(rules, as_utf8(show_tables(rows)))
+        facts["made"] = as_utf8(show_tables(rows))
     written: dict[str, Mapping[str, str | bytes]] = {}
     left_out: list[str] = []
     with progress("writing the rules"):
