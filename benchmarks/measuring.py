@@ -177,9 +177,7 @@ class Quiet:
         """What is wrong; empty where the machine was quiet whenever it was looked at."""
         if self.least >= MIN_FREE_SHARE:
             return ""
-        return (
-            f"the machine is busy: a probe got {self.least:.0%} of its {cores()} cores, where times are not to be had"
-        )
+        return f"the machine is busy: a probe got {self.least:.0%} of its {cores()} cores, so its times mean nothing"
 
     def begin(self, parser: argparse.ArgumentParser, page: Path | None) -> None:
         """Look for the first time, and refuse to measure for a page on a busy machine: before the long run."""

@@ -102,7 +102,7 @@ def read_whole(path: str | Path, most: int = MAX_WHOLE) -> bytes:
     with open(path, "rb") as stream:
         content = stream.read(most + 1)
     if len(content) > most:
-        raise DataError(f"{path} is larger than {most:,} bytes, the most that is read; is it the right file?")
+        raise DataError(f"{path} is larger than {most:,} bytes, the maximum that is read; is it the right file?")
     return content
 
 

@@ -43,7 +43,7 @@ MAX_NAMED = 5
 """Most columns that a message names."""
 
 MAX_SPELLINGS = 3
-"""Most distinct texts that get a --null each; more are hardly all null markers."""
+"""Most distinct texts that get a --null each; more are unlikely to be null markers."""
 
 
 @dataclass(frozen=True)
@@ -455,4 +455,5 @@ def _remedy_of(doubt: Doubt, category_weight: float) -> str:
     categories = any(not column.is_numeric for column in doubt.columns)
     other = lighter if categories else "another --scale"
     this = "it" if len(doubt.columns) == 1 else "them"
-    return f"To let others count, try {other}, or exclude {this}: {exclude(column.name for column in doubt.columns)}."
+    excluded = exclude(column.name for column in doubt.columns)
+    return f"To give other columns more influence, try {other}, or exclude {this}: {excluded}."

@@ -499,7 +499,8 @@ class _GivenLabels:
                 noise[seen] = given == UNLABELLED
         n_noise = int(np.count_nonzero(noise))
         if n_noise:
-            notes = (f"excluded from fitting: {n_noise:,} of {len(given):,} rows, noise to {type(fitted).__name__}",)
+            by = type(fitted).__name__
+            notes = (f"excluded from fitting: {n_noise:,} of {len(given):,} rows, marked as noise by {by}",)
         return cls(labels, seen, noise, notes)
 
 

@@ -139,7 +139,7 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
             f"the earlier rules stay: no others lower J (cost and length) by {asked} (--min-gain), including on rows "
             "that they were not fitted to"
         )
-        return Judgement(taken, (note,), ", as these differ in imputed values alone", stays=True)
+        return Judgement(taken, (note,), ", since these differ only in imputed values", stays=True)
     how = "the earlier cuts have new thresholds" if best is again else "the tree is new"
     empty = "" if old.n_clusters else ", and one of them matches no row"
     keeping = f"{' (a larger --min-gain)' if stays else ''}, with {old}"
@@ -328,8 +328,8 @@ def _flow_notes(rules: RuleSet, judgement: Judgement, parameters: FitParameters,
         statistics = rules.statistics
         cost = show_figure(statistics.normalized_cost, ".4g")
         notes.append(
-            f"{rules.flow.share:.1%} of {counted(rules.flow.rows, 'row')} change cluster; the earlier rules would do, "
-            f"and change none{judgement.old_rules}; these have cost {cost}, {statistics.waes:.3g} conditions"
+            f"{rules.flow.share:.1%} of {counted(rules.flow.rows, 'row')} change cluster; the earlier rules would also "
+            f"do, and would change none{judgement.old_rules}; these have cost {cost}, {statistics.waes:.3g} conditions"
         )
     return notes
 

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 VALUES_SHOWN = 5
-"""Categories that training did not have which are named, the most frequent first."""
+"""Maximum number of new categories that are named, the most frequent first."""
 
 Counts = Mapping[int | None, int]
 """Rows by the number of their cluster, None for those without one."""
@@ -105,9 +105,9 @@ class ColumnShift:
         """Return the news in the table, a sentence for each kind."""
         column = self.column
         facts = [
-            (self.below, f"a value below {_end(column, column.minimum)}, the least in training"),
-            (self.above, f"a value above {_end(column, column.maximum)}, the greatest in training"),
-            (self.unseen, f"a value that training did not have: {', '.join(map(format_value, self.examples))}"),
+            (self.below, f"a value below {_end(column, column.minimum)}, the minimum in training"),
+            (self.above, f"a value above {_end(column, column.maximum)}, the maximum in training"),
+            (self.unseen, f"a value that did not occur in training: {', '.join(map(format_value, self.examples))}"),
             (self.missing, "no value" if column.imputed is None else "no value, and one is imputed"),
         ]
         return [

@@ -102,7 +102,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
           are left out of fitting and counted. Given fitted, it is not fitted again; `clone` drops its fit
           unless it is wrapped in ``sklearn.frozen.FrozenEstimator``.
         - A Pipeline of transformers and a clusterer gets X as it is. Distances are taken in the space
-          behind the transformers, rules are in the columns of X. `scale` stays None.
+          after the transformers, rules are in the columns of X. `scale` stays None.
         - Numbers of shape (k, number of clustered columns): the centers themselves.
         - One label per row, of any kind; their names are kept. Rows whose label is missing (None, NaN) are left
           out of fitting and counted; -1 is a label like any other. Distances are taken in the explained

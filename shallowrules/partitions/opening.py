@@ -87,5 +87,5 @@ def open_partitions(
     else:
         raise OptionError(
             f"source is a {type(source).__name__}: give files, rows of a database (DatabaseRows), or a table of Dask "
-            "or Spark; a table in memory is one for fit"
+            "or Spark; use fit for a table in memory"
         )

@@ -123,4 +123,4 @@ class Flow:
         if not all(pair[0] in known and pair[1] in new and 0 < pair[2] < 2**63 for pair in self.pairs):
             raise RulesFormatError("flow.pairs has a cluster that is not listed, no rows, or more than 64 bits hold")
         if len({pair[:2] for pair in self.pairs}) != len(self.pairs):
-            raise RulesFormatError("flow.pairs has two clusters twice")
+            raise RulesFormatError("flow.pairs has the same two clusters twice")

@@ -148,7 +148,7 @@ class RuleSet:
         ]
         s = self.statistics
         lines.append(
-            f"cost {show_figure(s.normalized_cost, '.3f')} of the unrestricted clustering's; "
+            f"cost {show_figure(s.normalized_cost, '.3f')} times that of the clustering without rules; "
             f"conditions per row {s.waes:.2f}, questions per row {s.wad:.2f}"
         )
         return "\n".join(lines)

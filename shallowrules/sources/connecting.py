@@ -186,7 +186,7 @@ def _split_url(text: str) -> URL:
     if re.fullmatch(r"[^:]*://[^/].*@.*@.*", text, re.DOTALL):
         raise OptionError(
             f"{_show_beginning(text)!r} has more than one @: write %40 for each but the one before the host, or give "
-            f"the password by an entry of {SETTINGS_FILE}",
+            f"the password in an entry of {SETTINGS_FILE}",
             option="database",
         )
     try:

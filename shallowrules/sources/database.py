@@ -69,7 +69,7 @@ class DatabaseRows:
 
     def __post_init__(self) -> None:
         if (self.table is None) == (self.query is None):
-            raise OptionError("--database wants either --table or --query: the rows to read", option="database")
+            raise OptionError("--database needs either --table or --query: the rows to read", option="database")
         if self.sample is not None and not self.sample >= 1:
             raise OptionError(f"a sample has at least 1 row, not {self.sample}", option="sample")
         if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:
@@ -265,7 +265,7 @@ class DatabaseSource(Source):
             before = ["SET threads = 1", f"SELECT setseed({random.Random(seed).random()})"]
             drawn = "random()"
         else:
-            raise OptionError(f"a sample of {name} is not known: write a query that draws one", option="sample")
+            raise OptionError(f"cannot draw a sample from {name}: write a query that draws one", option="sample")
         return f"{statement} ORDER BY {drawn} LIMIT {min(n_rows, INT64[-1])}", before
 
     def _declared_in_table(self) -> dict[str, Literal["boolean"] | TimeType]:

@@ -281,7 +281,7 @@ def find_dates(source: DuckDBSource, name: str, text: str, given: int, findings:
         )
         raise DataError(
             f"column {name!r} has {example!r} in row {row}, which is not a date in the format {told!r} ("
-            f"{format_words(told)}): correct it, or give the format of all its values by --dates"
+            f"{format_words(told)}): correct it, or give the format of all its values with --dates"
         )
     if not forms:
         return None

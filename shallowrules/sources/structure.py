@@ -57,7 +57,7 @@ def find_delimiter(name: str, text: str, decimal: str) -> str:
         return possible[0]  # a single column
     perfect = [delimiter for delimiter, (share, _) in fits.items() if share == 1]
     if len(perfect) > 1:
-        what = f"the delimiter may be {' or '.join(map(repr, perfect))}: all rows have equally many fields by each"
+        what = f"the delimiter may be {' or '.join(map(repr, perfect))}: with each, rows have equal numbers of fields"
         _refuse_delimiter(what, perfect)
     return max(fits, key=lambda delimiter: fits[delimiter])
 
@@ -102,7 +102,7 @@ def check_single(name: str, text: str, delimiter: str, decimal: str) -> None:
     if not others:
         return
     message = (
-        f"by the delimiter {delimiter!r} there is one column only, {name!r}, and {others[0]!r} divides it in every "
+        f"with the delimiter {delimiter!r} there is one column only, {name!r}, and {others[0]!r} divides it in every "
         "row: the delimiter looks wrong"
     )
     if others != [decimal]:

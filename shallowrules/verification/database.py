@@ -319,7 +319,7 @@ def _stray(column: RuleColumn) -> str:
 
 
 def _not_run() -> Iterator[NotRun]:
-    """Yield the other exporters than that of SQL: a database runs nothing else that they write."""
+    """Yield the exporters other than that of SQL: a database does not run what they write."""
     for exporter in installed_exporters():
         if exporter.name != "sql":
             yield NotRun(exporter.name, cannot_be_run(exporter) or "verify runs it on the rows of a file")
@@ -370,7 +370,7 @@ def _compare_chosen(read: _Read, clusters: Mapping[int, int], origin: str) -> tu
     Returns
     -------
     tuple of int and list of Difference
-        How many rows are chosen by another predicate than that of their cluster, or not by that; and some of them.
+        How many rows are chosen by a predicate other than that of their cluster, or not by that one; and some of them.
     """
     every = read.found == NO_CLUSTER
     labels, counts = np.unique(read.walk.labels[every], return_counts=True)

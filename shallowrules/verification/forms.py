@@ -70,7 +70,7 @@ def verify(
     exporters : sequence of str, optional
         Names of those whose forms to run; by default all that are installed and can be run here.
     on_not_run : callable, optional
-        Is called with each form of which nothing was run: where `exporters` is None that of an installed exporter, and
+        Is called with each form that was not run: where `exporters` is None that of an installed exporter, and
         where `dialects` is None the SQL of a dialect that cannot express the rules.
 
     Yields
@@ -179,7 +179,7 @@ def _choose(exporters: Sequence[str] | None, not_run: list[NotRun]) -> list[str]
         elif exporters is None:
             not_run.append(NotRun(each.name, reason))
         else:
-            raise OptionError(f"nothing of exporter {each.name!r} can be run: {reason}", option="exporters")
+            raise OptionError(f"exporter {each.name!r} cannot be run: {reason}", option="exporters")
     return chosen
 
 

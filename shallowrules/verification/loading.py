@@ -247,11 +247,11 @@ def _unread(rules: RuleSet) -> list[str]:
     found = []
     for column in (rules.columns[feature] for feature in rules.tested_columns):
         if column.dates:
-            why, wanted = f"written as {format_words(column.dates)}, and SQL takes dates alone", "a date"
+            why, wanted = f"written as {format_words(column.dates)}, and SQL reads only dates", "a date"
         elif column.codes:
-            why, wanted = "and SQL takes a text for a code only if it is written plainly, as '3'", "a whole number"
+            why, wanted = "and SQL reads a text as a code only if it is written plainly, as '3'", "a whole number"
         elif not column.conversion.is_for_sql:
-            why, wanted = f"written as {column.format}, and SQL takes numbers alone", "a number"
+            why, wanted = f"written as {column.format}, and SQL reads only numbers", "a number"
         else:
             continue
         found.append(f"{column.name!r} as text, {why}: make it {wanted} in the table")

@@ -47,7 +47,7 @@ RENAME = ("use another name (for a column, the option ", OptionName("columns"), 
 
 
 def fold_ascii(name: str) -> str:
-    """Return a name as an engine compares it that takes A to Z for a to z."""
+    """Return a name as it is compared by an engine that treats A to Z as a to z."""
     return "".join(c.lower() if c.isascii() else c for c in name)
 
 

@@ -54,12 +54,14 @@ class Labels:
         folded = [fold(name) for name in self.columns]
         if twice := {name for name in folded if folded.count(name) > 1}:
             raise DataError(
-                f"a table of labels would have the column {min(twice)!r} twice: name the key otherwise, in a view, or "
-                "the cluster by ",
+                f"a table of labels would have the column {min(twice)!r} twice: rename the key in a view, or "
+                "choose a different name for the cluster with ",
                 OptionName("cluster_column"),
             )
         if into.casefold() in (SOURCE, "excluded"):
-            raise DataError(f"a table of labels cannot have the name {into!r}: name another with ", OptionName("into"))
+            raise DataError(
+                f"a table of labels cannot have the name {into!r}: choose another with ", OptionName("into")
+            )
 
     def _quoted(self, names: Sequence[str]) -> list[str]:
         return [self.database.dialect.identifier(name) for name in names]

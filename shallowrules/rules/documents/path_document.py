@@ -50,7 +50,7 @@ class RulePath:
 
     def __post_init__(self) -> None:
         if not self.trees:
-            raise RulesFormatError("a path has one tree or more")
+            raise RulesFormatError("a path needs at least one tree")
         for tree in self.trees:
             if not self.is_of_one_table_with(tree.rules):
                 raise RulesFormatError(

@@ -182,7 +182,7 @@ def read_replacement(text: str, columns: Sequence[RuleColumn], nodes: Sequence[N
 
 
 def _readings(said: str, feature: int, column: RuleColumn, nodes: Sequence[Node]) -> list[Replacement]:
-    """Return the possible readings of the text behind the name of a column."""
+    """Return the possible readings of the text after the name of a column."""
     tested = list(dict.fromkeys(_values(nodes, feature)))
     parts = said.split("->")
     if column.is_numeric and len(parts) == 2:
@@ -226,8 +226,8 @@ def _replaced(nodes: Sequence[Node], change: Replacement, columns: Sequence[Rule
         elif isinstance(node, Membership) and node.column == change.column and change.old in node.values:
             if change.new in node.values:
                 raise DataError(
-                    f"{_shown(column, change.new)} of column {column.name!r} is asked for beside "
-                    f"{_shown(column, change.old)} already"
+                    f"{_shown(column, change.new)} of column {column.name!r} is already tested beside "
+                    f"{_shown(column, change.old)}"
                 )
             values = [change.new if value == change.old else value for value in node.values]
             node = replace(node, values=tuple(value for value in values if isinstance(value, str | bool)))
