@@ -119,7 +119,7 @@ class Finding:
 class DataError(ShallowRulesError, ValueError):
     """The table, a column, its rows or its weights cannot be used as they are.
 
-    `findings` say so as data where the table was read or examined; else it is empty.
+    `findings` has the faults as data if the table was read or examined; otherwise it is empty.
     """
 
     def __init__(self, *parts: str | OptionName, findings: Iterable[Finding] = ()) -> None:

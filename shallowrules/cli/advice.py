@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 MAX_NAMED = 5
-"""Most columns that a message names."""
+"""Maximum number of columns that a message names."""
 
 MAX_SPELLINGS = 3
-"""Most distinct texts that get a --null each; more are unlikely to be null markers."""
+"""Maximum number of distinct texts that get a --null each; more are unlikely to be null markers."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
 
 
 class RefusedTable(DataError):
-    """A table that cannot be clustered as it is: all its faults, worded, and options that may help.
+    """A table that cannot be clustered as it is: all its faults, in words, and options that may help.
 
     `said` are the notes and warnings of its reading, which show what was read.
     """
@@ -176,7 +176,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def exclude(names: Iterable[str]) -> str:
-    """Return the option that leaves columns out."""
+    """Return the option that excludes columns."""
     return f"--exclude {column_list(names)}"
 
 

@@ -22,7 +22,7 @@ from shallowrules.tables.conversion import Number
 __all__ = ["RankedColumn", "ReadColumns", "Weighed", "ranked_values"]
 
 MAX_CELLS = 2**20
-"""Most ranges of codes, over all columns, that a pass sums: 8 MB in each part's result."""
+"""Maximum number of ranges of codes, over all columns, that a pass sums: 8 MB in each part's result."""
 
 MIN_BITS, MAX_BITS = 8, 16
 """Binary logarithms of the number of ranges into which a pass divides one: the least and the most."""

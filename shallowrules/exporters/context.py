@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 MAX_LENGTH = 20_000_000
-"""Most characters of rules that are written: Python needs some 100 bytes for each to compile them."""
+"""Maximum number of characters of rules that are written: Python needs some 100 bytes for each to compile them."""
 
 
 @cache

@@ -114,7 +114,7 @@ def _weight_note(encoder: Encoder) -> tuple[str, ...]:
 
 
 def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
-    """Return the warnings: fewer leaves than clusters, or given labels that the rules hardly follow."""
+    """Return the warnings: fewer leaves than clusters, or given labels that the rules follow poorly."""
     doubts: list[tuple[str, type[Warning]]] = []
     if n_leaves < k:
         message = (

@@ -1,4 +1,4 @@
-"""Go on from earlier rules: their tree is judged beside the new one, and clusters keep numbers and names.
+"""Continue from earlier rules: their tree is compared with the new one, and clusters keep numbers and names.
 
 The objective J is that of refinement, ``cost / reference cost + tradeoff * WAES``, on the new rows. The earlier rules
 as they stand go first. Their cuts with thresholds placed again, and the tree that was grown, are each taken only where
@@ -154,7 +154,7 @@ def _staying(tree: GrownTree, encoder: Encoder) -> GrownTree:
 
 @dataclass(frozen=True, eq=False)
 class _Judging:
-    """How trees are held against each other: on all rows, and on rows that they were not made from."""
+    """How trees are compared: on all rows, and on rows that they were not made from."""
 
     data: FitData
     sample: RowSample
@@ -181,7 +181,7 @@ class _Judging:
         for own, other in (tables, tables[::-1]):
             try:
                 made = make(own)
-            except OptionError:  # all its clusters are on one side of a cut that is to be kept
+            except OptionError:  # all its clusters are on one side of a kept cut
                 return False
             before += self.figures(other.routed(than.tree), other).objective
             after += self.figures(other.routed(made), other).objective

@@ -1,4 +1,4 @@
-"""The file that rows are written to with their clusters: whole or not at all, in the format that its ending says."""
+"""The file that rows are written to with their clusters: whole or not at all, in the format of its ending."""
 
 from __future__ import annotations
 
@@ -180,9 +180,7 @@ def _put_before(path: Path, header: Sequence[str], delimiter: str, *, compressed
     os.replace(path, rows)
     try:
         with open(rows, "rb") as source, open(path, "wb") as target:
-            target.write(
-                gzip.compress(content) if compressed else content
-            )  # files of gzip may stand one behind another
+            target.write(gzip.compress(content) if compressed else content)  # files of gzip may stand one after another
             shutil.copyfileobj(source, target)
     finally:
         rows.unlink()

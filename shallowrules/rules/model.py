@@ -173,7 +173,7 @@ class RuleSet:
         Raises
         ------
         DataError
-            If a tested column is missing, or holds values of another type than the rules compare.
+            If a tested column is missing, or holds values of a different type than the rules compare.
         """
         return match_rules(self.rules, self.columns, self.tested_columns, table)
 
@@ -194,7 +194,7 @@ class RuleSet:
         Raises
         ------
         DataError
-            If a tested column is missing, or holds values of another type than the rules compare.
+            If a tested column is missing, or holds values of a different type than the rules compare.
 
         Examples
         --------

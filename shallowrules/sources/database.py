@@ -166,14 +166,14 @@ class DatabaseSource(Source):
         return self.as_declared(columns, positions)
 
     def as_declared(self, columns: Sequence[Column], positions: Sequence[int]) -> list[Column]:
-        """Return columns of values, by position, as their declarations say more of them than they do."""
+        """Return columns of values, by position, with the types of their declarations."""
         declared = self._declared_in_table()
         return [self._as_declared(column, j, declared) for column, j in zip(columns, positions, strict=True)]
 
     def _as_declared(
         self, column: Column, position: int, declared: Mapping[str, Literal["boolean"] | TimeType]
     ) -> Column:
-        """Return a column of values as its declaration says more of it than they do."""
+        """Return a column of values with the type of its declaration."""
         kind = self.declared[position].kind
         if kind == "other":
             return _as_other(column)
@@ -230,7 +230,7 @@ class DatabaseSource(Source):
         return self.declared[position].fetched.format(column=self.quote(self.names[position]))
 
     def fetch(self, statement: str, n_rows: int = BATCH_ROWS) -> Iterator[Sequence[Sequence[Any]]]:
-        """Yield the rows of a query in batches, by a cursor of the server where it has any."""
+        """Yield the rows of a query in batches, through a server-side cursor if there is one."""
         result = self.connection.exec_driver_sql(statement, execution_options={"stream_results": True})
         try:
             while batch := result.fetchmany(n_rows):

@@ -61,7 +61,7 @@ def read_table(
     """Read a CSV, Parquet or JSON file or a sheet, or several that are one table; or rows of a database.
 
     The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
-    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` behind; ``.xlsx``, ``.xls``, ``.ods``.
+    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` after; ``.xlsx``, ``.xls``, ``.ods``.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
         return None
     kind = kind_of(os.fspath(path), file)
     if kind == "csv" and (told_delimiter(file) is not None or not _is_plain(os.fspath(path), file, delimiter)):
-        return None  # DuckDB takes that line for the names
+        return None  # DuckDB mistakes that line for the names
     if kind == "csv":
         said = "" if delimiter is None else f", delim={quote_text(delimiter)}"
         return f"read_csv({file_literal(file)}, header=true, sample_size=-1{said})"

@@ -40,7 +40,7 @@ def check_delimiter(delimiter: str | None) -> None:
 def possible_delimiters(name: str, text: str, decimal: str) -> tuple[str, ...]:
     """Return the delimiters to try for a file of that name by default.
 
-    The decimal separator is the delimiter only where no other one fits and fields have it within quotes.
+    The decimal separator is taken as the delimiter only if no other one fits and fields have it within quotes.
     """
     if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return ("\t",)
@@ -50,7 +50,7 @@ def possible_delimiters(name: str, text: str, decimal: str) -> tuple[str, ...]:
 
 
 def find_delimiter(name: str, text: str, decimal: str) -> str:
-    """Return the one delimiter by which header and rows have equally many fields."""
+    """Return the one delimiter by which the header and the rows have the same number of fields."""
     possible = possible_delimiters(name, text, decimal)
     fits = _fits(text, decimal) if len(possible) > 1 else {}
     if not fits:

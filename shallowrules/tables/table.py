@@ -708,7 +708,7 @@ def _from_series(name: str, series: Any) -> Column:
         return _from_decimals(name, series)
     if dtype.is_float():
         values = series.to_numpy()
-        if values.dtype.kind != "f":  # pandas' own missing values leave no other type than that of objects
+        if values.dtype.kind != "f":  # pandas' own missing values leave no type other than that of objects
             single = dtype == nw.Float32
             values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
         return Column(name, "float", values)

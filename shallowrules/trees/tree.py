@@ -91,8 +91,8 @@ class Tree:
         Raises
         ------
         OptionError
-            If it is of another kind (a regressor, a pipeline, a forest), has several outputs, or learnt
-            where to send missing values.
+            If it is of another kind (a regressor, a pipeline, a forest), has several outputs, or learned where to
+            send missing values.
         sklearn.exceptions.NotFittedError
             If it is not fitted.
         """

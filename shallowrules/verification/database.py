@@ -2,8 +2,8 @@
 
 A row comes from the database with its values and with the cluster that SQL gives it, in one query: the order of rows
 means nothing. Every style is run on the rows of the table, or a sample of them that is drawn once, and on boundary rows
-in a temporary table whose columns have the types of the table's own. What a column makes of a value is what the tree
-labels.
+in a temporary table whose columns have the types of the table's own. The tree labels each value as the column stores
+it.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ class _Verification:
         return Comparison(form, n_rows, disagreements, tuple(differences[:MAX_DIFFERENCES]))
 
     def _read(self, understood: Callable[[Any], int], *statements: str) -> _Read:
-        """Run queries of an answer, which `understood` reads, and the tested columns, and walk the rows that come."""
+        """Run queries for an answer, which `understood` reads, and the tested columns; return what their rows hold."""
         builders = [ColumnBuilder(column.name) for column in self.tested]
         found: list[NDArray[np.int64]] = []
         for statement in statements:

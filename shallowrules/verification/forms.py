@@ -82,7 +82,7 @@ def verify(
     Raises
     ------
     DataError
-        If the table lacks a tested column, or it holds values of another type than the rules compare.
+        If the table lacks a tested column, or it holds values of a different type than the rules compare.
     OptionError
         If a dialect cannot be executed here, an exporter named by `exporters` is not known or has nothing to run, or
         what `answers` has for rows without a cluster is a cluster's.
@@ -148,8 +148,8 @@ def verify(
 def _in_their_types(rules: RuleSet, part: Part) -> Part:
     """Return rows with times in place of their texts, and numbers in place of what SQL does not convert.
 
-    Databases have types of their own for times; of codes SQL takes no text but '3', and of formats no $3. Rows with a
-    fraction that a column of whole numbers would round are left out.
+    Databases have types of their own for times; of codes SQL takes no text but '3', and of formatted numbers no $3.
+    Rows with a fraction that a column of whole numbers would round are left out.
     """
     columns = []
     held = np.ones(part.table.n_rows, dtype=bool)

@@ -103,7 +103,7 @@ def test_all_that_a_run_writes_has_the_totals(shop):
     assert "revenue (is added up)" in sheet
     assert json.loads(Path("out/settings.json").read_text(encoding="utf-8"))["options"]["measure"] == "revenue"
     again = call("edit", "out/rules.json", "--rules", "out/report.md", "--table", "shop.csv", "-o", "same.json")
-    assert "all 3 rules are as they were" in again.stderr
+    assert "all 3 rules are unchanged" in again.stderr
     assert [c.total for c in RuleSet.from_json("same.json").clusters] == [c.total for c in rules.clusters]
 
 

@@ -136,7 +136,7 @@ class Run:
         return result
 
     def count(self, command: str, table: str, expected: Labels, found: Mapping[int, Any]) -> None:
-        """Count rows, and those with another cluster than is expected, which may be not there at all."""
+        """Count rows, and those with a different cluster than is expected, which may be not there at all."""
         self.rows[command, table] += len(expected)
         wrong = [row for row, label in expected.items() if found.get(row, "no such row") != label]
         self.mismatches[command, table] += len(wrong)

@@ -6,7 +6,7 @@ Each round draws a rule set and a table as `hostile.py` does, also with names th
 name that a database has, or differ by case from another's. Other tables, with a view on one, stand beside. The styles
 `view`, `table`, `update` and `column` are run as `export` writes them, and by `label --apply` and `--undo`. Before and
 after, all objects of the database and all rows of its tables are read: another object that is there, gone or changed is
-a finding, and so is a row with another cluster than the tree's. `--seed N --rounds 1` runs one round again. The exit
+a finding, and so is a row with a cluster other than the tree's. `--seed N --rounds 1` runs one round again. The exit
 status is 1 if there was a finding.
 """
 

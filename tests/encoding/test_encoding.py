@@ -307,7 +307,7 @@ def test_missing_text_is_a_category_where_asked_for(taken):
     category = "(" * len(taken) + "(missing)" + ")" * len(taken)
     assert [column.imputed for column in model.rules_.columns if column.name == "contract"] == [category]
     assert [note for note in model.rules_.statistics.notes if "category" in note] == [
-        f"a missing value of column 'contract' ({frame['contract'].isna().sum()} rows) is taken as {category!r}, "
+        f"missing values of column 'contract' ({frame['contract'].isna().sum()} rows) are replaced by {category!r}, "
         "a category of its own"
     ]
     filled = ExplainableKMeans(6, scale="minmax", random_state=0).fit(frame.fillna({"contract": category}))

@@ -175,7 +175,7 @@ def test_names_that_need_no_quotes_have_none():
     with pytest.raises(OptionError, match="'folded' is for a table whose names are not known"):
         export(rules, "sql", identifiers="folded", types=types)
     alike = make_rules([("Size", "float"), ("size", "float")], (0, 1.0, 0, 1))
-    with pytest.raises(ExportError, match="takes the columns 'Size' and 'size' for one"):
+    with pytest.raises(ExportError, match="treats the columns 'Size' and 'size' as one"):
         export(alike, "sql", dialect="postgres", identifiers="folded")
 
 

@@ -149,7 +149,7 @@ def test_clusters_without_a_rule_are_noted_and_keep_their_reference_center(noisy
     assert leafless
     [note] = model.rules_.statistics.notes
     names = ", ".join(map(str, leafless))
-    assert note == f"{len(leafless)} of 9 clusters have no rule, their rows are in others: {names}"
+    assert note == f"{len(leafless)} of 9 clusters have no rule; their rows are in other clusters: {names}"
     assert not np.isin(model.labels_, leafless).any()
     np.testing.assert_allclose(model.cluster_centers_[leafless], clusterer.cluster_centers_[leafless])
     assert model.score(noisy) == pytest.approx(-model.inertia_)

@@ -1,8 +1,8 @@
 """The contents of columns by their declared types: they decide how plainly a condition can be written.
 
 If nothing is known about a column, its conditions are long, and correct for every type in the conformance run. If
-its type is known, there are no guards against values that it cannot hold. Where the usual types are to be expected,
-`Types.others` says what is not.
+its type is known, there are no guards against values that it cannot hold. If the usual types are expected,
+`Types.others` says what is not expected.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ TYPES: Mapping[str, Types] = {
         },
         query="SELECT column_name, data_type FROM user_tab_columns WHERE table_name = {name} AND ({these})",
     ),
-    # Any comparison of texts there takes no notice of blanks at the end.
+    # Comparisons of texts there ignore blanks at the end.
     "tsql": Types(
         declared=(
             (f"TINYINT|{_INTEGERS}", WHOLE),

@@ -102,12 +102,12 @@ class Names:
     unquoted : callable
         An unquoted name in the form in which the engine compares it, as far as that matters.
     longest : int or None
-        Longest name that is not cut or refused, in `unit`.
+        Length of the longest name that is not truncated or refused, in `unit`.
     unit : {"characters", "bytes"}
     refused : str or None
-        A pattern; a name in which it is found cannot be had.
+        A pattern; a name in which it is found is not allowed.
     refused_columns : str or None
-        A pattern; a column's name in which it is found cannot be had, whatever a table may be called.
+        A pattern; a column's name in which it is found is not allowed, whatever a table may be called.
     refused_aliases : str or None
         A pattern; a name in which it is found becomes another where a query gives it to a column.
     backticks : bool
@@ -117,7 +117,7 @@ class Names:
     alias : str
         Between a table and its alias.
     no_table : str
-        What a SELECT of constants ends with.
+        The end of a SELECT of constants.
     """
 
     fold: Callable[[str], str]
@@ -328,7 +328,7 @@ class Limits:
     nested: int = 20
 
     def caveat(self, text: str) -> str:
-        """Return the notes on a text that needs a setting; none where it needs none."""
+        """Return the notes on a text that needs a setting; empty if it needs none."""
         size = len(text.encode())
         if self.unset is None or size <= self.unset:
             return ""

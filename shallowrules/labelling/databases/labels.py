@@ -49,7 +49,7 @@ class Labels:
         return [*self.key, *self.new_columns, RULES, STAMP]
 
     def check_names(self) -> None:
-        """Refuse names that would be those of two things."""
+        """Refuse names that two columns, or the table and something else, would have."""
         fold, into = self.database.dialect.names.fold, self.into.name[-1]
         folded = [fold(name) for name in self.columns]
         if twice := {name for name in folded if folded.count(name) > 1}:
@@ -102,7 +102,7 @@ class Labels:
         changed = []
         for column in (cluster, name, hashed):
             there, wanted = f"{into}.{column}", facts.inserted.format(column=column)
-            if column == name:  # whatever a collation takes for equal
+            if column == name:  # whatever a collation treats as equal
                 there, wanted = (texts.cast or texts.column).format(column=there), texts.literal.format(literal=wanted)
             changed.append(changed_form.format(column=there, value=wanted))
         always = "{stamp}" in facts.merge

@@ -634,7 +634,7 @@ class _Planner:
         return Batches.of(self.database, self.table, BATCH_ROWS)
 
     def _keep_columns(self, update: str) -> str:
-        """Return an update by which columns that the database would write on by itself stay as they are."""
+        """Return an update that keeps columns unchanged which the database would update by itself."""
         if self.facts.kept_columns is None:
             return update
         found = self.database.ask(self.facts.kept_columns, DatabaseObject("table", self.table))

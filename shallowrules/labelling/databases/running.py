@@ -77,7 +77,7 @@ def run_plan(
 
 
 def _prepare(plan: Plan, database: Database) -> int | None:
-    """Begin, and look whether all is as the plan found it; return the session if it may go on alone."""
+    """Begin, and check that everything is as the plan found it; return the session if it may continue by itself."""
     database.begin()
     if not database.claim(plan.thing, plan.application.lock_timeout):
         raise DataError(
@@ -149,7 +149,7 @@ def _write(plan: Plan, database: Database, progress: Callable[[int], None] | Non
 
 
 def _end(session: int, database: Database) -> None:
-    """End a session whose statement may go on, and wait until it has gone, for a while."""
+    """End a session whose statement may still be running, and wait for a while until it has ended."""
     from sqlalchemy.exc import SQLAlchemyError
 
     with suppress(SQLAlchemyError):

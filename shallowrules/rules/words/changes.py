@@ -166,7 +166,7 @@ def changes_between(
     Raises
     ------
     DataError
-        If the table lacks a column that either tests, or holds values of another type, or has no rows.
+        If the table lacks a column that either tests, or holds values of a different type, or has no rows.
     """
     counts: Counter[tuple[int, int]] | None = None
     if table is not None:

@@ -294,7 +294,7 @@ def _joined(merged: Mapping[int, int]) -> dict[int, list[int]]:
 
 
 def _of_joined(said: Mapping[int, str], joined: Mapping[int, Sequence[int]]) -> dict[int, str]:
-    """Return the names, or notes, of clusters; those that are now one have the first there is among theirs."""
+    """Return the names, or notes, of clusters; merged ones get the first that one of them has."""
     found = {number: text for number, text in said.items() if not any(number in group for group in joined.values())}
     for number, group in joined.items():
         if (first := next((said[each] for each in group if each in said), None)) is not None:
@@ -305,7 +305,7 @@ def _of_joined(said: Mapping[int, str], joined: Mapping[int, Sequence[int]]) -> 
 def _without_vain_tests(nodes: Sequence[Node], merged: Mapping[int, int]) -> tuple[Node, ...]:
     """Return a tree with merged clusters, without tests on both sides of which all is one cluster.
 
-    The rows of the leaves are not known any more.
+    The rows of the leaves are no longer known.
     """
     only: list[int | None] = [None] * len(nodes)  # the cluster of all leaves below a node, if it is one
     for index in reversed(range(len(nodes))):

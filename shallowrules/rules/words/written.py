@@ -177,7 +177,7 @@ def _read_conditions(text: str, columns: Sequence[RuleColumn]) -> tuple[Conditio
 
 
 class ConditionReader(ABC):
-    """Reads a text of conditions, whatever the words; it knows how far it came.
+    """Reads a text of conditions, whatever the words; it remembers how far it got.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class ConditionReader(ABC):
 
     @abstractmethod
     def conditions_at(self, place: int) -> Iterator[tuple[Condition, int]]:
-        """Yield the conditions that the text may have at a place, and the place behind each."""
+        """Yield the conditions that the text may have at a place, and the place after each."""
 
     @abstractmethod
     def show(self, value: Value) -> str:
@@ -285,7 +285,7 @@ class ConditionReader(ABC):
         self.fail(place, f"a value that column {column.name!r} has, such as {format_value(known[0])}")
         for value in known:
             shown = self.show(value)
-            # A quote behind a closing one belongs to the value.
+            # A quote after a closing one belongs to the value.
             if self.text.startswith(shown, place) and not self.text.startswith("'", place + len(shown)):
                 yield value, place + len(shown)
 
@@ -324,7 +324,7 @@ class PrintedReader(ConditionReader):
         return printable(format_value(value))
 
     def conditions_at(self, place: int) -> Iterator[tuple[Condition, int]]:
-        """Yield the conditions that the text may have at a place, and the place behind each."""
+        """Yield the conditions that the text may have at a place, and the place after each."""
         self.fail(place, "the name of a column and a comparison")
         for feature, column in enumerate(self.columns):
             name = printable(column.name)

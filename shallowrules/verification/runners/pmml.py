@@ -42,7 +42,7 @@ def run_pmml(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
 
 @contextmanager
 def open_models() -> Iterator[Any]:
-    """Start the engine, or take the one that runs in this process already; give what makes a model of a document."""
+    """Start the engine, or take the one of this process; give the function that makes a model of a document."""
     try:
         pypmml = import_module("pypmml")
     except ImportError:
