@@ -5,7 +5,7 @@
 
 The tree is taken as a scikit-learn classifier, node by node. ``assign_cluster`` labels dicts of floats; m2cgen's
 function of the classifier gets a list made from the same dict, which is timed, and gives scores, of which nobody asks
-the largest here. ``assign_clusters`` labels the columns; ``predict`` gets the array as it likes it best, of single
+the largest here. ``assign_clusters`` labels the columns; ``predict`` gets the array in its preferred form, single
 precision. Ratios are of CPU time, the lowest of several alternating rounds; below 1, the emitted code is faster.
 """
 

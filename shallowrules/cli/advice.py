@@ -211,7 +211,7 @@ def _commands(error: DataError) -> list[str]:
 
 
 def remedy_words(finding: Finding, *, needed: bool = False) -> str:
-    """Return the remedy for a finding, to follow its message; "" where the message says all.
+    """Return the remedy for a finding, to follow its message; "" where the message is complete.
 
     A column that is `needed`, as that of the weights is, cannot be left out.
     """

@@ -205,7 +205,7 @@ def prepared_model(
 def _with_way_out(
     refused: RefusedTable, rows: Tables | DatabaseRows, chosen: FitOptions, reading: Reading, memory: int | None
 ) -> DataError:
-    """Return why a table is refused, with the command that works where there is one."""
+    """Return the reason why a table is refused, with a command that works if there is one."""
     from shallowrules.cli.remedies import working_remedy
     from shallowrules.sources.connecting import hide_typed_passwords
 

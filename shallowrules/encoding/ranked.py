@@ -72,7 +72,7 @@ class RankedColumn:
 
 @dataclass(frozen=True)
 class _Range:
-    """The codes from `low` to `high`, among which one of a rank is.
+    """The codes from `low` to `high`, which contain one of a wanted rank.
 
     Parameters
     ----------

@@ -392,7 +392,7 @@ def _describe_values(
 def rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
     """Return the tree's nodes as the rules keep them: over raw columns, integers for integer columns.
 
-    Of the table nothing but the types of its columns matters.
+    Only the types of the table's columns matter.
     """
     nodes: list[Node] = []
     for node in range(tree.n_nodes):

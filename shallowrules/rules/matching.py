@@ -1,4 +1,4 @@
-"""Rules held against the columns of a table."""
+"""Rules matched to the columns of a table."""
 
 from __future__ import annotations
 

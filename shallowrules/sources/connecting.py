@@ -88,7 +88,7 @@ SECRET = re.compile(r"((?:^|(?<=[?&\s]))\w*(?:pass|pwd|secret|token)\w*=)[^&\s]+
 
 
 def hide_password(text: str) -> str:
-    """Return a text of others with three asterisks in place of what looks like the password of a URL or a driver."""
+    """Return a text of others with three asterisks for anything that looks like the password of a URL or a driver."""
     return SECRET.sub(r"\1***", PASSWORD.sub(r"\1:***", text))
 
 

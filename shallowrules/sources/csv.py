@@ -64,7 +64,8 @@ NUMBERS = ("integer", "float")
 COUNTED_COLUMNS = 20
 """Columns up to which types are counted side by side; of more columns all fields are counted as one long column.
 
-DuckDB plans a query in the square of its expressions: 100 columns of 6 counts took 0.3 s of CPU for 40 rows.
+The time in which DuckDB plans a query grows with the square of its expressions: 100 columns of 6 counts took 0.3 s of
+CPU for 40 rows.
 """
 
 SAMPLE_PLACES = 16

@@ -71,10 +71,11 @@ class DatabaseRows:
         if (self.table is None) == (self.query is None):
             raise OptionError("--database needs either --table or --query: the rows to read", option="database")
         if self.sample is not None and not self.sample >= 1:
-            raise OptionError(f"a sample has at least 1 row, not {self.sample}", option="sample")
+            raise OptionError(f"a sample must have at least 1 row, not {self.sample}", option="sample")
         if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:
             raise OptionError(
-                f"a timeout is more than 0 and at most {MAX_TIMEOUT:,} seconds, not {self.timeout}", option="timeout"
+                f"a timeout must be more than 0 and at most {MAX_TIMEOUT:,} seconds, not {self.timeout}",
+                option="timeout",
             )
         _ = self.name_parts  # OptionError if it is not a name
 

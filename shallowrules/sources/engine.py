@@ -52,8 +52,8 @@ __all__ = [
 Item = TypeVar("Item")
 
 BATCH_COLUMNS = 100
-"""Columns of one query. DuckDB plans a query in the square of its expressions: 2,000 counts took 0.22 s of CPU in one
-query of 1,000 columns each and 0.02 s per 100."""
+"""Columns of one query. The time in which DuckDB plans a query grows with the square of its expressions: 2,000 counts
+took 0.22 s of CPU in one query of 1,000 columns each and 0.02 s per 100."""
 
 NEARLY_ALL = 0.9
 """Share of numbers from which a column is taken for numbers with something wrong in it."""

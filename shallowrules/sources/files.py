@@ -45,7 +45,7 @@ CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 
 RULES_FILE = "rules.json"
 RULES_DOCUMENT = re.compile(rb'\s*\{\s*"format"\s*:\s*"shallowrules/')
-"""How the documents begin that this package writes: they are found beside tables, and are not tables."""
+"""How this package's own documents begin: they are found beside tables, and are not tables."""
 
 
 def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = None) -> list[str]:

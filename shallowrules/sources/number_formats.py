@@ -199,7 +199,7 @@ def numbers_in_text(
 ) -> Field | None:
     """Return how to fetch a column of a file with types whose texts are all numbers in a format; None for other text.
 
-    Texts of digits alone stay text: whoever wrote them could have written numbers. What is found is noted.
+    Texts of digits alone stay text: whoever wrote them could have written numbers. A format that is found is noted.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def two_readings(
     among = f", and {bare:,} of {counted(given, 'value')} {'has' if bare == 1 else 'have'} no {what}" if bare else ""
     message = (
         f"column {name!r} can be read in two ways: wherever there is a {what}, exactly three digits follow it, as in "
-        f"{example!r}{among}, so that it may group digits or be the decimal separator"
+        f"{example!r}{among}, so it may group digits or be the decimal separator"
     )
     return Finding(
         "two readings",

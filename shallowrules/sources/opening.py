@@ -111,7 +111,7 @@ def read_table(
 def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
     """Open what `read_table` reads, until the end of the context.
 
-    What is raised is what `read_table` raises.
+    It raises the exceptions of `read_table`.
 
     Yields
     ------

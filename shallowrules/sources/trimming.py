@@ -80,7 +80,7 @@ def say(remarks: Sequence[tuple[str, Remark]]) -> None:
 def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, line: int = 1) -> Trimmed:
     """Return a text file as one that begins with the header of its table and ends with its last row.
 
-    Where the file is that already, it is read itself.
+    If the file is one already, it is read as it is.
 
     Parameters
     ----------

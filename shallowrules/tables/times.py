@@ -1,7 +1,7 @@
 """Dates, points in time and durations: whole numbers to the rules, and written as what they are.
 
 A date is its days since 1970-01-01; a point in time its microseconds since then, in UTC where it has a time zone; a
-duration its microseconds. What is finer is cut off, towards the past. Years go from 1 to 9999.
+duration its microseconds. Anything finer is truncated towards the past. Years go from 1 to 9999.
 """
 
 from __future__ import annotations

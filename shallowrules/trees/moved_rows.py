@@ -281,7 +281,7 @@ def sum_both(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[Round
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """For each of some choices the rows that come into another leaf, by both leaves."""
+    """For each of some choices, the rows that move to another leaf, by both leaves."""
 
     moved: Sequence[Groups]
 

@@ -235,7 +235,7 @@ def finished(
 
 @dataclass(frozen=True, eq=False)
 class WholeTable:
-    """A large table, on which trees are judged that were found on a part of it.
+    """A large table, on which trees found on a part of it are judged.
 
     Attributes
     ----------

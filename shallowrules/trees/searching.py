@@ -449,7 +449,7 @@ def sample_of(table: CodedTable) -> CodedTable:
     """Return some rows of each cluster, weighted so that the clusters keep their weight; `table` if it is small.
 
     They are spread evenly over the column of the largest variance, rows of equal values there in the order of their
-    keys: whatever the order of the table.
+    keys, so the order of the table does not matter.
     """
     n_rows, X_cluster = len(table.rows), table.coded.X_cluster
     if n_rows <= SAMPLE_MARGIN * SAMPLE_ROWS:

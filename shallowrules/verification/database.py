@@ -185,7 +185,7 @@ class _Verification:
         return "MariaDB" if "mariadb" in version.lower() else title, version
 
     def _unlabelled(self, read: _Read) -> Iterator[Unlabelled]:
-        """Yield why rows have no cluster, by the column in which the tree found no value."""
+        """Yield the reasons why rows have no cluster, by the column in which the tree found no value."""
         for feature in self.rules.tested_columns:
             stopped = read.walk.stopped_at == feature
             strays = stopped & read.strays[feature] if feature in read.strays else np.zeros(len(stopped), bool)

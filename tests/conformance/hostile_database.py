@@ -192,7 +192,7 @@ class Round:
             self._clear(before)
 
     def _clear(self, before: State) -> None:
-        """Take away the table, and what a finding has left: the next round starts as this one did."""
+        """Drop the table, and anything that a finding left behind: the next round starts as this one did."""
         quote = self.place.quote
         with suppress(EngineError):
             if left := state_of_objects(self.place).keys() - before[0].keys():

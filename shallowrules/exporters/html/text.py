@@ -89,7 +89,7 @@ def share_pieces(
     """Return each text as the numbers of pieces, which make it when they are joined, the pieces, and their lines.
 
     A piece is kept once: the texts of one tree have many of those of the next. So is a line of the pieces; those that
-    differ in their numbers alone stand side by side, where the packer finds that they say nearly the same. A piece is
+    differ only in their numbers are side by side, where the packer finds that they are nearly the same. A piece is
     a list of lines, each given by its distance from the line before, in that piece or at the end of the last.
     """
     split = {form: [re.split(SECTIONS, text) for text in texts] for form, texts in forms.items()}

@@ -245,8 +245,8 @@ class Numbers:
         The predicate for a ``{text}`` that is a code as written by `Grammar.plain_code`, for codes only; None if
         `is_number` has a regular expression.
     grouped : str or None
-        What is true of a ``{text}`` whose blanks, if it has some, part proper groups of digits, where `is_number` has
-        no pattern.
+        What is true of a ``{text}`` whose blanks, if it has some, separate proper groups of digits, where `is_number`
+        has no pattern.
     to_double : str
         The double nearest to a ``{text}`` that is a number with a point, without an error for any.
     infinities : str or None
@@ -264,7 +264,7 @@ class Numbers:
     exact : str
         The number in a ``{value}`` of any other number type less ``{bound}``, as above; with `either`, the number.
     truth : tuple of str, or None
-        What is true of a ``{value}`` of a number type whose text may be another than 1, 1.0, 0 and 0.0 where it is 1 or
+        What is true of a ``{value}`` of a number type whose text may be other than 1, 1.0, 0 and 0.0 where it is 1 or
         0, and the number in it; None where there is no such type.
     beside_doubles : tuple of str and int, or None
         The template for the nearest double of a ``{value}`` that is a number, if the engine would compare that

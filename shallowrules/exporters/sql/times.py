@@ -139,7 +139,7 @@ def _duration(template: str, number: int) -> str:
 
 
 def range_of_times(dialect: str, kind: str) -> tuple[int, int] | None:
-    """Return the first and the last time of a kind that a dialect can hold; None if the rules' own."""
+    """Return the first and the last time of a kind that a dialect can hold; None for no limits."""
     return _TIMES[dialect].ranges.get(kind)
 
 

@@ -41,7 +41,7 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     },
     "computed": {"postgres": ("42P17",)},
 }
-"""The reasons why a statement was refused, by the codes of each database; DuckDB has words."""
+"""The reasons why a statement was refused, by the codes of each database; for DuckDB, by words in its messages."""
 
 _OF_A_FILE = dict.fromkeys(("view", "table", "update", "column", "labels"), "to write the file and its folder")
 

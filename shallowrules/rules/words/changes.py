@@ -254,7 +254,7 @@ def _titles(clusters: Iterable[Cluster]) -> dict[int, str]:
 
 
 def _the_rule(rule: Rule | None) -> str:
-    return f"the rule {rule}" if rule is not None and rule.conditions else "the rule that takes every row"
+    return f"the rule {rule}" if rule is not None and rule.conditions else "the rule that matches every row"
 
 
 def _rule_changes(old: RuleSet, new: RuleSet, pairs: Mapping[int, int]) -> tuple[tuple[RuleChange, ...], int]:

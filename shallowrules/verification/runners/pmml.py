@@ -57,7 +57,7 @@ def open_models() -> Iterator[Any]:
 
 @contextmanager
 def _own_java(pypmml: Any) -> Iterator[None]:
-    """Start a Java for pypmml, and end it: of one that pypmml starts it keeps no hold, and leaves it running."""
+    """Start a Java for pypmml, and end it: pypmml would lose track of one that it started, and leave it running."""
     py4j, jvm = import_module("py4j.java_gateway"), import_module("pypmml.jvm")
     gateway = jvm.Py4jGateway()
     try:
