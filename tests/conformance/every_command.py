@@ -6,7 +6,7 @@
         python tests/conformance/every_command.py --only postgres --each 9
 
 The tables telco and avila are read from the folder that SHALLOWRULES_DATA names. The exit status is 1 if a row gets
-another cluster, or what was created is not dropped completely. A command that refuses a column type says so in the table.
+a different cluster, or something created is not dropped. A command that refuses a column type says so in the table.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ RUNNERS: Mapping[str, Runner] = {
 
 SQL_RUNNERS: Mapping[str, SqlRunner] = {"sql": run_sql, "dbt": run_dbt}
 
-READ = "made for people to read; it labels no rows"
+READ = "made for people to read, not to label rows"
 NOT_RUN: Mapping[str, str] = {"markdown": READ, "mermaid": READ, "svg": READ}
 
 
