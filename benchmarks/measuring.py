@@ -86,7 +86,7 @@ def chosen_tables(
     """Return the tables that were asked for and are there, smallest files first; `made` ones need no file."""
     wanted = options.tables.split(",") if options.tables else known
     if unknown := [name for name in wanted if name not in known]:
-        parser.error(f"unknown tables: {', '.join(unknown)}; known are: {', '.join(known)}")
+        parser.error(f"unknown tables: {', '.join(unknown)}; use one of: {', '.join(known)}")
 
     files = {name: options.data / f"{name}.npz" for name in wanted if name not in BUNDLED and name not in made}
     absent = [name for name, file in files.items() if not file.is_file()]

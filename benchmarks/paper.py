@@ -295,7 +295,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         parser.error("--seeds must be at least 1")
     options.methods = options.methods.split(",")
     if unknown := [name for name in options.methods if name not in METHODS]:
-        parser.error(f"unknown methods: {', '.join(unknown)}; known are: {', '.join(METHODS)}")
+        parser.error(f"unknown methods: {', '.join(unknown)}; use one of: {', '.join(METHODS)}")
     check_page(parser, options.markdown, SCRIPT)
     options.tables = chosen_tables(parser, options, known)
     options.quiet = Quiet()

@@ -200,7 +200,7 @@ def check_choice(what: str, value: object, known: Iterable[str], option: str | N
     """Return `value` if it is one of `known`, else raise OptionError listing them; `what` names its kind."""
     choices = tuple(known)
     if not isinstance(value, str) or value not in choices:
-        raise OptionError(f"unknown {what} {value!r}; known are: {', '.join(choices)}", option=option)
+        raise OptionError(f"unknown {what} {value!r}; use one of: {', '.join(choices)}", option=option)
     return value
 
 

@@ -102,7 +102,7 @@ class ColumnShift:
     examples: tuple[Value, ...] = ()
 
     def sentences(self) -> list[str]:
-        """Return what is new in the table, a sentence for each kind."""
+        """Return the new values in the table, in a sentence for each kind."""
         column = self.column
         facts = [
             (self.below, f"a value below {_end(column, column.minimum)}, the minimum in training"),

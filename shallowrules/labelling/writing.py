@@ -107,7 +107,7 @@ def check_format(target: Path) -> tuple[str, str, bool]:
     ending = Path(name.removesuffix(".gz")).suffix
     if ending not in FORMATS or (compressed and FORMATS[ending][0] in ("parquet", "xlsx")):
         raise OptionError(
-            f"-o {target}: the ending decides the format; known are: {', '.join(FORMATS)}, and .gz for text"
+            f"-o {target}: the ending decides the format; use one of: {', '.join(FORMATS)}, and .gz for text"
         )
     return ending, FORMATS[ending][0], compressed
 

@@ -217,7 +217,7 @@ def _entry(name: str, settings: Path) -> Mapping[str, str]:
     if name not in databases:
         known = ", ".join(f"@{other}" for other in databases) or "none"
         hint = suggestion(name, databases, mark="@")
-        raise OptionError(f"{settings} has no table [databases.{name}]; known are: {known}{hint}", option="database")
+        raise OptionError(f"{settings} has no table [databases.{name}]; use one of: {known}{hint}", option="database")
     found: Mapping[str, str] = databases[name]
     return found
 
@@ -226,7 +226,7 @@ def _refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> No
     """Raise DataError for a name that is not among the known ones, with the one that it is most like."""
     for name in names:
         if name not in known:
-            hint = suggestion(name, known) or f"; known are: {', '.join(known)}"
+            hint = suggestion(name, known) or f"; use one of: {', '.join(known)}"
             raise DataError(f"{what} {name!r} is not known{hint}")
 
 

@@ -226,7 +226,7 @@ def _told_dates(told: Sequence[str]) -> dict[str, str]:
             raise OptionError(
                 OptionName("dates"),
                 f" {each!r} is not a column and a format of dates, such as signup=%d/%m/%Y; the formats are "
-                f"{', '.join(form for form in FORMATS if ':' not in form)}, also with a time behind it: %H:%M, "
+                f"{', '.join(form for form in FORMATS if ':' not in form)}, also with a time after it: %H:%M, "
                 "%H:%M:%S, %I:%M %p or %I:%M:%S %p",
             )
         found[name] = form

@@ -38,9 +38,7 @@ def check_encoding(encoding: str) -> None:
         # Codecs such as "zlib" are not text encodings, and look-up alone would take them.
         "".encode(encoding)
     except (LookupError, ValueError):  # ValueError: a zero byte in the name, or the codec "undefined"
-        raise OptionError(
-            f"unknown encoding {encoding!r}; known are for example: utf-8, utf-16, cp1252, latin-1"
-        ) from None
+        raise OptionError(f"unknown encoding {encoding!r}; use for example utf-8, utf-16, cp1252, latin-1") from None
 
 
 def found_encoding(file: str, encoding: str) -> str:

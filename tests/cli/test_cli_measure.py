@@ -161,7 +161,7 @@ def test_what_cannot_be_added_up_is_refused(shop, memory):
         assert message in " ".join(done.stderr.split()), (options, done.stderr)
     shop.assign(revenue=shop["revenue"].fillna(np.inf)).to_parquet("infinite.parquet", index=False)
     found = refused("fit", "infinite.parquet", *FIT, *memory)
-    assert found.startswith("the measure 'revenue' is infinite in 22 rows, so that it has no sum")
+    assert found.startswith("the measure 'revenue' is infinite in 22 rows, so it has no sum")
 
 
 def test_refit_and_edit_measure_again(shop):
@@ -220,7 +220,7 @@ def test_what_label_and_drift_refuse(shop):
         for command in (["drift"], ["label", "-o", "out.csv"]):
             name, *rest = command
             found = refused(name, "rules.json", *table, *rest, "--measure", "age", status=2)
-            assert found == "--measure names 'age', which is a column of the rules: name one that they do not have"
+            assert found == "--measure names 'age', which is a column of the rules: name a different column"
             assert "no column 'nope'" in refused(name, "rules.json", *table, *rest, "--measure", "nope")
             assert "'city'" in refused(name, "rules.json", *table, *rest, "--measure", "city")
     with closing(sqlite3.connect("sqlite.db")) as connection:

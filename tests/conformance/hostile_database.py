@@ -323,8 +323,8 @@ def _hex(name: str) -> str:
 
 
 PARTS_OF_REFUSALS = (
-    "already has a column", "is about the column", "was not made by shallowrules", "for one: rename", "cannot hold",
-    "has no style", "not immutable", "character 0", "already, and no", "would overwrite",
+    "already has a column", "is about the column", "was not made by shallowrules", "as one; rename", "cannot hold",
+    "has no style", "not immutable", "character 0", "is already a", "would overwrite",
 )  # fmt: skip
 
 

@@ -333,7 +333,7 @@ def test_missing_numbers_and_codes_are_no_category():
     codes = frame[["paid"]].assign(region=pd.Categorical([None, 3, 11] * 100))
     with pytest.raises(DataError, match=r"missing values .* in 'region' \(100 rows\)"):
         ExplainableKMeans(2, missing="category").fit(codes)
-    with pytest.raises(OptionError, match="unknown missing 'text'; known are: category"):
+    with pytest.raises(OptionError, match="unknown missing 'text'; use one of: category"):
         ExplainableKMeans(4, missing="text").fit(frame)
 
 
@@ -351,7 +351,7 @@ def test_imputing_in_arrays():
         complete.predict([[1.0, np.nan]])
     with pytest.raises(DataError, match="column 'x1' has no values"):
         ExplainableKMeans(4, impute="median").fit(np.column_stack([X[:, 0], np.full(100, np.nan)]))
-    with pytest.raises(OptionError, match="unknown impute 'mean'; known are: median"):
+    with pytest.raises(OptionError, match="unknown impute 'mean'; use one of: median"):
         ExplainableKMeans(4, impute="mean").fit(X)
 
 

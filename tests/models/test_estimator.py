@@ -396,7 +396,7 @@ def test_too_few_distinct_rows_give_fewer_leaves():
         ({"method": "cart"}, "exshallow, exgreedy, imm, exkmc"),
         ({"refine": "much"}, "unknown refine"),
         ({"scale": "log"}, "minmax, standard, robust"),
-        ({"method": "exkmc", "base": "cart"}, "unknown base 'cart'; known are: none, imm"),
+        ({"method": "exkmc", "base": "cart"}, "unknown base 'cart'; use one of: none, imm"),
         ({"method": "exkmc", "max_leaves": 7}, "max_leaves=7 is less than the 8 clusters"),
         ({"method": "exkmc", "max_leaves": 9.5}, "max_leaves must be a whole number"),
         ({"method": "exkmc", "max_leaves": True}, "max_leaves must be a whole number"),

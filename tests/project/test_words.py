@@ -50,6 +50,7 @@ PATTERNS = {
     "null marker": r"\b(?:words? for missing|null words?)\b",
     "after": r"\b(?:digits?|line break|point|text|blank|place|number|letter)s? behind (?:it|them|the|an?|its)\b",
     "other than, or a different": r"\banother (?:cluster|label|type|way|value|column|table) than\b",
+    "use one of, in place of known are": r"\bknown are\b",
     "only, in place of not even so": r"\bnot even so\b",
     "what else …, in place of what … besides": r"\b[Ww]hat (?:\w+ ){1,5}(?:needs?|has|have) besides\b",
 }
@@ -174,6 +175,7 @@ def test_no_pattern_is_in_a_text_that_people_read():
         "the digits behind the point",
         "a row that gets another cluster than the tree gives it",
         "a read-only file not even so",
+        "unknown exporter 'cobol'; known are: dbt, html",
         "What the template needs besides.",
     ],
 )

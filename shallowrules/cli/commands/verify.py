@@ -101,7 +101,7 @@ def command(
         if exporters:
             raise click.UsageError("--exporter is for rows of a file; a database runs SQL")
         if output is not None and output.suffix.lower() not in (".json", ".txt"):
-            raise OptionError(f"-o {output}: the ending decides the format; known are: .json, .txt")
+            raise OptionError(f"-o {output}: the ending decides the format; use one of: .json, .txt")
     elif output is not None or columns:
         raise click.UsageError(
             f"{'-o' if output else '--column'} is for rows of a database; name it with --database URL"
