@@ -10,7 +10,7 @@
             alone, each row's cluster in the fastest form for the engine: these by the first are the floor.
 ``case``    the CASE that `export` writes for the types of the columns, in its styles ``case`` and ``ordered``, by one
             without guards as a person writes it; on ClickHouse and Spark, too. The columns are doubles, so that guards
-            against NaN are left.
+            against NaN are left. On PostgreSQL also "not compiled", with jit = off.
 ``read``    from query to finished table, by a cursor of the server that fetches all rows; on PostgreSQL by psycopg and
             by ADBC, and ADBC by psycopg.
 
@@ -26,6 +26,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -76,6 +77,8 @@ TARGETS = {
 """By engine, "" for all, and what is measured."""
 
 ORDERS = ("case", "ordered")
+SETTINGS = (("", ""), ("SET LOCAL jit = off; ", ", not compiled"))
+"""PostgreSQL compiles long expressions, which may take longer than their evaluation."""
 """A CASE of rules that stand alone, as views, tables and updates have it, and the shorter one."""
 
 PRIMES = (104_729, 224_737, 350_377, 479_909, 611_953, 746_773, 882_377, 15_487, 32_452, 67_867)[:COLUMNS]
@@ -244,14 +247,16 @@ def compare_table(place: Place, rounds: int) -> Iterator[list[str]]:
 
 def compare_case(place: Place | Engined, rounds: int) -> Iterator[list[str]]:
     """Compare the CASE for the types of the columns, in both orders, with one that a person writes."""
-    emitted = {s: export(place.rules, "sql", style=s, dialect=place.engine, types=place.types) for s in ORDERS}
-    steps: list[Step] = [
-        (name, lambda case=case: place.run(f"SELECT count(\n{case}\n) FROM points"))  # type: ignore[misc]
-        for name, case in {**emitted, "by hand": _by_hand(place.rules)}.items()
-    ]
-    times = measure(rounds, steps)
-    for style in ORDERS:
-        yield line(place, f"{style}: for types by a person's", times[style], times["by hand"])
+    cases = {s: export(place.rules, "sql", style=s, dialect=place.engine, types=place.types) for s in ORDERS}
+    cases["by hand"] = _by_hand(place.rules)
+    for setting, name in SETTINGS if place.engine == "postgres" else SETTINGS[:1]:
+        steps: list[Step] = [
+            (style, partial(place.run, f"{setting}SELECT count(\n{case}\n) FROM points"))
+            for style, case in cases.items()
+        ]
+        times = measure(rounds, steps)
+        for style in ORDERS:
+            yield line(place, f"{style}: for types by a person's{name}", times[style], times["by hand"])
 
 
 def _by_hand(rules: RuleSet) -> str:

@@ -98,11 +98,11 @@ class ClusterCount:
         """The reasons against it, with its figures."""
         found = []
         if self.stability < STABLE:
-            found.append(f"its clusters differ from seed to seed (agreement {self.stability:.2f})")
+            found.append(f"they differ from seed to seed (agreement {self.stability:.2f})")
         if self.price > 1 + CHEAP:
-            found.append(f"its rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
+            found.append(f"their rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
         if self.smallest < SMALL:
-            found.append(f"its smallest cluster has {self.smallest:.1%} of the rows")
+            found.append(f"the smallest has {self.smallest:.1%} of the rows")
         return tuple(found)
 
 

@@ -210,7 +210,7 @@ def test_rows_without_a_cluster_have_a_sum_too(shop):
     done = call("drift", "rules.json", "gaps.csv", "--measure", "revenue", "--max-shift", "1")
     assert table_of(done.stdout, "revenue")["without"] == shown(lost, whole)
     done = call("label", "rules.json", "gaps.csv", "--measure", "revenue", "-o", "out.csv")
-    assert table_of(done.stderr, "revenue")["none"] == shown(lost, whole)
+    assert table_of(done.stderr, "revenue")["without"] == shown(lost, whole)
 
 
 def test_what_label_and_drift_refuse(shop):
@@ -220,7 +220,10 @@ def test_what_label_and_drift_refuse(shop):
         for command in (["drift"], ["label", "-o", "out.csv"]):
             name, *rest = command
             found = refused(name, "rules.json", *table, *rest, "--measure", "age", status=2)
-            assert found == "--measure names 'age', which is a column of the rules: name a different column"
+            assert found == (
+                "--measure names 'age', which is a column of the rules: name a different column, or fit the "
+                "rules with this measure, which excludes the column from the clustering"
+            )
             assert "no column 'nope'" in refused(name, "rules.json", *table, *rest, "--measure", "nope")
             assert "'city'" in refused(name, "rules.json", *table, *rest, "--measure", "city")
     with closing(sqlite3.connect("sqlite.db")) as connection:

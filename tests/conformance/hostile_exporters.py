@@ -122,7 +122,7 @@ def compute_labels(tools: Tools) -> Iterator[str]:
     """Compute all workbooks in one start of LibreOffice, and compare the clusters in them with those of the tree."""
     shown = compute_workbooks([workbook for _, _, workbook, _ in tools.workbooks])
     for (rules, rows, _, seed), cells in zip(tools.workbooks, shown, strict=True):
-        labels = zip(rows, shown_labels(rules, cells, len(rows)), tree_says(rules, rows), strict=True)
+        labels = zip(rows, shown_labels(cells, len(rows)), tree_says(rules, rows), strict=True)
         wrong = [(row, found, wanted) for row, found, wanted in labels if found != wanted]
         if wrong:
             row, found, wanted = wrong[0]

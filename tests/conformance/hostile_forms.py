@@ -380,7 +380,7 @@ def check_workbook(drawn: ManyNames, tools: Tools) -> Findings:
     held = tools.plain_where("xlsx", drawn, lambda text: not is_held(text))  # nor can a cell that is pasted
     rules, rows = held.rules, rows_of_cells(held.rules, held.rows)
     book = export(rules, "xlsx", label_rows=len(rows))
-    pasted = paste_rows(book, [[row[j] for j in rules.tested_columns] for row in rows])
+    pasted = paste_rows(book, [column.name for column in rules.columns], rows)
     tools.workbooks.append((rules, rows, pasted, tools.seed))
     tools.counts["xlsx, rows"] += len(rows)
 
@@ -393,9 +393,9 @@ def check_path(drawn: ManyNames, tools: Tools) -> Findings:
         yield "path: other rules are read than were written"
 
 
-NOT_IN_DMN = re.compile(r"""["\\`]|//|/\*|[{}]|^null|^\s|\s$""")
+NOT_IN_DMN = re.compile(r"""["\\`;]|//|/\*|[{}]|^null|^\s|\s$""")
 """What pyDMNrules cannot read in a text. It takes // and /* for comments, a brace in a list for more than a text, and
-"null" and what follows for null. It drops the blanks around a text, and cannot read all texts with a ` in a list."""
+"null" and what follows for null. It drops the blanks around a text, and cannot read all lists of texts with ` or ;."""
 
 TABLES_OF_DMN = 20
 """Decision tables in each round, so that they have as many names as the rules of the others."""

@@ -498,10 +498,10 @@ def test_every_form_takes_the_day_of_a_text(exporter):
 
 
 @pytest.mark.parametrize("name", ["pmml", "xlsx"])
-def test_forms_without_times_say_so(name):
+def test_forms_without_points_in_time_say_so(name):
     if name == "xlsx":
         pytest.importorskip("xlsxwriter")
-    rules = make_rules([("born", "date")], (0, 0, 0, 1))
+    rules = make_rules([("born", "timestamp")], (0, 0, 0, 1))
     with pytest.raises(ExportError, match=f"'{name}' .*'born'"):
         export(rules, name)
 

@@ -287,8 +287,8 @@ def perturb_tree(
     inputs, tree, condition_penalty, moves_leaves, n_clusters, progress
         As for `improve_tree`.
     max_passes : float
-        The search ends once all rows were visited this many times; a change that is not better at that point is dropped. Then
-        the tree is improved to the end, in at most as many visits again.
+        The search ends once all rows were visited this many times; a change that is not better at that point is
+        dropped. Then the tree is improved to the end, in at most as many visits again.
     seed : int
         Below 2**64. With it and the same rows the search is the same.
     n_trees : int

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("verify", short_help="Run every form of the rules against the tree.")
+@click.command("verify", short_help="Run every format of the rules against the tree.")
 @click.argument("rules_file", metavar="RULES")
 @table_or_database
 @seed_option
@@ -69,7 +69,7 @@ def command(
     otherwise: str | None,
     **options: Any,
 ) -> None:
-    """Run every form of the rules over TABLE and compare it with the tree, row by row.
+    """Run every format of the rules over TABLE and compare it with the tree, row by row.
 
     Rows on every threshold, next to it, and with missing values are compared too, and a CSV file is loaded in the
     usual ways: by pandas.read_csv, DuckDB's read_csv and SQLite's .import, each with its defaults. If a loader changes
@@ -115,7 +115,7 @@ def command(
     else:
         wrong = _verify_files(rules, rows, dialects, exporters, gather(Reading, options), answers)
     if wrong:
-        raise FindingsReported(f"not all forms agree with the tree: {'; '.join(wrong)}")
+        raise FindingsReported(f"not all formats agree with the tree: {'; '.join(wrong)}")
 
 
 def _verify_database(
@@ -185,6 +185,8 @@ def _verify_files(
     show_lines([*loading.remarks, *(loading.refused if wrong else ())])
     if loading.refused and not wrong:
         raise DataError("; ".join(loading.refused))
+    if not wrong:
+        show_lines(["every format that was run gives each row the cluster of the tree"])
     return wrong
 
 

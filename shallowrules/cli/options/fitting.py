@@ -54,7 +54,8 @@ class FitOptions:
     def __post_init__(self) -> None:
         if self.clusters is None and self.labels is None:
             raise OptionError(
-                "Missing option '-k' (the number of clusters) or '--labels' (the column with a clustering to explain)"
+                "Missing option '-k' (the number of clusters; `shallowrules clusters` recommends one) or '--labels' "
+                "(the column with a clustering to explain)"
             )
         if self.clusters is not None and self.labels is not None:
             raise OptionError("-k and --labels exclude each other: the labels determine the clusters")

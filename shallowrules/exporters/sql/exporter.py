@@ -396,7 +396,11 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
 def refuse_measure(rules: RuleSet, measure: str) -> None:
     """Raise OptionError for a measure that is a column of the rules."""
     if any(column.name == measure for column in rules.columns):
-        raise OptionError(MEASURE, f" names {measure!r}, which is a column of the rules: name a different column")
+        raise OptionError(
+            MEASURE,
+            f" names {measure!r}, which is a column of the rules: name a different column, or fit the "
+            "rules with this measure, which excludes the column from the clustering",
+        )
 
 
 def _statement(settings: SqlOptions, dialect: Dialect, writing: Writing) -> str:

@@ -31,7 +31,7 @@ RUNNERS: Mapping[str, Runner] = {
 
 SQL_RUNNERS: Mapping[str, SqlRunner] = {"sql": run_sql, "dbt": run_dbt}
 
-READ = "made for people to read, not to label rows"
+READ = "read by people, with no labels to compare"
 NOT_RUN: Mapping[str, str] = {"markdown": READ, "mermaid": READ, "svg": READ}
 
 

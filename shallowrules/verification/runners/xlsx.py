@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -26,8 +27,9 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
-from shallowrules.exporters.xlsx.exporter import FIRST_ROW, MAX_TEXT, NONE
-from shallowrules.exporters.xlsx.formulas import column_letters
+from shallowrules.exporters.xlsx.book import MAX_TEXT
+from shallowrules.exporters.xlsx.formulas import FIRST_DAY, column_letters, serial_of
+from shallowrules.exporters.xlsx.labelling import FIRST_ROW, LABEL_SHEET, NONE, PASTED
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleColumn, RuleSet, Value
 from shallowrules.tables.labels import NO_CLUSTER
@@ -36,7 +38,7 @@ from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels, spread
 
 __all__ = [
-    "LABEL_SHEET",
+    "PARTS",
     "compute_workbooks",
     "find_libreoffice",
     "is_held",
@@ -54,10 +56,18 @@ MAX_ROWS = 25_000
 MAX_SECONDS = 1800
 """How long LibreOffice may take for all workbooks; it has no time limit of its own."""
 
-LABEL_SHEET = "xl/worksheets/sheet2.xml"
-CSV_OF_SECOND_SHEET = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,2"
+PARTS = "xl/worksheets/sheet4.xml", "xl/worksheets/sheet5.xml"
+"""The sheets with formulas in the file: of labels, and of what they are computed from."""
+
+CSV_OF_LABELS = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,4"
 CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
 """Characters that a cell of text does not keep."""
+
+
+Pasted = Value | date
+"""What a cell holds."""
+
+CELL = re.compile(r'(<c r="([A-Z]+[0-9]+)".*?</c>)')
 
 
 @contextmanager
@@ -98,11 +108,11 @@ def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
         for file, workbook in zip(files, workbooks, strict=True):
             file.write_bytes(workbook)
         command = [program, f"-env:UserInstallation={(folder / 'profile').as_uri()}", "--headless", "--norestore"]
-        command += ["--convert-to", CSV_OF_SECOND_SHEET, "--outdir", str(folder / "out"), *map(str, files)]
+        command += ["--convert-to", CSV_OF_LABELS, "--outdir", str(folder / "out"), *map(str, files)]
         said = _run(command)
         shown = []
         for file in files:
-            made = folder / "out" / f"{file.stem}-Label rows.csv"
+            made = folder / "out" / f"{file.stem}-{LABEL_SHEET}.csv"
             if not made.exists():
                 raise EngineError(TITLE, " ".join(command), said or "it computed no labels")
             with made.open(encoding="utf-8", newline="") as lines:
@@ -127,8 +137,8 @@ def _run(command: Sequence[str]) -> str:
     return said.strip()
 
 
-def paste_rows(workbook: bytes, rows: Sequence[Sequence[Value | None]]) -> bytes:
-    """Return a workbook with rows pasted where they are to be labelled.
+def paste_rows(workbook: bytes, names: Sequence[str], rows: Sequence[Sequence[Pasted | None]]) -> bytes:
+    """Return a workbook with a table pasted where its rows are to be labelled.
 
     Where it has formulas for fewer rows, those of its last row are copied down, as the sheet tells people to do.
 
@@ -136,37 +146,51 @@ def paste_rows(workbook: bytes, rows: Sequence[Sequence[Value | None]]) -> bytes
     ----------
     workbook : bytes
         As the exporter writes it.
+    names : sequence of str
+        Those of the table's columns.
     rows : sequence of sequence
-        A value for each tested column, None for an empty cell; each as `is_held` allows.
+        A value for each of them, None for an empty cell; each as `is_held` allows.
     """
     changed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(workbook)) as archive, zipfile.ZipFile(changed, "w") as made:
         for name in archive.namelist():
             content = archive.read(name)
-            made.writestr(name, _with_rows(content.decode(), rows) if name == LABEL_SHEET else content)
+            if name in PARTS:
+                pasted = (names, *rows) if name == PARTS[0] else [()] * (1 + len(rows))
+                content = _with_rows(content.decode(), pasted).encode()
+            made.writestr(name, content)
     return changed.getvalue()
 
 
-def _with_rows(sheet: str, rows: Sequence[Sequence[Value | None]]) -> str:
-    start = sheet.index(f'<row r="{FIRST_ROW}"')
+def _with_rows(sheet: str, rows: Sequence[Sequence[Pasted | None]]) -> str:
+    """Return a sheet with rows pasted from the one with the names on."""
+    first = FIRST_ROW - 1
+    start = sheet.index(f'<row r="{first}"')
     end = sheet.index("</sheetData>")
-    written = re.findall(r"(<row [^>]*>)(.*?</row>)", sheet[start:end])
-    last = FIRST_ROW + len(written) - 1
+    written = re.findall(r"(<row [^>]*>)(.*?)</row>", sheet[start:end])
+    last = first + len(written) - 1
     number_of_last = re.compile(rf'(?<=[A-Z"]){last}(?![0-9])')  # of a row, or of a cell that no $ holds in place
     copied = [number_of_last.split(part) for part in written[-1]]
     lines = []
-    for number, row in enumerate(rows, start=FIRST_ROW):
+    for number, row in enumerate(rows, start=first):
         if number > last:
             opening, formulas = (str(number).join(pieces) for pieces in copied)
         else:
-            opening, formulas = written[number - FIRST_ROW]
-        cells = (_cell(f"{column_letters(j)}{number}", value) for j, value in enumerate(row) if value is not None)
-        lines.append("".join([opening, *cells, formulas]))
-    rest = ("".join(line) for line in islice(written, len(rows), None))
+            opening, formulas = written[number - first]
+        if row:
+            cells = {place: cell for cell, place in CELL.findall(formulas)}
+            for j, value in enumerate(row, start=PASTED):
+                place = f"{column_letters(j)}{number}"
+                cells[place] = "" if value is None else _cell(place, value)
+            formulas = "".join(cells.values())
+        lines.append(f"{opening}{formulas}</row>")
+    rest = (f"{opening}{formulas}</row>" for opening, formulas in islice(written, len(rows), None))
     return "".join([sheet[:start], *lines, *rest, sheet[end:]])
 
 
-def _cell(place: str, value: Value) -> str:
+def _cell(place: str, value: Pasted) -> str:
+    if isinstance(value, date):
+        return f'<c r="{place}"><v>{serial_of(value)}</v></c>'
     if isinstance(value, bool):
         return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
     if isinstance(value, str):
@@ -174,17 +198,18 @@ def _cell(place: str, value: Value) -> str:
     return f'<c r="{place}"><v>{float(value)!r}</v></c>'
 
 
-def is_held(value: Value | None) -> bool:
+def is_held(value: Pasted | None) -> bool:
     """Return whether a cell can hold a value unchanged, or be empty for it."""
     if isinstance(value, str):
         return 0 < len(value) <= MAX_TEXT and not CHANGED.search(value)
+    if isinstance(value, date):
+        return value >= FIRST_DAY
     return value is None or (math.isfinite(value) and float(value) == value)
 
 
-def shown_labels(rules: RuleSet, shown: Sequence[Sequence[str]], n_rows: int) -> list[str]:
+def shown_labels(shown: Sequence[Sequence[str]], n_rows: int) -> list[str]:
     """Return the column of clusters for the rows that were pasted."""
-    at = len(rules.tested_columns) or 1
-    return [row[at] for row in shown[FIRST_ROW - 1 : FIRST_ROW - 1 + n_rows]]
+    return [row[0] for row in shown[FIRST_ROW - 1 : FIRST_ROW - 1 + n_rows]]
 
 
 def _computed(rules: RuleSet, workbook: bytes, tables: Sequence[Table]) -> list[Labels]:
@@ -193,13 +218,14 @@ def _computed(rules: RuleSet, workbook: bytes, tables: Sequence[Table]) -> list[
     foreign = Answers(rules).foreign
     labels = np.full(len(rows), foreign, dtype=np.int64)
     if rows:
-        [shown] = compute_workbooks([paste_rows(workbook, rows)])
-        found = shown_labels(rules, shown, len(rows))
+        names = [rules.columns[feature].name for feature in rules.tested_columns]
+        [shown] = compute_workbooks([paste_rows(workbook, names, rows)])
+        found = shown_labels(shown, len(rows))
         labels[: len(found)] = [clusters.get(label, foreign) for label in found]
     return np.split(labels, np.cumsum([table.n_rows for table in tables])[:-1])
 
 
-def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Value | None]]:
+def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Pasted | None]]:
     """Yield what is pasted of each row: a value for each tested column, None for an empty cell."""
     columns = [rules.columns[feature] for feature in rules.tested_columns]
     given = Table(tuple(_as_pasted(column, table[column.name]) for column in columns), table.n_rows)
