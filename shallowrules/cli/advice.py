@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 MAX_NAMED = 5
-"""Most columns that a message names."""
+"""Maximum number of columns that a message names."""
 
 MAX_SPELLINGS = 3
-"""Most distinct texts that get a --null each; more are hardly all null markers."""
+"""Maximum number of distinct texts that get a --null each; more are unlikely to be null markers."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
 
 
 class RefusedTable(DataError):
-    """A table that cannot be clustered as it is: all its faults, worded, and options that may help.
+    """A table that cannot be clustered as it is: all its faults, in words, and options that may help.
 
     `said` are the notes and warnings of its reading, which show what was read.
     """
@@ -176,7 +176,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def exclude(names: Iterable[str]) -> str:
-    """Return the option that leaves columns out."""
+    """Return the option that excludes columns."""
     return f"--exclude {column_list(names)}"
 
 
@@ -211,7 +211,7 @@ def _commands(error: DataError) -> list[str]:
 
 
 def remedy_words(finding: Finding, *, needed: bool = False) -> str:
-    """Return the remedy for a finding, to follow its message; "" where the message says all.
+    """Return the remedy for a finding, to follow its message; "" where the message is complete.
 
     A column that is `needed`, as that of the weights is, cannot be left out.
     """
@@ -458,4 +458,5 @@ def _remedy_of(doubt: Doubt, category_weight: float) -> str:
     categories = any(not column.is_numeric for column in doubt.columns)
     other = lighter if categories else "another --scale"
     this = "it" if len(doubt.columns) == 1 else "them"
-    return f"To let others count, try {other}, or exclude {this}: {exclude(column.name for column in doubt.columns)}."
+    excluded = exclude(column.name for column in doubt.columns)
+    return f"To give other columns more influence, try {other}, or exclude {this}: {excluded}."

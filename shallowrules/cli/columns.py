@@ -36,7 +36,7 @@ TEXT_FORMATS = ("csv", "workbook")
 """Formats of files in which numbers are text, so that ``--null`` may name one."""
 
 MAX_SHOWN = 5
-"""Most columns with only one value that a note names."""
+"""Maximum number of columns with only one value that a note names."""
 
 
 UUID = "UUID"

@@ -29,7 +29,7 @@ MAX_DROPPED_SHARE = 0.2
 """Share of incomplete rows up to which their exclusion is proposed; beyond it, imputing is."""
 
 MAX_SHOWN = 3
-"""Most columns whose substitute for missing values is shown."""
+"""Maximum number of columns whose substitute for missing values is shown."""
 
 
 CATEGORY = Filling(missing="category")

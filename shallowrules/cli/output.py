@@ -118,7 +118,7 @@ def _refuse_loop(path: Path, option: str = "-o") -> None:
 
 
 def _check_overwriting(existing: Sequence[Path], force: bool, option: str = "-o") -> None:
-    """Refuse to replace files without --force, and those that are read-only even so: ShallowRulesError."""
+    """Refuse to replace files without --force, and read-only ones in any case: ShallowRulesError."""
     for path in existing:
         if path.is_file() and not (path.stat().st_mode & WRITABLE and os.access(path, os.W_OK)):
             raise ShallowRulesError(
@@ -149,8 +149,8 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
     A name may contain folders, with ``/`` between its parts; missing ones are created.
 
-    They are written beside, and then take the places of the old ones, which leave first: whoever is ended in between
-    leaves files of one run only. Runs into one folder wait for one another.
+    They are written beside the old ones, which are then removed before the new ones take their places: a run that is
+    killed in between leaves files of one run only. Runs into one folder wait for one another.
     """
     made = not folder.exists()
     folder.mkdir(exist_ok=True)

@@ -209,7 +209,7 @@ def _show_total(console: Terminal, name: str, total: float, unmeasured: int) -> 
 
 
 def show_new_values(shifts: Iterable[ColumnShift]) -> None:
-    """Say which values of tested columns training did not have."""
+    """Print the values of tested columns that did not occur in training."""
     for sentence in (sentence for shift in shifts for sentence in shift.sentences()):
         show_message("note", one_line(sentence))
 

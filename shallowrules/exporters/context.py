@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 MAX_LENGTH = 20_000_000
-"""Most characters of rules that are written: Python needs some 100 bytes for each to compile them."""
+"""Maximum number of characters of rules that are written: Python needs some 100 bytes for each to compile them."""
 
 
 @cache
@@ -75,8 +75,8 @@ def check_no_times(rules: RuleSet, exporter: str, held: Container[str] = ()) -> 
         column = rules.columns[feature]
         if column.is_time and column.type not in held:
             raise ExportError(
-                f"exporter {exporter!r} writes no rules on {NATURES[column.type]}, and one tests column "
-                f"{column.name!r}: give the table a column of numbers in its place, such as days since a day"
+                f"exporter {exporter!r} cannot write rules on {NATURES[column.type]}, and one tests column "
+                f"{column.name!r}: replace it with a column of numbers, such as days since a fixed date"
             )
 
 

@@ -1,7 +1,7 @@
 """An exporter's options as data, read from its dataclass, for the command line and the controls of a page.
 
 An option's type says what it is: ``bool``, ``str``, ``int``, ``float``, ``Path``, a ``Literal`` of texts or numbers; a
-``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed besides. Of
+``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed too. Of
 several types the first is offered, or ``Path`` where it is among them. What an option is for is said in the section
 ``Parameters`` or ``Attributes`` of the dataclass's docstring, in the form of numpydoc.
 """
@@ -134,7 +134,7 @@ def describe_options(options: type) -> tuple[OptionSpec, ...]:
         if read is None:
             faults.append(
                 f"option {field.name!r} is of the type {field.type}; an option is a bool, str, int, float, Path or "
-                "Literal, or a Mapping from str to one of these or a Sequence of them, or None besides"
+                "Literal, a Mapping from str to one of these or a Sequence of them; each may also be None"
             )
             continue
         kind, shape, choices = read

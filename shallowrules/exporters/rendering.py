@@ -41,7 +41,7 @@ class Language(Protocol):
         ...
 
     def comment(self, text: str) -> str:
-        """Return text that cannot end the comment it stands in."""
+        """Return text that cannot end the comment that it is in."""
         ...
 
 

@@ -169,7 +169,7 @@ def branch_label(node: Cut | Membership, column: RuleColumn, goes_left: bool) ->
         return f"{'≤' if goes_left else '>'} {format_exact(node.threshold + 0)}"
     if not goes_left and column.type == "boolean":
         return list_values([value for value in (False, True) if value not in node.values])
-    values = list_values(node.values, one_line)  # nothing stands behind it
+    values = list_values(node.values, one_line)  # nothing stands after it
     return values if goes_left else f"not {values}"
 
 
@@ -221,7 +221,7 @@ def _figures_of(contrast: Contrast, cluster: Cluster, escape: Escape) -> dict[st
 def describe_means(column: RuleColumn, cluster: Cluster, index: int) -> tuple[str, str]:
     """Return the means of a column of numbers in a cluster and in the table; of one of 0 and 1, the shares of 1.
 
-    A median stands behind a mean that is far from it by the spread of the column's middle half.
+    A median stands after a mean that is far from it by the spread of the column's middle half.
     """
     means = cast(float, cluster.means[index]), cast(float, column.mean)
     if column.is_flag:

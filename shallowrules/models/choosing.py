@@ -107,7 +107,7 @@ class ClusterCount:
 
 
 class ClusterCounts(Sequence[ClusterCount]):
-    """Several numbers of clusters beside one another; `compare_cluster_counts` makes it, and ``print`` shows a table.
+    """Several numbers of clusters, side by side; `compare_cluster_counts` makes it, and ``print`` shows a table.
 
     Attributes
     ----------
@@ -375,7 +375,7 @@ def _count(k: int, data: TableData, rules: RuleSet, total: float, seed: int) -> 
 
 
 def _drawn(n_rows: int, weight: NDArray[np.float64] | None, most: int, seed: int) -> NDArray[np.intp]:
-    """Return some rows, each as likely as it is heavy; all if they are few."""
+    """Return some rows, drawn in proportion to their weight; all if they are few."""
     counted = np.arange(n_rows) if weight is None else np.flatnonzero(weight > 0)
     if len(counted) <= most:
         return counted

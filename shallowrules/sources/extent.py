@@ -2,7 +2,7 @@
 
 Text files and spreadsheets give their first and last rows as texts; what is decided here is the same for both. What is
 certain is left out with a note. What is doubtful is refused with the options that decide it, so that no row of data is
-lost in silence, and no total kept in silence.
+silently lost, and no total silently kept.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def _titles(titles: Sequence[Record], place: int, reading: Reading, unit: str) -
 def _nature(fields: Sequence[str], body: Body) -> str:
     """Return whether the first row has "names" or "values", is "doubtful" or "unknown".
 
-    "figures" are names that are figures, such as years; of what is unknown, nothing speaks against names.
+    "figures" are names that are figures, such as years; if "unknown", nothing rules out names.
     """
     names = [j for j in body.figures if not is_figure(fields[j]) and not is_missing(fields[j])]
     figures = [j for j in body.figures if is_figure(fields[j])]
@@ -415,7 +415,7 @@ def _left_footer(left: Sequence[Record]) -> Remark:
 
 
 def _check_totals(rows: Sequence[Record], left: Sequence[Record]) -> None:
-    """Refuse to leave out a total whose label rows above have too."""
+    """Refuse to skip a total whose label is also that of rows above it."""
     for number, record in enumerate(left):
         j = next(j for j, field in enumerate(record.fields) if field.strip())
         label = record.fields[j].strip()

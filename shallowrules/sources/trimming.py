@@ -65,7 +65,7 @@ def check_reading(reading: Reading) -> None:
 
 
 def say(remarks: Sequence[tuple[str, Remark]]) -> None:
-    """Warn of what was found in files, each thing once."""
+    """Warn of findings in files, each once."""
     by_remark: dict[Remark, list[str]] = {}
     for file, remark in remarks:
         by_remark.setdefault(remark, []).append(file)
@@ -80,7 +80,7 @@ def say(remarks: Sequence[tuple[str, Remark]]) -> None:
 def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, line: int = 1) -> Trimmed:
     """Return a text file as one that begins with the header of its table and ends with its last row.
 
-    Where the file is that already, it is read itself.
+    If the file is one already, it is read as it is.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, l
     Raises
     ------
     DataError
-        If it is doubtful what a row is.
+        If it is unclear whether something is a row.
     """
     n_lines = line + os.path.getsize(text)  # at most
     skipped = max(line, min(reading.skip or 0, n_lines) + 1)  # the first line that is looked at

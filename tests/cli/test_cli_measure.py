@@ -103,7 +103,7 @@ def test_all_that_a_run_writes_has_the_totals(shop):
     assert "revenue (is added up)" in sheet
     assert json.loads(Path("out/settings.json").read_text(encoding="utf-8"))["options"]["measure"] == "revenue"
     again = call("edit", "out/rules.json", "--rules", "out/report.md", "--table", "shop.csv", "-o", "same.json")
-    assert "all 3 rules are as they were" in again.stderr
+    assert "all 3 rules are unchanged" in again.stderr
     assert [c.total for c in RuleSet.from_json("same.json").clusters] == [c.total for c in rules.clusters]
 
 
@@ -164,7 +164,7 @@ def test_what_cannot_be_added_up_is_refused(shop, memory):
         assert message in " ".join(done.stderr.split()), (options, done.stderr)
     shop.assign(revenue=shop["revenue"].fillna(np.inf)).to_parquet("infinite.parquet", index=False)
     found = refused("fit", "infinite.parquet", *FIT, *memory)
-    assert found.startswith("the measure 'revenue' is infinite in 22 rows, so that it has no sum")
+    assert found.startswith("the measure 'revenue' is infinite in 22 rows, so it has no sum")
 
 
 def test_refit_and_edit_measure_again(shop):
@@ -224,7 +224,7 @@ def test_what_label_and_drift_refuse(shop):
             name, *rest = command
             found = refused(name, "rules.json", *table, *rest, "--measure", "age", status=2)
             assert found == (
-                "--measure names 'age', which is a column of the rules: name one that they do not have, or fit the "
+                "--measure names 'age', which is a column of the rules: name a different column, or fit the "
                 "rules with this measure, which excludes the column from the clustering"
             )
             assert "no column 'nope'" in refused(name, "rules.json", *table, *rest, "--measure", "nope")

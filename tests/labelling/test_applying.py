@@ -1,4 +1,4 @@
-"""Labels in a user's database: made, known again, made anew, taken away; each time, what is there afterwards."""
+"""Labels in a user's database: created, recognized, created again, dropped; each time, what is there afterwards."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_points_in_time_are_those_of_python(moment, zone, separator):
     text = moment.replace(tzinfo=zone).isoformat(separator)
     kind = "timestamp" if zone is None else "timestamptz"
     found = parse_time(kind, text)
-    if found is None:  # in UTC it is before the year 1, or behind 9999
+    if found is None:  # in UTC it is before the year 1, or after 9999
         assert moment.year in (1, 9999)
     else:
         assert found in time_range(kind)

@@ -40,8 +40,8 @@ def _groups(context: click.Context, parameter: click.Parameter, values: tuple[st
     "replacements",
     multiple=True,
     metavar="CHANGE",
-    help="'COLUMN: OLD -> NEW': change a threshold or a category in all rules; 'COLUMN: NEW' if they test one value "
-    "of it. Write numbers and dates as in the table, or as 50,000. May be repeated.",
+    help="'COLUMN: OLD -> NEW': change a threshold or a category in all rules; 'COLUMN: NEW' if they test only "
+    "one value of it. Write numbers and dates as in the table, or as 50,000. May be repeated.",
 )
 @click.option(
     "--merge",

@@ -51,7 +51,9 @@ TEXT_FILES = [field.name for field in fields(Reading)]
 @click.argument("rules_file", metavar="RULES")
 @table_or_database
 @seed_option
-@output_option("Write the rows to this file: .csv, .tsv, .parquet, .json, .jsonl or .xlsx, as its ending says.", "OUT")
+@output_option(
+    "Write the rows to this file; its ending decides the format: .csv, .tsv, .parquet, .json, .jsonl or .xlsx.", "OUT"
+)
 @apply_options
 @click.option(
     "--cluster-column",

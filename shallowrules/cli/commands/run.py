@@ -104,7 +104,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
     multiple=True,
     metavar="A,B,…",
     expose_value=False,
-    help=f"Exporters whose files to write beside {RULES_FILE}. May be repeated.  [default: {WRITTEN}]",
+    help=f"Exporters whose files are written beside {RULES_FILE}. May be repeated.  [default: {WRITTEN}]",
 )
 @click.option(
     "--slider/--no-slider",
@@ -118,7 +118,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
     type=click.IntRange(0, 5000),
     default=0,
     metavar="N",
-    help="Show so many rows, at most 5,000, as points on the page: two projected coordinates and the cluster, no "
+    help="Show N rows, at most 5,000, as points on the page: two projected coordinates and the cluster, no "
     "values.  [default: 0, so that a page that is passed on holds no rows]",
 )
 @reading_options
@@ -236,7 +236,7 @@ def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:
         (first, _), (second, file) = (claims[place] for place in clash)
         raise OptionError(
             f"--write: {second.removeprefix('those of ')} writes {file}, and so do {first}; "
-            "write one of them by `shallowrules export`"
+            "write one of them with `shallowrules export`"
         )
     return names
 

@@ -55,7 +55,7 @@ __all__ = ["command"]
 )
 @answer_options("number", "name")
 @columns_option
-@output_option("Write the certificate of a --database here: .json or .txt, as its ending says.")
+@output_option("Write the certificate of a --database here; the ending decides the format: .json or .txt.")
 @reading_options
 def command(
     rules_file: str,
@@ -101,7 +101,7 @@ def command(
         if exporters:
             raise click.UsageError("--exporter is for rows of a file; a database runs SQL")
         if output is not None and output.suffix.lower() not in (".json", ".txt"):
-            raise OptionError(f"-o {output}: the ending says what to write; known are: .json, .txt")
+            raise OptionError(f"-o {output}: the ending decides the format; use one of: .json, .txt")
     elif output is not None or columns:
         raise click.UsageError(
             f"{'-o' if output else '--column'} is for rows of a database; name it with --database URL"
@@ -201,6 +201,6 @@ def _refuse_unknown(rules: RuleSet, told: RuleSet, table: Table) -> None:
         words = {value.strip(" ") for value in table[column.name].values.tolist() if isinstance(value, str)}
         if new := sorted(words & (set(column.nulls) - set(known.nulls))):
             raise OptionError(
-                f"column {column.name!r} has {new[0]!r}, which the rules and all their exports take for a value; "
+                f"column {column.name!r} has {new[0]!r}, which the rules and all their exports treat as a value; "
                 "omit --null, or refit the rules with it"
             )

@@ -271,9 +271,9 @@ fit_options = together(
     click.option(
         "--histograms/--no-histograms",
         default=True,
-        help="Store with the rules the distribution of each tested column, and of the 30 that separate the "
-        "clusters most, in each cluster, and the clusters "
-        "that its rows have without rules, for the pictures of the page.  [default: --histograms]",
+        help="Store with the rules, for the pictures of the page, the distributions in each cluster of the tested "
+        "columns and of the 30 that separate the clusters most, and the clusters "
+        "that the rows have without rules.  [default: --histograms]",
     ),
 )
 """The options of `FitOptions`."""

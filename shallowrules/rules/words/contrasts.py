@@ -30,7 +30,7 @@ DECIMALS = 12
 
 @dataclass(frozen=True)
 class Contrast:
-    """How a column of a cluster stands to that of all other rows.
+    """How a column of a cluster compares with that of all other rows.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Contrast:
 def contrasts_of(
     columns: Sequence[RuleColumn], clusters: Sequence[Cluster], tested: Collection[int]
 ) -> dict[int, tuple[Contrast, ...]]:
-    """Return by the index of each cluster how its columns stand to those of the others, the clearest difference first.
+    """Return by the index of each cluster how its columns compare with the others', the clearest difference first.
 
     Of equal ones, and of those that are not known, those of the columns that are `tested` come first.
     """

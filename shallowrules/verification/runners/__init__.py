@@ -38,7 +38,7 @@ NOT_RUN: Mapping[str, str] = {"markdown": READ, "mermaid": READ, "svg": READ}
 def cannot_be_run(exporter: InstalledExporter) -> str | None:
     """Return why what an exporter writes cannot be run anywhere, None where it can."""
     if exporter.distribution != "shallowrules":
-        return f"it comes from {exporter.distribution}, and verify does not know how it is run"
+        return f"it comes from {exporter.distribution}, and verify does not know how to run it"
     if exporter.name in RUNNERS or exporter.name in SQL_RUNNERS:
         return None
-    return NOT_RUN.get(exporter.name, "verify does not know how it is run")
+    return NOT_RUN.get(exporter.name, "verify does not know how to run it")
