@@ -2,7 +2,7 @@
 
 A formula holds no number and no text of the data: it refers to cells that do (`Constants`), where a number keeps all
 its digits and a text cannot be taken for a formula. Numbers are compared by GESTEP alone: the operators of Excel
-compare 15 digits, those of LibreOffice take numbers for equal that differ by a few units in the last place, and so do
+compare 15 digits, those of LibreOffice treat numbers as equal that differ by a few units in the last place, and so do
 differences and sums there.
 """
 

@@ -132,7 +132,7 @@ class Labelling:
         book.lay_out(sheet, widths, rows=self.rows[-1], head=range(HEADER - 1, HEADER), fixed=PASTED)
 
     def _state(self) -> str:
-        """Return what is wrong with the pasted table as a whole; nothing if it can be read."""
+        """Return a message on the pasted table as a whole; none if it can be read."""
         last = self.rows[-1]
         below = "COUNTA({0}${1}${2}:${1}${3})".format
         rows, labelled, worked = (
@@ -208,11 +208,11 @@ class Labelling:
             self._formula(sheet, row, column, f"AND({','.join(tests)})" if tests else "TRUE")
 
     def _above_columns(self, row: int) -> str:
-        """Return what stands above the tested columns in a row of the workings."""
+        """Return the cells above the tested columns in a row of the workings."""
         return "{2}!${0}${3}:${1}${3}".format(*self.span_of_columns, WORKINGS_SHEET, row)
 
     def _above_rules(self, row: int) -> str:
-        """Return what stands above the rules in a row of the workings."""
+        """Return the cells above the rules in a row of the workings."""
         return "{2}!${0}${3}:${1}${3}".format(*self.span_of_rules, WORKINGS_SHEET, row)
 
     def _formula(self, sheet: Any, row: int, column: int, formula: str, form: Any = None) -> None:
