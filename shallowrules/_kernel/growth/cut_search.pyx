@@ -38,7 +38,7 @@ from shallowrules._kernel.growth.state cimport (
 )
 from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of
 
-# Objectives that are less certain from bounds seldom lead to a choice: it is not tried then.
+# Objectives that are less certain from bounds seldom lead to a choice, so none is tried.
 cdef double MAX_UNCERTAINTY = 1e-3
 
 
@@ -52,7 +52,7 @@ cdef struct NodeSearch:
 
 
 cdef void mark_path_sides(const Table* table, const Node* nodes, int index, unsigned char* path_sides) noexcept nogil:
-    """Say for each feature which edges the path to a node has: bit 0 for a left one, bit 1 for a right one."""
+    """Record for each feature which edges the path to a node has: bit 0 for a left one, bit 1 for a right one."""
     cdef const Node* node = &nodes[index]
     if table.path_sides == NULL:
         memset(path_sides, 0, table.n_features)
@@ -342,7 +342,7 @@ cdef int _of_lowest_bound(int n_features, const FeatureResults* features) noexce
 
 
 cdef inline double _error_of_bounds(const NodeSearch* search, double unit_scale) noexcept nogil:
-    """Return by how much an objective by bounding sums is off at most."""
+    """Return the largest error of an objective by bounding sums."""
     cdef Py_ssize_t n_rows = search.node.last - search.node.first
     return objective_error(&search.of_node, (n_rows + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale))
 
@@ -352,7 +352,7 @@ cdef double _limit_of_best(
 ) noexcept nogil:
     """Return the limit of the bounding sum of the node's best cut; infinity if bounds are too uncertain.
 
-    error: a result, too, by how much an objective by bounding sums is off at most.
+    error: a second result, the largest error of an objective by bounding sums.
     """
     cdef const Node* node = search.node
     cdef Scratch* scratch = search.scratches

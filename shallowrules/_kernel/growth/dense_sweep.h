@@ -123,7 +123,7 @@ SR_DEFINE_PLACES(_portable, )
                     const UNIT x = u[at[j] * SR_LANES + r], y = right[j + 1][r];                                   \
                     left[r] = x < left[r] ? x : left[r];                                                           \
                     sums[j * SR_LANES + r] += p[r] <= q[j] ? left[r] : y;                                          \
-                    o[r] = p[r] > q[j] ? left[r] - y : o[r]; /* the last cut that a row is right of is its own */  \
+                    o[r] = p[r] > q[j] ? left[r] - y : o[r]; /* the row's own step is at the last cut to its left */  \
                 }                                                                                                  \
         }                                                                                                          \
     }

@@ -268,7 +268,7 @@ cdef class Workspace:
         ]
 
     cdef dict finish(self):
-        """Raise what ended the work, or return the nodes."""
+        """Raise the exception that ended the work, or return the nodes."""
         cdef Py_ssize_t i
         cdef Node* node
         if self.failures:

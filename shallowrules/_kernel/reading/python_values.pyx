@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 
 def numbers_of(values):
-    """Return a list's or tuple's numbers, and which are missing: where all of it is float and None, or int and None.
+    """Return a list's or tuple's numbers, and which are missing: if all of it is float and None, or int and None.
 
     Returns
     -------

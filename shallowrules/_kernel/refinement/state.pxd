@@ -67,15 +67,15 @@ cdef struct Tree:
 
 
 cdef struct Stale:
-    # [n_nodes] whether something changed since an inner node was recut; since it was found what a leaf's going costs,
-    # and where to cut it in two.
+    # [n_nodes] whether something changed since an inner node was recut; for a leaf, since the cost of removing it and
+    # its best split were found.
     unsigned char* cut
     unsigned char* removal
     unsigned char* split
 
 
 cdef struct Walk:
-    # What walking in the tree writes to.
+    # Buffers for walking in the tree.
     int* leaves                 # [n_nodes]
     int* stack                  # [n_nodes + 1]
     unsigned char* is_seen      # [2 d] by feature and direction; all 0 between uses
@@ -153,7 +153,7 @@ cdef struct MoveBuffers:
 
 
 cdef enum:
-    # The figure that a goal bounds; the other one is to be low.
+    # The figure that a goal bounds; the other one is minimized.
     NO_GOAL = 0
     BOUNDED_LENGTH = 1
     BOUNDED_COST = 2
@@ -181,7 +181,7 @@ cdef struct Effort:
 
 
 cdef struct Work:
-    # Whole it goes to what drives all passes, a node's new cut or a leaf's move.
+    # It goes whole to the functions that drive all passes, recut a node or move a leaf.
     Rows rows
     Tree tree
     Stale stale
@@ -201,7 +201,7 @@ cdef inline Py_ssize_t n_groups(const Rows* rows) noexcept nogil:
 
 
 cdef inline void clear_ranges(const Rows* rows, CodeRange* codes) noexcept nogil:
-    """Let the range of codes have none, for all features and those that are missing of the last group."""
+    """Make the range of codes empty, for all features and the unused places of the last group."""
     memset(codes.low, 0xFF, n_groups(rows) * GROUP * sizeof(uint16_t))
     memset(codes.high, 0, n_groups(rows) * GROUP * sizeof(uint16_t))
 

@@ -68,7 +68,7 @@ cdef Bins bins_of(values, const double[::1] edges, double up, double down, doubl
     bins.edges = &edges[0]
     bins.last = edges.shape[0] - 2
     bins.up, bins.down, bins.first = up, down, first
-    # What rounding takes from the value, and from the edges, in bins. Powers of ten beyond this one are rounded too.
+    # The rounding errors of the value, and of the edges, in bins. Powers of ten beyond this one are rounded too.
     bins.slack = (max(fabs(first), fabs(first + bins.last + 1)) + bins.last + 1) * TOO_CLOSE
     if max(up, down) > MAX_EXACT_POWER or not bins.slack < 0.5:
         bins.slack = 1.0

@@ -4,7 +4,7 @@ from shallowrules._kernel.shared.prefetch cimport sr_prefetch
 
 cdef enum:
     CACHE_LINE = 64     # bytes
-    FOUR = 4            # rows that are gone over side by side, so that nothing waits for the row before
+    FOUR = 4            # rows that are processed side by side, so that nothing waits for the row before
     ROWS_AHEAD = 16     # rows between prefetching one and reading it
 
 
