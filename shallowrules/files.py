@@ -94,7 +94,7 @@ def read_whole(path: str | Path, most: int = MAX_WHOLE) -> bytes:
 
     Raises
     ------
-    DataError If it has more than `most` bytes, as a device that never ends has.
+    DataError If it has more than `most` bytes, as an endless device does.
     OSError
         If it cannot be read.
     """

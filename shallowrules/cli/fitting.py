@@ -221,5 +221,5 @@ def _with_way_out(
 
 
 def describe_work(loaded: LoadedTable, chosen: FitOptions) -> str:
-    """Return the words of the progress line for what is being done with the rows."""
+    """Return the words of the progress line for the current step."""
     return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {counted(loaded.n_rows, 'row')}"

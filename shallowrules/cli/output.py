@@ -48,7 +48,7 @@ class FindingsReported(click.ClickException):
 
 @dataclass(frozen=True)
 class Note:
-    """A message on a table: the fact, which the rules keep, and to follow it a remedy, which names options."""
+    """A message on a table: the fact, which the rules keep, then a remedy, which names options."""
 
     fact: str
     remedy: str = ""
@@ -104,7 +104,7 @@ def check_target(target: Path | None, *sources: str, force: bool, option: str = 
 
 
 def _parent(path: Path) -> Path:
-    """Return the folder that a path leads to, through links; of a loop of links, which `resolve` refuses, its own."""
+    """Return the folder that a path leads to through links; for a loop of links, which `resolve` refuses, its own."""
     return Path(os.path.realpath(path)).parent
 
 
@@ -205,7 +205,7 @@ def _swap(folder: Path, stage: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def _folders_of(names: Iterable[str]) -> list[str]:
-    """Return the folders that names have before them, each before those within it."""
+    """Return the folders in front of names, each before those within it."""
     parts = [name.split("/")[:-1] for name in names]
     return sorted({"/".join(folders[: end + 1]) for folders in parts for end in range(len(folders))})
 
@@ -265,7 +265,7 @@ class ProgressLine:
 def progress(doing: str) -> Iterator[ProgressLine]:
     """Show progress on a terminal, and pass the package's warnings on to stderr.
 
-    Yields what to call with the share of the work that is done.
+    Yields a function to call with the completed share of the work.
     """
     from rich.text import Text
 

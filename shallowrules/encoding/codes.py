@@ -36,7 +36,7 @@ class _Distinct:
                 )
 
     def merged(self, other: _Distinct) -> _Distinct:
-        """Return those of both parts."""
+        """Return the numbers of both parts."""
         return _Distinct({name: np.union1d(some, other.values[name]) for name, some in self.values.items()})
 
 

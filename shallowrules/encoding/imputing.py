@@ -60,7 +60,7 @@ class Filling:
         return self.impute is not None or self.adds_category(column)
 
     def adds_category(self, column: Column | ColumnFacts) -> bool:
-        """Return whether those of a column are a category of their own."""
+        """Return whether the missing values of a column are a category of their own."""
         return self.missing == "category" and column.type == "text" and not column.holds_codes
 
 

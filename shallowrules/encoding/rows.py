@@ -35,7 +35,7 @@ class Rows:
     weight: NDArray[np.float64] | None = None
 
     def only_rows(self) -> Rows:
-        """Return the same without anything else that is known of the rows."""
+        """Return the rows without anything else that is known about them."""
         return Rows(self.X_explain, self.X_cluster, self.weight)
 
 

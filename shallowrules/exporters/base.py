@@ -65,7 +65,7 @@ class Exporter(Protocol):
         Returns
         -------
         str, bytes or mapping
-            Text; bytes, of a workbook for one; or several files, from a name to the text or bytes of each. A name is
+            Text; bytes, as for a workbook; or several files, from a name to the text or bytes of each. A name is
             relative, with ``/`` between folder and file. They are written together or not at all.
 
         Raises

@@ -2,7 +2,7 @@
 
 An option's type says what it is: ``bool``, ``str``, ``int``, ``float``, ``Path``, a ``Literal`` of texts or numbers; a
 ``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed too. Of
-several types the first is offered, or ``Path`` where it is among them. What an option is for is said in the section
+several types the first is offered, or ``Path`` where it is among them. An option's purpose is described in the section
 ``Parameters`` or ``Attributes`` of the dataclass's docstring, in the form of numpydoc.
 """
 
@@ -65,7 +65,7 @@ def on_command_line(
         The option's name there, without the leading dashes; by default the field's name with dashes. A
         mapping or sequence is given one item at a time, so that a singular reads better.
     unprefixed : bool
-        Whether ``run``, where an option has its exporter's name before it, takes it without, too.
+        Whether ``run``, where an option begins with its exporter's name, also takes it without the name.
     default_from : {"table", "dialect", "types", "made", "trees", "points"}, optional
         The default that ``run`` supplies: the name of the table that was read, as a list of its parts;
         the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
@@ -152,7 +152,7 @@ def describe_options(options: type) -> tuple[OptionSpec, ...]:
 
 
 def _clashes(specs: Sequence[OptionSpec]) -> list[str]:
-    """Return which options would have one name on the command line, or a name that `export` has for itself."""
+    """Return which options would have the same name on the command line, or a name that `export` has for itself."""
     holders: dict[str, str] = {"help": "the command line", "output": "the command line"}
     faults = []
     for spec in specs:

@@ -22,6 +22,6 @@ DARK = (
 
 
 def cluster_colours(trees: Iterable[RuleSet]) -> dict[int, int]:
-    """Return the place of the color of every cluster of some trees: of one number it is the same in all."""
+    """Return the place of the color of every cluster of some trees; the same number has the same color in all."""
     indices = sorted({cluster.index for rules in trees for cluster in rules.clusters})
     return {index: place % len(LIGHT) for place, index in enumerate(indices)}

@@ -1,7 +1,7 @@
 """Common wording of the formats for people: conditions, numbers, figures, distinctive columns of a cluster.
 
 Names and categories go through a function of the format, which makes them safe there: Markdown escapes its syntax.
-A page, whose template escapes everything, needs only that words from right to left keep to themselves.
+A page, whose template escapes everything, only needs right-to-left words to be isolated.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def branch_label(node: Cut | Membership, column: RuleColumn, goes_left: bool) ->
 
 
 def list_values(values: Sequence[Value], escape: Escape = isolate) -> str:
-    """Return categories, apart by commas."""
+    """Return categories, separated by commas."""
     return ", ".join(escape(format_value(value)) for value in values)
 
 
@@ -208,7 +208,7 @@ def describe_profile(rules: RuleSet, cluster: Cluster, escape: Escape = isolate)
 
 
 def _figures_of(contrast: Contrast, cluster: Cluster, escape: Escape) -> dict[str, Any]:
-    """Return means in the cluster and in the table; of a category, and of a column of 0 and 1, shares of a value."""
+    """Return means in the cluster and in the table; for a category, or a column of 0 and 1, shares of a value."""
     column, index = contrast.column, contrast.index
     if contrast.value is not None:
         value = list_values([column.values[contrast.value]], escape)
@@ -219,9 +219,9 @@ def _figures_of(contrast: Contrast, cluster: Cluster, escape: Escape) -> dict[st
 
 
 def describe_means(column: RuleColumn, cluster: Cluster, index: int) -> tuple[str, str]:
-    """Return the means of a column of numbers in a cluster and in the table; of one of 0 and 1, the shares of 1.
+    """Return the means of a column of numbers in a cluster and in the table; for one of 0 and 1, the shares of 1.
 
-    A median stands after a mean that is far from it by the spread of the column's middle half.
+    A median follows a mean that is far from it, compared with the spread of the column's middle half.
     """
     means = cast(float, cluster.means[index]), cast(float, column.mean)
     if column.is_flag:

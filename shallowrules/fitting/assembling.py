@@ -140,7 +140,7 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
         normalized_cost=normalized_cost(measured.cost, measured.reference_cost, finite=True),
         agreement=measured.agreement,
         wad=tree.wad,
-        # By raw columns, of which the tree may test several images.
+        # By raw column: the tree may test several columns made from one.
         waes=float(np.average([rule.size for rule in rules], weights=[rule.weight for rule in rules])),
         labelled=record.labelled,
         left_out=record.left_out,
@@ -224,7 +224,7 @@ def _with_histograms(
 
 
 def _with_confusion(clusters: tuple[Cluster, ...], tree: Tree, weights: NDArray[Any]) -> tuple[Cluster, ...]:
-    """Return the clusters with where their rows are without rules.
+    """Return the clusters with the reference clusters of their rows.
 
     `weights` has a row for each cluster of the tree and a column for each of the clustering that it follows.
     """
@@ -242,7 +242,7 @@ def _with_confusion(clusters: tuple[Cluster, ...], tree: Tree, weights: NDArray[
 
 
 def describe_numbers(raw: Column, mean: float, ends: Sequence[float]) -> RuleColumn:
-    """Return a column of numbers; `ends` are the smallest and the largest where doubles tell them, else NaN."""
+    """Return a column of numbers; `ends` are the smallest and the largest where doubles hold them exactly, else NaN."""
     known = all(abs(end) < DOUBLE_EXACT if raw.is_whole else math.isfinite(end) for end in ends)
     low, high = ends if known else (raw.values.min(), raw.values.max())
     number = int if raw.is_whole else float

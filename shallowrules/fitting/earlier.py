@@ -48,7 +48,7 @@ def clustering_of(encoder: Encoder, scale: str | None, centers: NDArray[np.float
 def kept_scales(parameters: FitParameters) -> dict[str, tuple[float, float]]:
     """Return the scale of the columns that keep theirs, as `Encoder.scales` has it, by name.
 
-    A column that had one value had no scale.
+    A column with a single value had no scale.
     """
     earlier, known = parameters.earlier, parameters.kept_clustering
     if earlier is None or known is None:

@@ -160,8 +160,8 @@ def _month(number: int) -> date | None:
 def find_sentinels(rows: Rows, first: Table, facts: Survey) -> list[Finding]:
     """Return the columns with few values at one end that repeat, are far from all others and look chosen: -999, 99.
 
-    Far is farther than the others are from one another. `values` are these values, `count` is in how many rows they
-    are, and `example` tells the range of the others. 0 is a value like any other.
+    Far is farther than the others are from one another. `values` are these values, `count` is the number of rows with
+    them, and `example` gives the range of the others. 0 is a value like any other.
     """
     cuts: list[tuple[str, Number, bool]] = []
     types = {}

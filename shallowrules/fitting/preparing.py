@@ -80,7 +80,7 @@ def prepare(
             parameters.n_clusters,
             parameters.random_state,
             fit_weight,
-            # A clusterer of columns of 0 and 1 knows them by other names.
+            # A clusterer that was fitted to columns of 0 and 1 knows them by other names.
             names=names if numeric and given.feature_names is not None else None,
             source=_pipeline_input(given, encoding.encoder, cluster_columns),
             holds_distances=parameters.method in ("exshallow", "exgreedy"),

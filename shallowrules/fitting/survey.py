@@ -49,7 +49,7 @@ class WeightSurvey:
 
     @classmethod
     def of(cls, weight: NDArray[np.float64]) -> WeightSurvey:
-        """Return that of some positive weights."""
+        """Return the facts about some positive weights."""
         if not len(weight):
             return cls()
         fraction = np.abs(weight - np.rint(weight)).max()
@@ -72,7 +72,7 @@ class WeightSurvey:
 
     @property
     def exponent(self) -> int:
-        """That of the power of two above their sum."""
+        """The exponent of the power of two above their sum."""
         return math.frexp(self.total)[1]
 
     def facts(self, n_rows: int) -> WeightFacts:

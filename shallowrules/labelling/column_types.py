@@ -1,4 +1,4 @@
-"""The types that a database declares a table's columns as, in the words that the exporter of SQL takes."""
+"""The declared types of a table's columns in a database, in the words that the exporter of SQL takes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OWN_TABLE = (
 
 
 def dialect_of(source: DatabaseSource) -> str:
-    """Return the SQL of a database: MariaDB's where a URL of MySQL leads there; "ansi" where it is not known."""
+    """Return the SQL of a database: MariaDB's where a MySQL URL leads to one; "ansi" where it is not known."""
     if getattr(source.connection.dialect, "is_mariadb", False):
         return "mariadb"
     return dialect_of_database(source.rows.backend) or "ansi"
@@ -78,7 +78,7 @@ def _of_sqlite(source: DatabaseSource) -> Mapping[str, str]:
     statement = source.connection.exec_driver_sql(f"SELECT sql FROM {master} WHERE {is_it}").scalar()
     try:
         return {} if statement is None else declared_types(str(statement), [table], DIALECTS["sqlite"])
-    except OptionError:  # a virtual table, or what is known to SQLite alone
+    except OptionError:  # a virtual table, or something that only SQLite knows
         return {}
 
 

@@ -77,8 +77,7 @@ def label_file(
     """Write every row of a file with one more column, its cluster.
 
     The cluster is its given label where the rules have names, else its number; NULL where no rule matches.
-    A column keeps the file's text if the kind of file stays the same, and else has the type as which it is
-    read.
+    A column keeps the file's text if the kind of file stays the same, and otherwise has the type as which it is read.
 
     A CSV file is read three times: by a query that finds every field sound and counts the numbers of the tested
     columns, on which the CASE expression depends; by one that counts the rows of each cluster; and by COPY, which
@@ -106,7 +105,7 @@ def label_file(
     ExportError
         If the file has a column of the new one's name.
     OptionError
-        If the reading has options that mean nothing to the kind of file.
+        If options of the reading mean nothing for the kind of file.
     ShallowRulesError
         If the result cannot be written.
     """
@@ -141,7 +140,7 @@ def label_file(
 
 
 def _refuse_meaningless(reading: Reading, source: DuckDBSource) -> None:
-    """Raise OptionError for options that mean nothing to a kind of file: the rules would be applied without them."""
+    """Raise OptionError for options that mean nothing for a kind of file: the rules would be applied without them."""
     kind, default = source.provenance.kind, vars(Reading())
     for name, value in vars(reading).items():
         if name in TOLD["csv"] and name not in TOLD[kind] and value and tuple(value) != tuple(default[name] or ()):
@@ -190,7 +189,7 @@ class _Labelling:
         self.positions = find_columns(self.tested, source.names, columns, None)
         check_names(source.names, {source.names[j] for j in self.positions})
         source.stream_text(self.positions)
-        # Of text, also words that others read as missing: in the rules they are values, or they are not.
+        # For text, also words that others read as missing: the rules decide whether these are values.
         as_text = [
             source.names[j]
             for c, j in zip(self.tested, self.positions, strict=True)
@@ -226,7 +225,7 @@ class _Labelling:
 
     def _case(self) -> tuple[str, str]:
         """Return SQL for the number of each row's cluster, and what it reads."""
-        # Beside the columns of the file, whose names may be anything.
+        # Distinct from the columns of the file, whose names may be anything.
         names = self.source.names
         inner = {column.name: absent_name(f"tested column {i}", names) for i, column in enumerate(self.tested)}
         read = ["*", *(f"{field.expression} AS {quote_name(inner[name])}" for name, field in self.fields.items())]
@@ -331,7 +330,7 @@ def _plain(column: RuleColumn) -> RuleColumn:
     conversion = column.conversion
     if conversion.is_for_sql or not column.from_text:
         return column
-    nulls = (*conversion.words, *map(str, conversion.null_numbers), "")  # text may be a number, in any case
+    nulls = (*conversion.words, *map(str, conversion.null_numbers), "")  # text may be a number in any case
     return replace(column, decimal=".", format="", nulls=tuple(dict.fromkeys(nulls)))
 
 

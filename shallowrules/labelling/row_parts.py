@@ -31,7 +31,7 @@ TIMES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class _Part:
-    """Batches in a row of the same types: those of DuckDB, and which columns have values at all."""
+    """Successive batches of the same types: those of DuckDB, and which columns have values at all."""
 
     types: tuple[str, ...]
     has_values: tuple[bool, ...]
@@ -71,7 +71,7 @@ class RowParts:
     def selection(self, single: Collection[int] = ()) -> str | None:
         """Return the query for all rows; None where a column has values of several types.
 
-        Whole numbers beside others are one type, but in the columns `single`.
+        Whole numbers and other numbers count as one type, except in the columns `single`.
         """
         if not self._parts:
             return None

@@ -137,7 +137,7 @@ def write(
     """Write a table, or a query in brackets, to a file, whole or not at all; return its rows by the column `number`.
 
     Rows are counted by a query of their own, so that those of a file are never all in memory. The names of a CSV file
-    are those of the `header`, where two are one name in SQL.
+    are those of the `header`, where two of them are the same name in SQL.
     """
     import duckdb
 
@@ -180,7 +180,7 @@ def _put_before(path: Path, header: Sequence[str], delimiter: str, *, compressed
     os.replace(path, rows)
     try:
         with open(rows, "rb") as source, open(path, "wb") as target:
-            target.write(gzip.compress(content) if compressed else content)  # files of gzip may stand one after another
+            target.write(gzip.compress(content) if compressed else content)  # gzip files may be concatenated
             shutil.copyfileobj(source, target)
     finally:
         rows.unlink()
@@ -200,7 +200,7 @@ def _defused(database: DuckDBPyConnection, query: str) -> str:
 
 @contextmanager
 def _watched(database: DuckDBPyConnection, progress: Progress | None, first: float, last: float) -> Iterator[None]:
-    """Report how far the query of a block is, from the share `first` of all work to `last`."""
+    """Report how far the query of a block has come, from the share `first` of all work to `last`."""
     ended = Event()
 
     def watch() -> None:

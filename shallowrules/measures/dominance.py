@@ -37,7 +37,7 @@ QUARTERS = np.array([0.25, 0.5, 0.75])
 
 
 def codes_of(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return whole numbers that are in the order of the values; of 0.0 and -0.0 one."""
+    """Return whole numbers that are in the order of the values; 0.0 and -0.0 give the same one."""
     if values.dtype.kind == "u":
         return values.astype(np.uint64)
     if values.dtype.kind == "i":
@@ -47,7 +47,7 @@ def codes_of(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def values_of(codes: NDArray[np.uint64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the values, of a type, that have these codes."""
+    """Return the values of a type that have these codes."""
     if dtype.kind == "u":
         return codes
     if dtype.kind == "i":
@@ -76,7 +76,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class ValueBins:
-    """Bins of the values of a column, which follow from its ends alone: of doubles whose first bits are alike.
+    """Bins of a column's values, which follow from its ends alone: each holds doubles that begin with the same bits.
 
     So they are as narrow, by ratio, at 0.01 as at a million, and no tail widens them.
 
@@ -158,7 +158,7 @@ class WeightsByValue:
         weight: NDArray[np.float64] | None = None,
         bins: ValueBins | None = None,
     ) -> WeightsByValue:
-        """Return those of some rows, none of whose values is missing."""
+        """Return the weights of some rows, none of whose values is missing."""
         if bins is not None:
             codes, cells, sums = bins.count(values, groups, n_groups, weight)
             return cls(n_groups, np.dtype(np.float64), codes, *np.divmod(cells, n_groups), sums, bins.shift)
@@ -175,7 +175,7 @@ class WeightsByValue:
         """Return how the values of each group compare with all others; pairs of equal values count half."""
         places, groups, n_groups = self.places, self.groups, self.n_groups
         weight = self.weight.astype(np.float64)
-        weight *= 2.0 ** -math.frexp(weight.sum())[1]  # so that no product is beyond floats
+        weight *= 2.0 ** -math.frexp(weight.sum())[1]  # so that no product overflows
         at_value, size = np.bincount(places, weight), np.bincount(groups, weight, n_groups)
         reached = np.cumsum(at_value)
         total = reached[-1]
@@ -196,7 +196,7 @@ class WeightsByValue:
 
     def _between(self, places: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return the number halfway between two values, by their places."""
-        middle = np.uint64((1 << self.shift) >> 1)  # of the codes that became one
+        middle = np.uint64((1 << self.shift) >> 1)  # of the codes that were merged into one
         low, high = values_of(self.codes[places] + middle, self.dtype).astype(np.float64)
         found: NDArray[np.float64] = np.where(low == high, low, low / 2 + high / 2)
         return found

@@ -93,7 +93,7 @@ class NarrowBins:
         """Return the kernel's arguments for a column and its bins."""
         if values.dtype not in (np.float32, np.float64, np.int64) or not values.dtype.isnative:
             values = values.astype(np.float64)
-        # Where rounding misplaces a row, its neighbors' edges mend it.
+        # Where rounding misplaces a row, the edges of the neighboring bins correct it.
         return values, self.edges, 10.0 ** max(-self.exponent, 0), 10.0 ** max(self.exponent, 0), float(self.first)
 
 

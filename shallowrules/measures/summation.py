@@ -135,7 +135,7 @@ def _added_up(
 
 
 def adds_up_exactly(weight: NDArray[np.float64] | None) -> bool:
-    """Return whether sums of these weights are exact in floats, and so depend on no order."""
+    """Return whether sums of these weights are exact in floats, and so do not depend on the order."""
     if weight is None:
         return True
     units = np.ldexp(weight, MANTISSA + 1 - math.frexp(float(weight.sum()))[1])
@@ -229,7 +229,7 @@ class SumGrid:
         of, by default all.
         """
         exponent = self.exponent
-        # Values become at most 1. The factor of a tiny column is beyond a float64, and two make it.
+        # Values become at most 1. The factor of a tiny column is beyond a float64, so it is applied as two.
         scale = np.ldexp(1.0, [-exponent // 2 * (exponent < 0), -exponent - -exponent // 2 * (exponent < 0)])
         return sums_of_parts(
             X,
@@ -252,7 +252,7 @@ class SumGrid:
 
         It is NaN for a group without rows, and for one whose weight as it is `scaled` is 0.
         """
-        sums = np.ldexp(_joined(parts), self.exponent)  # by weights as they are scaled: others may lead beyond floats
+        sums = np.ldexp(_joined(parts), self.exponent)  # with weights as they are scaled: others may overflow
         scaled = self.scaled(size)
         return np.asarray(sums / np.where(scaled > 0, scaled, np.nan)[:, None])
 
@@ -264,7 +264,7 @@ class SumGrid:
         scaled = np.ldexp(np.nan_to_num(self.means(parts, size)), -self.exponent)
         products = [half * each for half in halves(scaled) for each in halves(self.scaled(size)[:, None])]
         result, lost = np.zeros(scaled.shape), np.zeros(scaled.shape)
-        for part in [*parts, *(-product for product in products)]:  # nearly all of it cancels: keep what is rounded off
+        for part in [*parts, *(-product for product in products)]:  # nearly all cancels: keep what is rounded off
             total = result + part
             before = total - part
             lost += (result - before) + (part - (total - before))
@@ -319,9 +319,8 @@ def group_means(
 ) -> NDArray[np.float64]:
     """Return the weighted mean row of each group, shape (n_groups, n_columns), NaN for a group without rows.
 
-    So it is for a group whose weight is beyond 300 decimal places smaller than the largest weight of a row.
-    The parameters are those of `group_sums`, but rows may be in no group (-1) or have weight 0: they do not
-    count.
+    The same holds for a group whose weight is beyond 300 decimal places smaller than the largest weight of a row.
+    The parameters are those of `group_sums`, but rows may be in no group (-1) or have weight 0; these do not count.
     """
     counted = groups >= 0
     if weight is not None:
@@ -358,7 +357,7 @@ class ExactSums:
 
     @classmethod
     def counts(cls, counts: NDArray[np.integer]) -> ExactSums:
-        """Return sums that are whole numbers."""
+        """Return the sums of whole numbers."""
         return cls(tuple(int(count) << UNIT for count in counts))
 
     def merged(self, other: ExactSums) -> ExactSums:

@@ -107,7 +107,7 @@ class ColumnKind:
         return ColumnKind(kind, dtype.str, conversion, declared=declared)
 
     def apply(self, column: Column) -> Column:
-        """Return a column of one part as it is in all."""
+        """Return a column of one part with its type in all parts."""
         if self.type in ("integer", "float"):
             if not column.is_numeric:  # it has no values
                 column = replace(column, values=np.zeros(len(column.values)), missing=np.ones(len(column.values), bool))
@@ -158,11 +158,11 @@ class KindsFound:
 
     @classmethod
     def of(cls, table: Table, origin: str) -> KindsFound:
-        """Return those of one part."""
+        """Return the kinds of one part."""
         return cls({c.name: (ColumnKind.of(c), origin) for c in table.columns}, tuple(table.names), origin=origin)
 
     def merged(self, other: KindsFound) -> KindsFound:
-        """Return those of both; names stand in the order of the part whose origin comes first."""
+        """Return the kinds of both; names are in the order of the part whose origin comes first."""
         if other.origin < self.origin:
             return other.merged(self)
         clash = self.clash or other.clash or name_clash(self.names, self.origin, other.names, other.origin)

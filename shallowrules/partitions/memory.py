@@ -37,7 +37,7 @@ WORKING_SHARE = 4
 
 
 def check_memory(given: Any) -> int | None:
-    """Return bytes that work may take as a whole number, at most `LARGEST_MEMORY`; OptionError if they are not one."""
+    """Return the bytes that work may take, an int of at most `LARGEST_MEMORY`; OptionError for anything else."""
     if given is None:
         return None
     if not isinstance(given, Real) or isinstance(given, bool) or not nearest_double(given) >= 0:

@@ -1,4 +1,4 @@
-"""Which parts a source means."""
+"""Opening the parts that a source stands for."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def open_partitions(
     Raises
     ------
     DataError
-        If there are no rows, or a part has different columns, or a column of a different type.
+        If there are no rows, or a part has different columns or a column of a different type.
     OptionError
         If `source` is none of these, or `memory` is not a number of bytes.
     """

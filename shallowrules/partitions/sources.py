@@ -170,13 +170,13 @@ def open_files(
         Where to add what is wrong with columns. By default DataError says it.
     reading : Reading
     memory : int, optional
-        Bytes that the whole work may take; by default as DuckDB has it, most of the machine's.
+        Bytes that the whole work may take; by default as DuckDB sets it, to most of the machine's.
     n_threads : int
 
     Raises
     ------
     DataError
-        If a file is not a table, or columns are missing in one, or of another type; the message names the file.
+        If a file is not a table, or columns are missing in one or have a different type; the message names the file.
     """
     with open_source(where, reading) as source:
         sources = source.parts if isinstance(source, CombinedSource) else (source,)

@@ -62,7 +62,7 @@ def boundary_table(rules: RuleSet) -> Table:
 
 
 def table_of_rows(rules: RuleSet, rows: Sequence[Mapping[int, Cell]]) -> Table:
-    """Return rows, whose values are by the place of their column, as a table of the tested columns."""
+    """Return rows, whose values are keyed by the place of their column, as a table of the tested columns."""
     tested = rules.tested_columns
     columns = [_column(rules.columns[feature], [row[feature] for row in rows]) for feature in tested]
     return Table(tuple(columns), len(rows) if tested else 0)
@@ -74,7 +74,7 @@ def neighbors(column: RuleColumn, number: Number) -> tuple[Number, Number]:
 
 
 def threshold_rows(rules: RuleSet, most: int, beside: Neighbors = neighbors) -> list[dict[int, Cell]]:
-    """Return a few rows for people to read, with the values by the place of their column.
+    """Return a few rows for people to read, with values keyed by the place of their column.
 
     For every rule a row that it matches; from there the values on both sides of each threshold, and each category of
     the rule; then a missing value in each tested column. The rules take turns, the largest first.
@@ -99,7 +99,7 @@ def threshold_rows(rules: RuleSet, most: int, beside: Neighbors = neighbors) -> 
 
 
 def boundary_texts(rules: RuleSet) -> Table:
-    """Return the finite rows of `boundary_table` as a reader gives them that does not know how to convert text.
+    """Return the finite rows of `boundary_table` as given by a reader that does not know how to convert text.
 
     There are infinities by their names, and in columns of whole numbers fractions and other ways to write a number.
     """
@@ -133,7 +133,7 @@ class _Written(str):
 
 
 def _text_table(rules: RuleSet, rows: Sequence[dict[int, Cell]]) -> Table:
-    """Return rows whose columns that are read from text are text, by the conversion of each."""
+    """Return rows in which the columns that are read from text are text, by the conversion of each."""
     columns = []
     for feature in rules.tested_columns:
         column = rules.columns[feature]
@@ -212,7 +212,7 @@ class _Within(ConditionVisitor[Cell]):
         self.beside = beside
 
     def between(self, condition: Between) -> Cell:
-        """Return the upper bound, else the number next to the lower one, else the smallest."""
+        """Return the upper bound, or else the number next to the lower one, or else the smallest."""
         column, lower, upper = condition.column, condition.lower, condition.upper
         if column.is_whole:
             smallest = int(cast(int, column.minimum)) if lower is None else int(lower) + 1
@@ -295,7 +295,7 @@ class _BoundaryCells(ConditionVisitor[list[Cell]]):
 
 
 class _HardTexts(_Hard):
-    """Such values for columns that are text, where infinity has many names, and whole numbers may have fractions."""
+    """The same for columns that are text, where infinity has many names, and whole numbers may have fractions."""
 
     def __init__(self, rules: RuleSet) -> None:
         numbers: dict[int, set[float]] = {}
@@ -303,7 +303,7 @@ class _HardTexts(_Hard):
             if isinstance(node, Cut):
                 column = rules.columns[node.column]
                 numbers.setdefault(node.column, {*column.conversion.null_numbers}).add(node.threshold)
-        # Beside a fraction, NumPy makes floats of whole numbers, so those beyond 2**53 cannot be told from their
+        # Beside a fraction, NumPy turns whole numbers into floats, so those beyond 2**53 cannot be told from their
         # neighbors.
         self.fractional = {
             feature for feature, found in numbers.items() if all(abs(number) < 2**53 for number in found)
@@ -324,7 +324,7 @@ class _HardTexts(_Hard):
 
 
 def _similar(values: Sequence[str]) -> Iterator[str]:
-    """Give categories, and texts that a collation or a careless comparison treats as equal to them."""
+    """Return categories, and texts that a collation or a careless comparison treats as equal to them."""
     for value in values:
         yield from (value, value.swapcase(), value + " ", " " + value, value + "\u0301", value + "x", value[:-1])
 

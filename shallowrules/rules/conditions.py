@@ -4,7 +4,7 @@
 Python, Markdown, …) derives from `ConditionVisitor`, the one place that tells the kinds apart. Of the ways to
 do so:
 
-- ``match`` in every writer tells them apart in every writer, and nothing finds the one that forgot a kind;
+- ``match`` tells them apart separately in every writer, and nothing finds the one that forgot a kind;
 - `functools.singledispatch` takes a kind that nobody registered for ``object``, at run time;
 - a visitor with abstract methods cannot be made while it lacks a kind: mypy refuses it, and so does Python, in the
   package's exporters and in plugins alike.
@@ -114,15 +114,15 @@ class ConditionVisitor(ABC, Generic[T]):
 
     @abstractmethod
     def between(self, condition: Between) -> T:
-        """Return it for a number between bounds."""
+        """Return the result for a number between bounds."""
 
     @abstractmethod
     def one_of(self, condition: OneOf) -> T:
-        """Return it for one of some categories, possibly none."""
+        """Return the result for one of some categories, possibly none."""
 
     @abstractmethod
     def none_of(self, condition: NoneOf) -> T:
-        """Return it for none of one or more categories."""
+        """Return the result for none of one or more categories."""
 
 
 def both(first: Condition, second: Condition) -> Condition:

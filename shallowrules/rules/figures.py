@@ -38,7 +38,7 @@ def describe_cheaper(*, labelled: bool = False) -> str:
 
 
 def show_figure(value: float, spec: str) -> str:
-    """Return a figure by a format specification; "∞" for a ratio to nothing, "–" where there is no figure (NaN)."""
+    """Return a figure by a format specification; "∞" for a ratio to 0, "–" where there is no figure (NaN)."""
     if math.isnan(value):
         return "–"
     return "∞" if value > LARGEST_SHOWN else format(value, spec)

@@ -102,7 +102,7 @@ def read_truths(column: Column) -> Column:
 def read_times(column: Column, kind: TimeType, conversion: Conversion = PLAIN) -> Column:
     """Return a column of dates, points in time or durations as rules of one of these kinds compare it.
 
-    Of points in time, dates are the days; a date is its first moment.
+    A date stands for the first moment of its day; rules on dates compare points in time by their day.
     """
     if column.type == kind:
         return column

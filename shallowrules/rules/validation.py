@@ -1,8 +1,8 @@
 """Consistency checks between the parts of a rule set.
 
 `check_structure` asks whether the nodes are a tree over the columns whose leaves carry the clusters; if so, the rules
-can be derived from them. `check_figures` then compares every figure that follows from others with these. What
-remains is what only the training rows could tell: the costs, recall within the bounds that precision sets, and the
+can be derived from them. `check_figures` then compares every figure that follows from others with these. Unchecked
+remain only the figures that need the training rows: the costs, recall within the bounds that precision sets, and the
 means and shares of clusters within those that their columns set. Figures that are not finite are accepted: no document
 has any.
 """
@@ -232,7 +232,7 @@ def _outside(mean: float, column: RuleColumn) -> bool:
 def check_figures(
     columns: Sequence[RuleColumn], rules: Sequence[Rule], clusters: Sequence[Cluster], statistics: Statistics
 ) -> None:
-    """Check that figures agree with those that they follow from.
+    """Check that figures agree with those from which they follow.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ class _MaxShare(ConditionVisitor[float]):
         return 1.0 if lowest <= highest else 0.0
 
     def one_of(self, condition: OneOf) -> float:
-        """Return the share of the categories to be one of."""
+        """Return the share of the accepted categories."""
         column = condition.column
         pairs = zip(column.values, column.shares, strict=True)
         return sum(share for value, share in pairs if value in condition.values)

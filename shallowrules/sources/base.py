@@ -47,13 +47,13 @@ class Provenance:
 class Source(ABC):
     """Rows with named columns.
 
-    A source has to say how many rows there are and give columns (`count_rows`, `read`); what all others need follows
-    from these. One that can do better, such as types without reading or batches from a stream, overrides them.
+    A source has to say how many rows there are and give columns (`count_rows`, `read`); everything else follows from
+    these. One that can do better, such as types without reading or batches from a stream, overrides them.
 
     Parameters
     ----------
     names : list of str
-        Of all columns, in order. DataError where two are one name in SQL, unless `names_may_repeat`.
+        Of all columns, in order. DataError where two are the same name in SQL, unless `names_may_repeat`.
     provenance : Provenance
 
     Attributes
@@ -88,9 +88,9 @@ class Source(ABC):
         return set()
 
     def positions(self, columns: Sequence[str] | None = None, exclude: Sequence[str] = ()) -> list[int]:
-        """Return where the wanted columns stand, without those that are excluded; DataError names one that is missing.
+        """Return the positions of the wanted columns, except for excluded ones; DataError names one that is missing.
 
-        What is excluded may be a pattern of names, as ``flag_*``, unless a column is called so.
+        An excluded name may be a pattern, such as ``flag_*``, unless a column has that name.
         """
         place: dict[str, int] = {}
         left_out: set[str] = set()
@@ -137,7 +137,7 @@ class Source(ABC):
         as_text : sequence of str
             Columns to leave as the text that they are in the source, for rules that know how to convert it.
         findings : list of Finding, optional
-            Where to add what is wrong with columns. By default DataError says all of it.
+            Where to add what is wrong with columns. By default DataError reports all of them.
         """
         positions = self.positions(columns, exclude)
         found: list[Finding] = []
@@ -159,7 +159,7 @@ class Source(ABC):
         """Yield the rows as Arrow record batches, in order, typed as `table` types them; needs pyarrow."""
         pyarrow = import_pyarrow()
         table = self.table(columns, exclude)
-        # A batch without values says nothing of the type.
+        # A batch without values tells nothing about the type.
         objects = {"text": pyarrow.string(), "boolean": pyarrow.bool_(), "other": pyarrow.string()}
         for start in range(0, table.n_rows, n_rows):
             part = table.take(np.arange(start, min(start + n_rows, table.n_rows)))
@@ -176,7 +176,7 @@ class Source(ABC):
 
 @contextmanager
 def named(file: str) -> Iterator[None]:
-    """Put the file before what is wrong with it, once."""
+    """Put the file before the message of an error, once."""
     try:
         yield
     except DataError as error:
@@ -186,7 +186,7 @@ def named(file: str) -> Iterator[None]:
         raise DataError(f"{file}: ", *error.parts, findings=findings) from error.__cause__
     except OSError as error:
         if error.errno in FULL:
-            raise  # of a temporary file
+            raise  # the error names a temporary file
         raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 

@@ -101,7 +101,7 @@ class CsvSource(DuckDBSource):
 
     It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
     that look like numbers in a sample are loaded as numbers, unless their text is asked for. `header_line` is where
-    `text` begins in the file, for messages; `kind` is that of the file, of which a text may have been made.
+    `text` begins in the file, for messages; `kind` is that of the file, from which a text may have been made.
     """
 
     names_may_repeat = True
@@ -151,12 +151,12 @@ class CsvSource(DuckDBSource):
 
     @property
     def relation(self) -> str:
-        """What SQL selects the rows from."""
+        """The table or expression that SQL selects the rows from."""
         self._load_once()
         return self._name
 
     def _load_once(self, types: dict[int, ColumnType] | None = None) -> dict[int, ColumnType]:
-        """Return the columns that are numbers in the loaded table; by default those are tried that a sample has."""
+        """Return the columns that are numbers in the loaded table; by default, candidates come from a sample."""
         if self._loaded is None:
             numbers: dict[int, ColumnType] = {j: kind for j, kind in self._tried.items() if kind != "text"}
             self._load(numbers if types is None else types)
@@ -194,7 +194,7 @@ class CsvSource(DuckDBSource):
         return columns if all(column.is_numeric or _is_text(column) for column in columns) else None
 
     def _read_numbers(self, types: Mapping[int, ColumnType]) -> dict[str, Any]:
-        """Return all columns by name if there are no quotes, and numbers alone that can be read in one way only."""
+        """Return all columns by name if the file has no quotes, and only numbers that can be read in just one way."""
         others = "text" in types.values() or self._scan.quoted or self.told != PLAIN
         arrays = None if others else read_numbers(self.file, self.delimiter, self._scan, types)
         return {f"c{j}": array for j, array in enumerate(arrays or ())}
@@ -250,7 +250,8 @@ class CsvSource(DuckDBSource):
                     kinds[j], conversions[j] = self._text_or_numbers(j, conversions[j], given, numbers, found)
                     note_dates(self, self.names[j], self._value(f"c{j}"), dates, given)
                 findings += found
-                # Numbers and texts with a digit may be treated as categories, among which null markers stand out too.
+                # Numbers and texts with a digit may be treated as categories, among which null markers are noticeable
+                # too.
                 if kinds[j] == "text" and (not found or any(map(has_digit, found[0].values))):
                     plain.append(j)
         for j in positions:
@@ -270,7 +271,7 @@ class CsvSource(DuckDBSource):
     def _text_or_numbers(
         self, j: int, conversion: Conversion, given: int, numbers: int, findings: list[Finding]
     ) -> tuple[ColumnType, Conversion]:
-        """Return whether a column is text, or numbers in a format that is found; add what keeps it from being these."""
+        """Return whether a column is text, or numbers in a format that is found; add findings against either."""
         name, value = self.names[j], self._value(f"c{j}")
         number = self._number(value, conversion)
         if name not in self.formats and j in self._with_digits:
@@ -333,7 +334,7 @@ class CsvSource(DuckDBSource):
     def _converted(
         self, kinds: dict[int, ColumnType], conversions: Mapping[int, Conversion], dated: Mapping[int, Field]
     ) -> dict[int, Field]:
-        """Return how to fetch columns of text in their types, and what of the conversion that was told each needs.
+        """Return how to fetch columns of text in their types, and the part of the given conversion that each needs.
 
         `dated` are the columns of dates.
         """
@@ -427,7 +428,7 @@ class CsvSource(DuckDBSource):
 
     def _fits(self, n_rows: int) -> bool:
         """Say whether a regular file has this number of rows."""
-        # DuckDB passes over empty fields too many at the end of a line; a single column has no delimiters to count.
+        # DuckDB ignores extra empty fields at the end of a line; a single column has no delimiters to count.
         width = len(self.names)
         return self._scan.delimiters == (width - 1) * (n_rows + 1) and (width > 1 or self._scan.lines == n_rows + 1)
 
@@ -463,7 +464,7 @@ class CsvSource(DuckDBSource):
         )
 
     def _complain(self, engine: str) -> None:
-        """Say which line DuckDB stumbled over, or read the file as the `csv` module does where that finds no fault."""
+        """Report the line that DuckDB stumbled over, or read the file with the `csv` module if that finds no fault."""
         if self._regular:
             check_rows(self.file, self.delimiter, self._header_line)
             self._regular = False
@@ -474,7 +475,7 @@ class CsvSource(DuckDBSource):
     def _rewrite(self) -> None:
         """Write a copy with every field quoted, one line end, no blank lines, and no line break in the header.
 
-        DuckDB mistakes that for the end of the header, and skips rows below it.
+        DuckDB mistakes such a break for the end of the header, and skips rows below it.
         """
         with open_text(self.file) as stream, open(self._rewritten_to, "w", encoding="utf-8", newline="") as copy:
             writer = csv.writer(copy, delimiter=self.delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -556,7 +557,7 @@ def _count_others(value: str) -> tuple[str, str]:
 
 
 def _truth(value: str) -> str:
-    """Return SQL for a text as a truth value, NULL where it is none."""
+    """Return SQL for a text as a truth value, NULL where it is not one."""
     return f"CASE WHEN lower({value}) IN ('true', 't') THEN true WHEN lower({value}) IN ('false', 'f') THEN false END"
 
 
@@ -568,7 +569,7 @@ def _without_wrong(types: dict[int, ColumnType], error: Exception) -> dict[int, 
 
 def _checked_whole(j: int) -> str:
     """Return SQL for a column of 64-bit integers, cast as ``whole0`` and so on, that fails where a text is not one."""
-    # Most are written as DuckDB writes them itself, which is found out sooner than whether a pattern fits.
+    # Most are written as DuckDB itself writes them, and that is faster to check than a pattern.
     return (
         f"CASE WHEN CAST(whole{j} AS VARCHAR) = c{j} THEN whole{j} WHEN c{j} IS NULL THEN NULL "
         f"WHEN whole{j} IS NOT NULL AND regexp_full_match(c{j}, {WHOLE_PATTERN}) THEN whole{j} "
@@ -577,12 +578,12 @@ def _checked_whole(j: int) -> str:
 
 
 def _is_text(column: Column) -> bool:
-    """Return whether a column of text can be of no other type, whatever is asked of its values."""
+    """Return whether a column of text cannot have any other type, whatever its values."""
     distinct = set(column.values.tolist()) - {None}
     return bool(distinct) and all(map(_is_surely_text, distinct))
 
 
 def _is_surely_text(field: str) -> bool:
-    """Return whether a field can be no number, date, truth value or word for "no value"."""
+    """Return whether a field cannot be a number, date, truth value or word for "no value"."""
     found = LETTER_FIRST.match(field) is not None and field.strip().lower() not in DOUBTFUL
     return found and not begins_with_currency(field)

@@ -57,7 +57,7 @@ class DatabaseRows:
     Raises
     ------
     OptionError
-        Unless there is either a table or a query, a sample of at least one row, and more than no time.
+        Unless there is either a table or a query, a sample of at least one row, and a positive time.
     """
 
     database: str = field(repr=False)  # which may have a password
@@ -129,7 +129,8 @@ class DatabaseSource(Source):
         self.connection = connection
         self.rows = rows
         self.relation = self._relation_of(rows)
-        # No row is fetched, and nothing of a query's result is computed where the database can see it.
+        # No row is fetched, and no value of a query's result is computed if the database can tell that it is not
+        # needed.
         described = connection.exec_driver_sql(f"SELECT * FROM {self.relation} WHERE 1 = 0")
         description = described.cursor.description
         described.close()
@@ -158,7 +159,7 @@ class DatabaseSource(Source):
         return self._n_rows
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
-        """Return columns by position. The rows are counted as they come, so that all columns are of one state."""
+        """Return columns by position. The rows are counted as they come, so that all columns are of the same state."""
         columns = self._copy(positions) if is_usable(self.connection) else None
         if columns is None:
             columns = self._build(positions)
@@ -240,7 +241,7 @@ class DatabaseSource(Source):
             result.close()
 
     def sampled(self, statement: str, n_rows: int) -> str:
-        """Return a query for some rows at random, the same whenever it is asked for by this connection."""
+        """Return a query for some random rows, the same ones whenever this connection runs it."""
         drawn, before = self._draw(statement, n_rows)
         for command in before:
             self.connection.exec_driver_sql(command)
@@ -262,7 +263,7 @@ class DatabaseSource(Source):
             driver.create_function("shallowrules_random", 0, random.Random(seed).random)
             drawn = "shallowrules_random()"
         elif name == "duckdb":
-            # Several threads draw in an order of their own.
+            # Several threads would draw in an order of their own.
             before = ["SET threads = 1", f"SELECT setseed({random.Random(seed).random()})"]
             drawn = "random()"
         else:
@@ -297,7 +298,7 @@ SQLITE: Mapping[str, Literal["boolean"] | TimeType] = {
 
 
 def _as_times_of_text(column: Column, kind: TimeType) -> Column:
-    """Return a column of text as times, dates beside points in time as the latter; unchanged with other text."""
+    """Return a column of text as times, dates among points in time as the latter; unchanged if it has other text."""
     kinds: tuple[TimeType, ...] = ("date", "timestamp") if kind == "date" else (kind,)
     for each in kinds if column.type == "text" else ():
         with suppress(DataError):
@@ -306,7 +307,7 @@ def _as_times_of_text(column: Column, kind: TimeType) -> Column:
 
 
 def _as_truths(column: Column) -> Column:
-    """Return a column of 0 and 1 as one of truth values; as it is with any other number in it."""
+    """Return a column of 0 and 1 as truth values; unchanged if it has any other number."""
     if column.type != "integer" or not np.isin(column.values, (0, 1)).all():
         return column
     truths = np.array([bool(value) for value in column.values], object)
@@ -320,7 +321,7 @@ def _as_times(column: Column, kind: TimeType) -> Column:
         n_rows = len(column.values)
         return Column(column.name, kind, np.zeros(n_rows, np.int64), np.ones(n_rows, bool))
     if (column.type, kind) in (("timestamp", "timestamptz"), ("integer", "duration")):
-        return replace(column, type=kind)  # which are fetched as of UTC, and as microseconds
+        return replace(column, type=kind)  # which are fetched in UTC, and as microseconds
     return column
 
 

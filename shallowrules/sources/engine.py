@@ -91,7 +91,7 @@ NO_ROOM = ("No space left on device", "max_temp_directory_size")
 
 @dataclass(frozen=True)
 class Field:
-    """How to fetch one column: its type, the SQL expression that gives its values, and what that converts."""
+    """How to fetch one column: its type, the SQL expression that gives its values, and the conversion in it."""
 
     type: ColumnType
     expression: str
@@ -109,8 +109,8 @@ class DuckDBSource(Source):
         self, database: DuckDBPyConnection, names: list[str], provenance: Provenance, relation: str = ""
     ) -> None:
         super().__init__(names, provenance)
-        self.dates: Mapping[str, str] = {}  # how dates are written in columns, where that was told
-        self.formats: Mapping[str, Conversion | None] = {}  # and numbers; None where no format is to be looked for
+        self.dates: Mapping[str, str] = {}  # how dates are written in columns, where that was given
+        self.formats: Mapping[str, Conversion | None] = {}  # and numbers; None where no format should be looked for
         self.database = database
         self._relation = relation
 
@@ -120,7 +120,7 @@ class DuckDBSource(Source):
         return self._relation
 
     def checked(self, formats: Mapping[str, Conversion | None]) -> Mapping[str, Conversion | None]:
-        """Return the formats that were told; OptionError for that of a column that is not there."""
+        """Return the formats that the user gave; OptionError for one of a column that does not exist."""
         for name in (name for name, told in formats.items() if told is not None):
             self.positions([name])
         return formats
@@ -202,7 +202,8 @@ class DuckDBSource(Source):
         """Return columns as they are read, those named in `as_text` as the text that they are.
 
         Truth values of columns named in `as_words` are the words that the file has for them. A column of numbers with
-        something else in it is refused by DataError; where there are `findings`, it is added to them and read as text.
+        something else in it is refused by DataError; if `findings` are given, the fault is added to them and the column
+        read as text.
         """
         found: list[Finding] = []
         fields = self.examine(positions, as_text, found)
@@ -232,11 +233,11 @@ class DuckDBSource(Source):
 
     @property
     def numbered(self) -> str:
-        """What SQL selects the rows from, each with its `PLACE`: the relation may be a view, which has no rowid."""
+        """The source of rows in SQL, each with its `PLACE`: the relation may be a view, which has no rowid."""
         return f"(SELECT *, row_number() OVER () AS {PLACE} FROM {self.relation})"
 
     def row(self, *expressions: str, where: str = "true", rows: str | None = None) -> tuple[Any, ...]:
-        """Return the one row of an aggregating query, over the relation or what else SQL selects `rows` from."""
+        """Return the one row of an aggregating query, over the relation, or over `rows`."""
         query = f"SELECT {', '.join(expressions)} FROM {rows or self.relation} WHERE {where}"
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
 
@@ -265,7 +266,7 @@ def find_dates(source: DuckDBSource, name: str, text: str, given: int, findings:
     Raises
     ------
     DataError
-        If the format that was told does not fit a value; names its row.
+        If the given format does not fit a value; names its row.
     """
     told = source.dates.get(name)
     sample = [] if told else source.row(f"(list(DISTINCT {text}) FILTER ({text} IS NOT NULL))[:{SAMPLED_DATES}]")[0]
@@ -328,19 +329,19 @@ SAMPLED_DATES = 100
 
 
 def _checked_time(text: str, kind: str) -> str:
-    """Return SQL for a text as a time, NULL where it is none in the form of `FORMS`, or before the year 1."""
+    """Return SQL for a text as a time, NULL where it is not one in the form of `FORMS`, or is before the year 1."""
     time = f"TRY_{time_cast(text, kind)}"
     return f"CASE WHEN regexp_full_match(trim({text}), {quote_text(FORMS[kind])}) AND year({time}) > 0 THEN {time} END"
 
 
 def time_cast(text: str, kind: str) -> str:
-    """Return SQL for a text, blanks around it apart, as a date or a point in time."""
+    """Return SQL for a text, ignoring blanks around it, as a date or a point in time."""
     return f"CAST(trim({text}) AS {kind.upper()})"
 
 
 def duration_cast(text: str) -> str:
-    """Return SQL for a text, blanks around it apart, as a duration; NULL where it is none as rules compare them."""
-    size = f"TRY_CAST(ltrim(trim({text}), '-') AS INTERVAL)"  # the sign is one of days and clock together
+    """Return SQL for a text, ignoring blanks around it, as a duration; NULL where it is not one that rules compare."""
+    size = f"TRY_CAST(ltrim(trim({text}), '-') AS INTERVAL)"  # the sign applies to days and clock together
     signed = f"CASE WHEN trim({text}) LIKE '-%' THEN -{size} ELSE {size} END"
     longest = f"INTERVAL '{time_range('duration')[-1] // DAY} days'"
     return f"CASE WHEN regexp_full_match(trim({text}), {quote_text(SPAN)}) AND {size} <= {longest} THEN {signed} END"
@@ -382,7 +383,7 @@ def note_dates(source: DuckDBSource, name: str, text: str, dates: int, given: in
 
 
 def _note_mixed(source: DuckDBSource, others: Finding) -> None:
-    """Note a column of which at least half is what `message` says (numbers or dates) and the rest other text."""
+    """Note a column of which at least half are numbers or dates, as `message` says, and the rest other text."""
     if 2 * (others.count or 0) <= (others.rows or 0):
         name = str(others.column)
         source.column_notes[name] = (*source.column_notes.get(name, ()), others)
@@ -438,7 +439,7 @@ def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequenc
 
 
 def typed_column(name: str, kind: ColumnType, values: Any) -> Column:
-    """Make a column of what DuckDB fetched, masked where a value is missing."""
+    """Make a column from values that DuckDB fetched, masked where a value is missing."""
     if kind in TIME_TYPES:
         return time_column(name, kind, values)
     mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
@@ -458,7 +459,7 @@ def _objects(values: Any) -> Any:
 
 
 def batched(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Cut columns into pieces that one query is quick with."""
+    """Divide columns into groups that a single query handles quickly."""
     return (items[start : start + BATCH_COLUMNS] for start in range(0, len(items), BATCH_COLUMNS))
 
 
@@ -493,7 +494,7 @@ def reason(error: Exception) -> str:
 
 
 def absent_name(stem: str, names: Iterable[str]) -> str:
-    """Return a name that DuckDB, which folds case, takes for none of the names; it begins with `stem`."""
+    """Return a name that begins with `stem` and that DuckDB, which folds case, takes for none of the others."""
     taken = {name.casefold() for name in names}
     numbered = (f"{stem} {number}" for number in count(2))
     return next(name for name in chain([stem], numbered) if name.casefold() not in taken)

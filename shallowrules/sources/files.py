@@ -1,4 +1,4 @@
-"""Files on disk: which ones a name means, of what kind each is, and what is compressed in it."""
+"""Files on disk: the ones that a name means, the kind of each, and reading compressed ones."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _is_rules_document(file: str) -> bool:
 
 
 def regular_file(name: str, scratch: str) -> str:
-    """Return the path of a file with something in it; what comes from a pipe is copied."""
+    """Return the path of a file that is not empty; the content of a pipe is copied."""
     source = Path(name)
     if name == STANDARD_INPUT:
         if sys.stdin is None:
@@ -139,7 +139,7 @@ def regular_file(name: str, scratch: str) -> str:
 
 
 def _copied(stream: BinaryIO, scratch: str) -> Path:
-    """Return the path of a file with all that comes from a pipe; DataError for more than may be kept."""
+    """Return the path of a file with the whole content of a pipe; DataError if that is more than may be kept."""
     copy = Path(scratch, "piped")
     largest = min(MAX_PIPED, shutil.disk_usage(scratch).free // 2)
     with open(copy, "wb") as target:
@@ -209,7 +209,7 @@ def _begins_as_gzip(raw: BinaryIO) -> bool:
 
 @contextmanager
 def open_bytes(file: str) -> Iterator[BinaryIO]:
-    """Open a file, or what is compressed in it."""
+    """Open a file, decompressing it if need be."""
     with open(file, "rb") as raw:
         if not _begins_as_gzip(raw):
             yield raw

@@ -65,7 +65,7 @@ SCALES = ("k", "K", "M", "m", "B", "b", "G", "T", "bn", "mn", "Mio", "Mio.", "Mr
 
 
 def formats_by_column(formats: Sequence[str], told: Conversion) -> dict[str, Conversion | None]:
-    """Return the conversion of each column whose format is told, as ``COLUMN=EXAMPLE``; None where none is wanted.
+    """Return the conversion of each column whose format is given as ``COLUMN=EXAMPLE``; None where none is wanted.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def formats_by_column(formats: Sequence[str], told: Conversion) -> dict[str, Con
 
 @dataclass(frozen=True)
 class DetectedFormat:
-    """What the texts of a column are as numbers.
+    """The texts of a column, interpreted as numbers.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class Finder:
         return list(fitting)
 
     def _decided(self, name: str, value: str, given: int, full: Sequence[NumberFormat]) -> DetectedFormat:
-        """Return the format that the values decide for, of those that all have; or a finding that they do not."""
+        """Return the format that the values decide for, of those that fit all; or a finding that they do not decide."""
         mark = next((each.decimal for each in full if not each.thousands), full[0].decimal)
         bare, long, example = self.source.row(
             f"count(*) FILTER (NOT contains({value}, '{mark}'))",
@@ -238,7 +238,7 @@ def numbers_in_text(
 
 
 def not_written(name: str, example: str, numbers: int, given: int) -> Finding:
-    """Return the finding that not all values of a column are written in the format that was told."""
+    """Return the finding that not all values of a column are written in the given format."""
     message = f"column {name!r} is not written as {example}: {numbers:,} of {given:,} values are"
     return Finding("format", message, name, given - numbers, given, values=(example,))
 
@@ -253,7 +253,7 @@ def two_readings(
 ) -> Finding:
     """Return the finding that a mark may group digits or be the decimal separator.
 
-    `formats` are that in which it groups digits and the other; none where there is nothing else to the numbers.
+    `formats` are the one in which it groups digits and the other; none where the numbers have nothing else to show it.
     """
     other = OTHER[mark]
     grouped, decimal = formats or (NumberFormat(mark, other), NumberFormat(decimal=mark))

@@ -42,7 +42,7 @@ def check_encoding(encoding: str) -> None:
 
 
 def found_encoding(file: str, encoding: str) -> str:
-    """Return the encoding of a text file: the one that was told, but UTF-16 in place of UTF-8 where the file says so.
+    """Return the encoding of a text file: the given one, but UTF-16 in place of UTF-8 where a byte order mark says so.
 
     A byte order mark is not a guess: those of UTF-16 are not UTF-8.
     """
@@ -73,7 +73,7 @@ def plain_text(file: str, encoding: str, target: str) -> str:
                 try:
                     decoded = decode.decode(chunk, final=ended)
                 except UnicodeDecodeError as error:
-                    # Bytes that were kept from the chunk before come first in what could not be decoded.
+                    # Bytes kept from the previous chunk come first in the bytes that could not be decoded.
                     _refuse_bytes(error, name, _line_at(file, start + len(chunk) - len(error.object)))
                 except UnicodeError as error:  # no byte order mark, for example: the text as a whole is at fault
                     message = f"this is not {name} ({error}); the file may be written in another encoding"
@@ -88,7 +88,7 @@ def plain_text(file: str, encoding: str, target: str) -> str:
 
 
 def _line_at(file: str, position: int) -> int:
-    """Return the line that a byte of a file, as it is once decompressed, stands in."""
+    """Return the line of a byte in a file, as it is once decompressed."""
     line = 1
     with open_bytes(file) as stream:
         while position > 0 and (chunk := stream.read(min(CHUNK, position))):
@@ -109,7 +109,7 @@ def _refuse_bytes(error: UnicodeDecodeError, encoding: str, line: int) -> None:
 
 
 def _other_encoding(content: bytes, tried: str) -> str:
-    """Return the encoding that bytes may be in, as they are not in the one that was tried."""
+    """Return the encoding that bytes may be in, since they are not in the one that was tried."""
     if content[:2] in UTF16_MARKS and tried != "utf-16":
         return "utf-16"
     if tried != "utf-8":
@@ -132,14 +132,14 @@ def _is_binary(content: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Scan:
-    """What the bytes of a CSV file tell of its structure.
+    """The structure of a CSV file, as far as its bytes show it.
 
     Parameters
     ----------
     regular : bool
         Whether lines end in one way and every quote opens or closes a whole field. Python's `csv` and DuckDB's
-        strict mode then find the same fields, but for empty fields too many at the end of a line, which DuckDB passes
-        over: `delimiters` betrays them. (Tried on every text of at most 6 characters of ``a , " space newline``.)
+        strict mode then find the same fields, except for extra empty fields at the end of a line, which DuckDB ignores:
+        `delimiters` reveals them. (Tried on every text of at most 6 characters of ``a , " space newline``.)
     quoted : bool
         Whether there are quotes.
     delimiters, lines : int
@@ -166,7 +166,7 @@ class Scan:
 
 
 def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = False) -> None:
-    """Look at a part of a file; `follows` tells that all before it was looked at too."""
+    """Examine a part of a file; `follows` tells that everything before it has been examined too."""
     buffer = memoryview(bytearray(SCAN_BYTES))
     with open(text, "rb", buffering=0) as stream:
         if start and not follows:
@@ -179,7 +179,7 @@ def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = F
 
 
 def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
-    """Look at every byte of a CSV file once; blank lines are looked for where there is a `single` column."""
+    """Examine every byte of a CSV file once; blank lines are looked for where there is a `single` column."""
     if not delimiter.isascii():
         return Scan(regular=False)
     size = os.path.getsize(text)

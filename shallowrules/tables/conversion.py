@@ -1,9 +1,9 @@
 """What a text, a number and a missing value are, and how a column of a file or database becomes what rules compare.
 
 `docs/numbers.md` states it in full. A column that holds "no value" in words (``NA``, blanks), or numbers with a decimal
-comma, grouped digits or a currency, is text to any reader that has not been told. The rules keep what was told or
-found, so that every form of them reads the column alike: `RuleSet.assign`, the emitted Python and every dialect of SQL
-are made from `GRAMMAR` and `shallowrules.tables.number_format.NumberFormat`.
+comma, grouped digits or a currency, is text to any reader that has not been told. The rules keep the conversion that
+was given or found, so that every form of them reads the column alike: `RuleSet.assign`, the emitted Python and every
+dialect of SQL are made from `GRAMMAR` and `shallowrules.tables.number_format.NumberFormat`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def has_digit(text: str) -> bool:
 class Grammar:
     """The texts that are numbers, as patterns in the part of regular expressions that all engines have in common.
 
-    A pattern is meant for the whole of a text, once the spaces (U+0020) around it are gone.
+    A pattern is meant for the whole of a text, without the spaces (U+0020) around it.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Conversion:
 
     @property
     def pattern(self) -> str:
-        """What `GRAMMAR` says of a finite number, with this decimal separator; of codes, of those that SQL takes."""
+        """The pattern of a finite number in `GRAMMAR`, with this decimal separator; for codes, as SQL accepts them."""
         if self.codes:
             return GRAMMAR.plain_code
         return self.number_format.pattern if self.format else GRAMMAR.number.format(point=self.decimal)
@@ -170,7 +170,7 @@ class Conversion:
         return math.nan if not text or text in self.nulls else self.number(text)
 
     def number(self, text: str) -> Number | None:
-        """Return the number that a text holds, NaN where that is its name, None where it holds none."""
+        """Return the number that a text holds, NaN where it spells NaN, None where it holds none."""
         text = text.strip(" ")
         if len(text) > GRAMMAR.longest:
             return None

@@ -1,6 +1,6 @@
 """How a column of numbers is written: grouped digits, a currency, a percent sign, and where the minus stands.
 
-A format is told, kept and shown as an example of a number, ``$1,234.50``. `docs/numbers.md` has the grammar. By the
+A format is given, kept and shown as an example of a number, ``$1,234.50``. `docs/numbers.md` has the grammar. By the
 two patterns of a format, the reader of CSV, the rules, the emitted Python and the page all read a text alike: a
 match of `pattern` is a number, which without the matches of `removed` is digits with a decimal separator.
 """
@@ -36,7 +36,7 @@ Negative = Literal["front", "minus", "behind", "parentheses"]
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a text that may be a number: what is before its first digit, after its last one, and between."""
+    """The parts of a text that may be a number: before its first digit, after its last one, and between."""
 
     before: str
     digits: str
@@ -45,7 +45,7 @@ class Parts:
 
     @property
     def marks(self) -> str:
-        """What stands between the digits, in order."""
+        """The marks between the digits, in order."""
         return re.sub("[0-9]", "", self.digits)
 
 
@@ -134,12 +134,12 @@ class NumberFormat:
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is nothing to it but the decimal separator."""
+        """Whether a decimal separator is all there is to it."""
         return self == NumberFormat(decimal=self.decimal)
 
     @property
     def has_marks_alone(self) -> bool:
-        """Whether there is nothing to it but the marks between digits, which is what SQL converts."""
+        """Whether it has nothing but marks between digits, which SQL can convert."""
         return not self.before and not self.behind and self.negative == "front"
 
     @cached_property
@@ -179,7 +179,7 @@ class NumberFormat:
 
     @cached_property
     def removed(self) -> str:
-        """A pattern for what, taken out of a number, leaves its digits and its decimal separator."""
+        """A pattern for the parts of a number other than its digits and decimal separator."""
         affixes = [_escaped(affix) for affix in (self.before, self.behind) if affix]
         return "|".join([*affixes, f"[^0-9{self.decimal}]"])
 

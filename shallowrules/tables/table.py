@@ -91,7 +91,7 @@ class Column:
     exact : ndarray of object, shape (n_rows,), optional
         The numbers that they were before they became doubles, where that rounded one.
     imputed : int, float, str, bool or None
-        What missing values were taken as; None where none was filled in.
+        The value that replaced missing ones; None where none was filled in.
     imputed_rows : ndarray of bool, shape (n_rows,), optional
         Where `imputed` stands in place of a missing value.
     """
@@ -160,7 +160,7 @@ class Column:
 
     @property
     def nature(self) -> str:
-        """What the column holds, in the words of a message."""
+        """The content of the column, in the words of a message."""
         if self.type != "other":
             return {"boolean": "true or false", **NATURES}.get(self.type, self.type)
         present = self.values[~self.absent]
@@ -352,7 +352,7 @@ class Table:
     def ranges(self, n_threads: int = 1) -> Ranges | None:
         """Return the ranges of the columns of `matrix`, None where there is none; its columns know their `ends` then.
 
-        All are found in one pass, where the columns would each take their own.
+        All are found in one pass; the columns would each take their own.
         """
         if self.matrix is None:
             return None
@@ -361,7 +361,7 @@ class Table:
         return Ranges(*np.array([column.ends for column in self.columns]).T)
 
     def set_ends(self, ranges: Ranges) -> None:
-        """Tell the columns their `ends`, found in a matrix of the same numbers as floats."""
+        """Give the columns their `ends`, found in a matrix of the same numbers as floats."""
         for column, *ends in zip(self.columns, *ranges, strict=True):
             vars(column)["ends"] = tuple(map(float, ends))
 
@@ -474,13 +474,13 @@ def _owner(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a Python value means "no value": None, NaN, or what pandas has for it (NA, NaT)."""
+    """Return whether a Python value means "no value": None, NaN, or pandas' own (NA, NaT)."""
     if value is None:
         return True
     differs = value != value
     if isinstance(differs, bool | np.bool_):
         return bool(differs)
-    return _is_na_type(type(differs))  # of an array or the like it is an array
+    return _is_na_type(type(differs))  # for an array or the like, the result is an array
 
 
 def _is_na_type(kind: type) -> bool:
@@ -522,7 +522,7 @@ def _of_numbers(name: str, data: list[Any] | tuple[Any, ...]) -> Column | None:
 
 
 def _from_masked(name: str, values: np.ma.MaskedArray[Any, Any]) -> Column:
-    """Type a masked array; what is masked is missing, whatever stands there."""
+    """Type a masked array; masked values are missing, whatever is stored there."""
     mask, given = np.ma.getmaskarray(values), np.ma.getdata(values)
     if given.dtype.kind in "iu":
         return Column(name, "integer", given, mask if mask.any() else None)
@@ -667,7 +667,7 @@ def _beyond(name: str, kind: str) -> DataError:
 
 
 def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
-    """Type an array of dates, datetimes or timedeltas; of several kinds it is none of them."""
+    """Type an array of dates, datetimes or timedeltas; if these are of several kinds, the column is of none."""
     found = [
         None if absent or is_missing(value) else time_of(value) for value, absent in zip(values, missing, strict=True)
     ]
@@ -708,7 +708,7 @@ def _from_series(name: str, series: Any) -> Column:
         return _from_decimals(name, series)
     if dtype.is_float():
         values = series.to_numpy()
-        if values.dtype.kind != "f":  # pandas' own missing values leave no type other than that of objects
+        if values.dtype.kind != "f":  # with pandas' own missing values, only the type of objects is possible
             single = dtype == nw.Float32
             values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
         return Column(name, "float", values)
@@ -730,7 +730,7 @@ def _from_series(name: str, series: Any) -> Column:
 
 
 def _from_decimals(name: str, series: Any) -> Column:
-    """Type a column of decimals: as the nearest doubles, which Arrow's cast misses by one unit in the last place."""
+    """Type a column of decimals: as the nearest doubles, which Arrow's cast can miss by one unit in the last place."""
     decimals = np.array(series.to_list(), dtype=object)
     absent = series.is_null().to_list()
     found = [math.nan if gap else float(value) for gap, value in zip(absent, decimals, strict=True)]
@@ -779,7 +779,7 @@ def _from_categories(name: str, values: NDArray[Any]) -> Column:
 
 
 def number_text(number: Any) -> str:
-    """Return a number that is a category as text, whole ones without a fraction: 7 and 7.0 are one."""
+    """Return a number that is a category as text, whole ones without a fraction: 7 and 7.0 are the same."""
     return str(int(number)) if nearest_double(number).is_integer() else repr(float(number))
 
 
@@ -812,7 +812,7 @@ def nearest_double(number: Any) -> float:
 
 
 def _array(series: Any) -> NDArray[Any]:
-    """Return a series as NumPy has it; what its library cannot convert comes value by value."""
+    """Return a series as NumPy has it; values that its library cannot convert are taken one by one."""
     try:
         return np.asarray(series.to_numpy())
     except NotImplementedError:
@@ -821,7 +821,7 @@ def _array(series: Any) -> NDArray[Any]:
 
 def _objects(series: Any) -> NDArray[Any]:
     """Return a series as Python values, None where one is missing."""
-    # Not by way of NumPy's own texts: they end before their last characters 0.
+    # Not through NumPy's own texts, which lose null characters at their end.
     values = np.fromiter(series.to_list(), object, len(series))
     values[series.is_null().to_numpy()] = None
     return values

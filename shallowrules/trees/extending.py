@@ -138,7 +138,7 @@ class AllRows:
         n_clusters: int,
         n_threads: int,
     ) -> AllRows:
-        """Return those of a table; the labels of `tree` decide which rows of a large one the search uses."""
+        """Return the rows of a table; the labels of `tree` decide which rows of a large one the search uses."""
         data, total = unique.data, unique.total_weight
         by_part = len(unique.first) > MAX_IMPROVED_ROWS
         table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)
@@ -160,13 +160,13 @@ class AllRows:
         return [self.whole.judge(tree) for tree in grown]
 
     def judge(self, found: list[Candidate]) -> list[Candidate]:
-        """Return trees that were found with their figures on all rows; of a large table only the best few."""
+        """Return the trees found by a search with their figures on all rows; for a large table, only the best few."""
         if not self.is_large:
             return found
         return self.measure([one.tree for one in different(found, self.aim)[:MAX_JUDGED]])
 
     def finish(self, best: Candidate, reference_labels: NDArray[np.int32]) -> tuple[Candidate, GrownTree]:
-        """Return a tree that was chosen as it was measured at last, and as `finished` returns it."""
+        """Return the chosen tree with its final figures, and as `finished` returns it."""
         best = best if self.is_large else self.table.measure(best.tree, self.aim)
         data, n_threads = self.whole.data, self.whole.n_threads
         return best, finished(best, data, reference_labels, has_gaps=not self.is_large, n_threads=n_threads)
@@ -182,7 +182,7 @@ def found_on(
     searches: bool,
     progress: Progress | None,
 ) -> list[Candidate]:
-    """Return trees of more leaves that were found on a sample, as they are on the rows of a table.
+    """Return trees of more leaves that were found on a sample, with the rows of a table.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class GrowthData:
 
 @dataclass(frozen=True, eq=False)
 class UniqueRows:
-    """The distinct rows of positive weight, which is what the kernel's rows are.
+    """The distinct rows of positive weight: the kernel's rows.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class UniqueRows:
         return float(len(self.order) if self.weight is None else self.weight.sum())
 
     def own_centers(self) -> NDArray[np.int32]:
-        """Return the center of each distinct row: the given one, else the nearest. For the kernel to reorder."""
+        """Return the center of each distinct row: the given one, else the nearest. The kernel may reorder them."""
         if self.labels is not None:
             return self.labels.copy()
         return _kernel.nearest_centers(self.data.X_cluster, _contiguous(self.data.cluster_centers), self.first)[0]
@@ -228,7 +228,8 @@ class GrownTree(CutTree):
     objectives : Objectives or None
         J as refinement found it; None for a tree that was not refined.
     threshold : ndarray of float64, shape (n_nodes,), or None
-        The thresholds, once they are rounded; they need not lie in the gaps. None where any one in its gap does.
+        The thresholds, once they are rounded; they need not lie in the gaps. None where any threshold in its gap will
+        do.
     kept : ndarray of bool, shape (n_nodes,), or None
         The cuts that the user asked for, whose thresholds stay; None where there are none.
     """
@@ -253,7 +254,8 @@ class Forest:
     Parameters
     ----------
     nodes : dict of ndarray
-        What an entry of the kernel returned. A node of another trade-off than its own has a `sibling` in its place.
+        What an entry of the kernel returned. Where another trade-off has a different node, it is a `sibling` of the
+        stored one.
     """
 
     def __init__(self, nodes: dict[str, NDArray[Any]]) -> None:
@@ -315,7 +317,7 @@ def grow(
     GrownTree
     """
     inputs, n_threads = unique.kernel_input(distances), max(1, n_threads)
-    progress = progress if unique.data.k > 1 else None  # one center is one leaf: no work to have a share of
+    progress = progress if unique.data.k > 1 else None  # one center is one leaf: there is no work to report
     if method == "exkmc":
         n_leaves = unique.data.k if max_leaves is None else min(max_leaves, max(unique.data.k, len(unique.first)))
         assigned = unique.own_centers() if base == "imm" else None
@@ -411,7 +413,7 @@ def _contiguous(centers: NDArray[np.float64]) -> NDArray[np.float64]:
 def check_range(
     low: NDArray[np.float64], high: NDArray[np.float64], cluster_centers: NDArray[np.float64], total_weight: float
 ) -> None:
-    """Refuse clustered values from `low` to `high` whose squared distances overflow, or weighted sums of these do."""
+    """Refuse clustered values from `low` to `high` whose squared distances overflow, or whose weighted sums do."""
     widest = max(float(-low.min()), float(high.max()), float(np.abs(cluster_centers).max()))
     if widest > MAX_VALUE:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")
@@ -440,7 +442,7 @@ def with_gaps(tree: GrownTree, data: GrowthData, n_threads: int) -> GrownTree:
 
 
 def renumber_centers(tree: GrownTree, numbers: NDArray[np.integer]) -> GrownTree:
-    """Return a tree whose centers have other numbers: those at the place of their own."""
+    """Return a tree whose centers are renumbered: each gets the number at the place of its own."""
     of_number = np.append(numbers, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
     return replace(tree, center=of_number[tree.center], labels=of_number[tree.labels])
 
@@ -484,7 +486,7 @@ def summed_up(
 
 
 def preordered(nodes: dict[str, NDArray[Any]]) -> CutTree:
-    """Return a tree of the kernel's, its root node 0, with its nodes in the order of a `CutTree`."""
+    """Return a tree from the kernel, with root node 0, with its nodes in the order of a `CutTree`."""
     return _cut_tree(nodes, *_places(nodes, lambda node: node))
 
 
@@ -504,7 +506,7 @@ def _places(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return the places of a tree's nodes, parents first, left subtree before right, and their children.
 
-    Children are numbered by that order, -1 at leaves. `own` returns for a node the one in its place in this tree.
+    Children are numbered by that order, -1 at leaves. `own` returns, for a node, the one in its place in this tree.
     """
     places: list[int] = []
     children: tuple[list[int], list[int]] = [], []

@@ -1,7 +1,7 @@
 """Searching: trees of lower J, found on a table's rows or on a sample of them.
 
-A table has the form that the kernel takes: its distinct rows and their codes. `refining` says in which order trees are
-searched for, and which one is taken.
+A table is in the form that the kernel takes: its distinct rows and their codes. `refining` decides in which order trees
+are searched for, and which one is taken.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ TIE = 1e-9
 
 @dataclass(frozen=True)
 class SearchObjective:
-    """What is searched for.
+    """The objective of a search.
 
     Attributes
     ----------
@@ -205,15 +205,15 @@ class Goal:
     bound: float
 
     def is_met(self, figures: tuple[float, float]) -> bool:
-        """Whether a normalized cost and WAES are within the bound, but for rounding."""
+        """Whether a normalized cost and WAES are within the bound, apart from rounding."""
         return self.bounded(figures) <= self.bound * (1 + TIE)
 
     def bounded(self, figures: tuple[float, float]) -> float:
-        """Return the one of them that is bounded."""
+        """Return the one of the two that is bounded."""
         return figures[self.kind == "length"]
 
     def low(self, figures: tuple[float, float]) -> float:
-        """Return the one of them to minimize."""
+        """Return the one of the two to minimize."""
         return figures[self.kind == "cost"]
 
 
@@ -247,7 +247,7 @@ class Candidate:
 
 
 def _without_gaps(found: dict[str, Any]) -> Candidate:
-    """Return a tree of the kernel's, whose gaps were not looked for."""
+    """Return a tree from the kernel, whose gaps were not looked for."""
     return Candidate(preordered(found | {"lower": found["cut"], "upper": found["cut"]}), found["after"], False)
 
 
@@ -345,7 +345,7 @@ class CodedTable:
     ) -> list[Candidate]:
         """Search locally for a better tree, with perturbations; return the best ones on the way, the last one first.
 
-        Under a goal that is the better one under its bound, not the one of the lower J.
+        Under a goal, better means better within its bound, not of lower J.
         """
         weight = self.total_weight
         found = perturb_tree(
@@ -366,7 +366,7 @@ class CodedTable:
     def split(
         self, tree: CutTree, aim: SearchObjective, n_leaves: int, progress: Progress | None = None
     ) -> list[Candidate]:
-        """Cut leaves of a tree in two, for other clusters, up to a given number; return the tree after each cut."""
+        """Split leaves of a tree, for other clusters, up to a given number; return the tree after each split."""
         found = split_leaves(
             self.coded,
             _arrays(tree),
@@ -466,7 +466,7 @@ def sample_of(table: CodedTable) -> CodedTable:
 def few_of(table: CodedTable) -> CodedTable:
     """Return `BROAD_ROWS` rows of a large table, of each cluster those of the lowest keys, weighted as by `sample_of`.
 
-    All rows are looked at, and few are sorted.
+    All rows are examined, and few are sorted.
     """
     counts = table.counts
     sizes = np.minimum(counts, broad_sizes(table.leaf_weights))
@@ -480,7 +480,7 @@ def few_of(table: CodedTable) -> CodedTable:
 
 
 def broad_sizes(weights: NDArray[Any]) -> NDArray[np.int64]:
-    """Return how many rows of each cluster of a large table the search uses, if it has them, by its weight."""
+    """Return how many rows of each cluster of a large table the search uses, if it has enough, by its weight."""
     return _sizes(weights, BROAD_ROWS)
 
 
@@ -493,7 +493,7 @@ def highest_keys(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray
 
 
 def some_of(table: CodedTable, n_rows: int) -> CodedTable:
-    """Return about this many rows at even distances, weighted as by `sample_of`; `table` itself if it is no larger."""
+    """Return about this many rows at even distances, weighted as by `sample_of`; `table` itself if it has no more."""
     step = -(-len(table.rows) // n_rows)
     return table if step == 1 else _part(table, np.arange(0, len(table.rows), step))
 
@@ -550,7 +550,7 @@ def sampled(
 
 
 def different(found: list[Candidate], aim: SearchObjective) -> list[Candidate]:
-    """Return the trees that differ, those of the lowest J first."""
+    """Return the distinct trees, those of the lowest J first."""
     by_key = {one.key: one for one in found}
     return sorted(by_key.values(), key=aim.objective)
 
@@ -587,7 +587,7 @@ def wide_ahead(
 ) -> list[Candidate]:
     """Grow a tree for each of many cuts of the root, on some rows of the sample; improve the best on all of these.
 
-    With `wider`, the rows are more, and the cuts are those of one of `WIDER_SHARES` shares.
+    With `wider`, there are more rows, and the cuts are those of one of `WIDER_SHARES` shares.
     """
     centers = data.explain_centers, data.cluster_centers
     n_trees, n_rows, n_shares = (WIDER_TREES, WIDER_ROWS, WIDER_SHARES) if wider else (WIDE_TREES, WIDE_ROWS, 1)
@@ -664,7 +664,7 @@ def grown_ahead(
     cuts : tuple of int
         Which of the root's cuts are tried, best first: the number of the first, and the step to the next.
     """
-    wad = float(tree.weight[tree.feature != LEAF].sum() / tree.weight[0])  # passes over the rows that a tree takes
+    wad = float(tree.weight[tree.feature != LEAF].sum() / tree.weight[0])  # passes over the rows per tree
     coded = few.coded
     inputs = GrowthInput(
         coded.X_explain,
@@ -709,9 +709,9 @@ def side_by_side(
 ) -> list[Candidate]:
     """Return the results of several searches, in their order; they run at the same time where there are threads.
 
-    Then the first one reports progress, from the calling thread, in which an interrupt is raised. An interrupt of
-    it ends the others: they check as often as they would report progress. Searches that still wait for a thread at that
-    point are run by the calling one.
+    In that case the first one reports progress, from the calling thread, in which an interrupt is raised. An interrupt
+    of it ends the others: they check as often as they would report progress. Searches that still wait for a thread at
+    that point are run by the calling one.
     """
     if n_threads == 1 or len(tasks) == 1:
         return [found for i, task in enumerate(tasks) for found in task(part_of(progress, i, len(tasks)))]

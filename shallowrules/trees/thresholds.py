@@ -71,8 +71,8 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
     if half.low <= 0 <= half.high:
         return 0 if integer else 0.0
 
-    # The search ends: rounded to a float, the middle is strictly inside the gap, and so is a decimal
-    # of 17 digits next to it.
+    # The search ends: rounded to a float, the middle is strictly inside the gap, and so is a decimal of 17 digits next
+    # to it.
     digits = 0
     while True:
         digits += 1
@@ -167,7 +167,7 @@ class _MiddleHalf:
 
     @classmethod
     def between(cls, lower: float, upper: float) -> _MiddleHalf:
-        """Return that of the gap between two numbers."""
+        """Return the middle half of the gap between two numbers."""
         (a, below), (b, above) = lower.as_integer_ratio(), upper.as_integer_ratio()
         denominator = max(below, above)  # both are powers of two
         a, b = a * (denominator // below), b * (denominator // above)

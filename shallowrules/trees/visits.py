@@ -1,6 +1,6 @@
-"""How many rows the work on a tree visits, at most: what is compared where trees are grown that nobody asked for.
+"""Bounds on the row visits of the work on a tree, which limit the growing of trees that nobody asked for.
 
-A visit is one row looked at once. Counts follow from the size of a table and the bounds of the search alone, never from
+A visit is one look at one row. Counts follow from the size of a table and the bounds of the search alone, never from
 the clock: the same table and seed give the same trees.
 """
 
@@ -33,7 +33,7 @@ thorough search takes up to 5 growths more for the lookahead."""
 
 
 def is_long(n_rows: int, n_sampled: int) -> bool:
-    """Whether a table has enough more rows than its sample that the lookahead takes several rounds."""
+    """Whether a table is so much larger than its sample that the lookahead takes several rounds."""
     return n_rows >= len(ROUND_FACTORS) * n_sampled
 
 

@@ -154,7 +154,7 @@ def _show(changes: str, output: Path | None) -> None:
 
 
 def _read(path: Path, rules: RuleSet) -> str:
-    """Return the rules of a file as text; those of a sheet in the form in which rules are printed."""
+    """Return the rules of a file as text; those of a sheet are written as rules are printed."""
     from shallowrules.exporters.sheet_reading import is_sheet, text_of_sheet
 
     try:

@@ -181,9 +181,10 @@ def _declared(
     note : str
         More for the help, such as the default.
     typed : object
-        The default here. Else it is that of a choice, and none of a number, so that it is known whether one was given.
+        The default here. Otherwise a choice has its own default, and a number none, so that it is known whether one was
+        given.
     words : tuple of str
-        Choices that there are here alone.
+        Choices that only the command line has.
     metavar : str, optional
     repeated : bool
     """

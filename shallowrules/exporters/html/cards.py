@@ -49,7 +49,7 @@ class Pictures:
 
     @classmethod
     def of(cls, rules: RuleSet) -> Pictures:
-        """Return those of a rule set; none if it was made without histograms."""
+        """Return the histograms of a rule set; none if it was made without them."""
         binned = [i for i, column in enumerate(rules.columns) if column.edges]
         total = rules.statistics.weight
         return cls(
@@ -146,7 +146,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _sources(cluster: Cluster) -> list[dict[str, Any]]:
-    """Return where the rows of a cluster are without rules, most first."""
+    """Return the original clusters of a cluster's rows, the largest share first."""
     pairs = zip(cluster.reference_clusters, cluster.reference_weights, strict=True)
     return [
         {"index": index, "share": weight / cluster.weight, "share_text": percent(weight / cluster.weight)}

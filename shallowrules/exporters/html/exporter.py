@@ -67,11 +67,11 @@ class PageLanguage:
     comment = identifier
 
     def string(self, words: object) -> str:
-        """Return words of the page's own, in which names keep to themselves already (`isolate`)."""
+        """Return words of the page's own, in which names are already isolated (`isolate`)."""
         return str(words)
 
     def number(self, value: int | float) -> str:
-        """Return a number to read."""
+        """Return a number for people to read."""
         return format_number(value)
 
 

@@ -54,7 +54,7 @@ def _differences(texts: Sequence[str], known: tuple[int, ...] = ()) -> dict[str,
     """Return for each of some sorted texts the places where it begins to differ from others of them."""
     if len(texts) == 1:
         return {texts[0]: known}
-    pairs = zip_longest(texts[0], texts[-1])  # what these share all share
+    pairs = zip_longest(texts[0], texts[-1])  # texts are sorted: what these two share all share
     place = next(i for i, pair in enumerate(pairs) if pair[0] != pair[1])
     found: dict[str, tuple[int, ...]] = {}
     for _, group in groupby(texts, key=lambda text: text[place : place + 1]):
@@ -63,7 +63,7 @@ def _differences(texts: Sequence[str], known: tuple[int, ...] = ()) -> dict[str,
 
 
 def _excerpt(text: str, places: Sequence[int], length: int) -> str:
-    """Return the beginning of a text and what is at the last two of some places, in a text of a given length."""
+    """Return an excerpt of a given length: the beginning of a text, and the parts at the last two of some places."""
     begin = length // 4
     size = (length - begin) // min(2, len(places)) - 2
     shown, end = text[:begin], begin

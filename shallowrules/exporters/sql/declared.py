@@ -69,14 +69,14 @@ class Types:
         By a pattern for the whole of a declaration, in capital letters; the first that matches. Declarations that
         match none are unknown. A group ``scale`` is how many digits a decimal has after the point.
     truths : tuple of str
-        What is true of a ``{value}`` of the type of truth values that is true, and of one that is false.
+        The predicates for a ``{value}`` of the type of truth values that is true, and for one that is false.
     bytewise : bool
         Whether ``=`` compares texts character by character in the engine's default collation.
     others : mapping from str to (str, str)
         By "numbers" and "texts", what a column is not expected to hold where its type is not known, because it would
         get a different cluster than from the tree, and the predicate for columns that may, for the query.
     query : str
-        What finds ``{these}`` columns in a table whose ``{name}`` is given as a text.
+        The query that finds ``{these}`` columns in a table whose ``{name}`` is given as a text.
     """
 
     declared: tuple[tuple[str, Held], ...]

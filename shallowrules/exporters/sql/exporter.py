@@ -11,14 +11,14 @@ cluster, ``named_cases`` (the like of ``cases`` for these, where the number cann
 its ``parts``, the CASE expressions of which the first that is not NULL counts, with their ``branches`` (``predicate``
 and ``label``) and ``otherwise`` (SQL text, or none), and ``marker``, a label that is to become NULL (or none). In the
 style ``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``training``, ``findings`` and ``shares``, names
-that the table has not, and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and
-the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, those of its parts. In both,
+that the table does not have, and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value``
+and the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, those of its parts. In both,
 ``measure`` is SQL text, the number to add up, or none, and ``total_share`` of every cluster its share of the total in
-training (SQL text), where ``knows_total``. For what is
-kept in the database there are ``into`` (the parts of the name of the view, table or function), ``statement`` (what is
-made, of `shallowrules.exporters.sql.writing.Writing`), ``changed`` (a field of that), ``margin`` (the blanks before
-what is put into a statement), ``cluster_type`` (the type of the cluster), ``cast`` (how it is cast to that, or none),
-``arguments`` (SQL text, of a function) and ``compared`` (what makes ``column`` and ``value`` comparable).
+training (SQL text), where ``knows_total``. For what is kept in the database there are ``into`` (the parts of the name
+of the view, table or function), ``statement`` (what is made, of `shallowrules.exporters.sql.writing.Writing`),
+``changed`` (a field of that), ``margin`` (the blanks before what is put into a statement), ``cluster_type`` (the type
+of the cluster), ``cast`` (how it is cast to that, or none), ``arguments`` (SQL text, of a function) and ``compared``
+(what makes ``column`` and ``value`` comparable).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class SqlExporter:
         return text if settings.template is not None else _raw(text)
 
     def check_columns(self, names: Sequence[str], **options: Any) -> None:
-        """Refuse options that go with no rules over columns of these names."""
+        """Refuse options that cannot be used with any rules over columns of these names."""
         _name_columns(names, SqlOptions(**options))
 
 

@@ -46,7 +46,7 @@ def grouped_by_wildcards(matches: str, several: str) -> str:
 
 
 def to_the_end(pattern: str) -> str:
-    """Return a pattern for engines where ``$`` is also before a line break at the end, without a backslash."""
+    """Return a pattern for engines where ``$`` also matches before a line break at the end, without a backslash."""
     return f"(?s)^({pattern})(?!.)"
 
 

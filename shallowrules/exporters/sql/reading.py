@@ -268,7 +268,7 @@ class NumberColumn:
         return f"{value} {sign} {literal}"
 
     def _infinite_words(self) -> list[str]:
-        """Return the texts that mean "no value" and would else be infinite."""
+        """Return the texts that mean "no value" and would otherwise be infinite."""
         conversion = self.column.conversion
         numbers = [(word, conversion.number(word)) for word in conversion.words]
         return [word for word, number in numbers if number is not None and math.isinf(number)]
@@ -348,7 +348,7 @@ class NumberColumn:
         return f"CASE WHEN {self._given(self.is_text)} THEN CASE {texts} END {numbers} END"
 
     def _difference_of_numbers(self, number: int, equal: bool) -> str:
-        """Return the branches of it for a column of numbers."""
+        """Return the branches of that difference for a column of numbers."""
         facts = self.dialect.numbers
         exact = f"ELSE {self._given(facts.exact, number)}"
         if facts.is_float is None:
@@ -395,7 +395,7 @@ class CodeColumn(NumberColumn):
         return " AND ".join(parts or [f"{value} IS NOT NULL"])
 
     def _compare(self, codes: Sequence[Number], with_one: str, with_several: str) -> list[str]:
-        """Return a comparison for each way in which the column stands beside codes."""
+        """Return a comparison for each form of the column that codes are compared with."""
         beside: dict[str, list[str]] = {}
         for code in codes:
             value, literal = self.beside(code, equal=True)
@@ -519,7 +519,7 @@ class TruthColumn:
 
 
 def _in_brackets(number: str) -> str:
-    """Return a number as it stands after a sign."""
+    """Return a number as it is written after a sign."""
     return f"({number})" if number.startswith("-") else number
 
 

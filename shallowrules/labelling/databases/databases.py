@@ -84,7 +84,7 @@ class DatabaseFacts:
     needs_key : bool
         Whether `merge` silently makes a row twice in a table without its key.
     same : str
-        What is true where a ``{one}`` key is the ``{other}``, character by character.
+        The predicate that a ``{one}`` key is the ``{other}``, character by character.
     claim : str or None
         A query that waits at most ``{seconds}`` for the sole right to a ``{name}``, or not at all, and gives 1 where
         the connection has it from then on; None where a transaction keeps two runs apart.
@@ -192,7 +192,7 @@ _POSTGRES = DatabaseFacts(
 _MARIADB = DatabaseFacts(
     title="MariaDB",
     transactional=False,
-    # The last three end a statement that writes for what is a warning in a query: a BIT that is not text.
+    # The last three abort a statement that writes where a query only warns: a BIT that is not text.
     settings=tuple(
         f"SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, '{mode}', '')"
         for mode in ("EMPTY_STRING_IS_NULL", "TRADITIONAL", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")

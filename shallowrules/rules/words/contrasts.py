@@ -58,7 +58,7 @@ class Contrast:
 
     @property
     def short(self) -> str:
-        """The same below a heading that says that it is with all other rows."""
+        """The comparison in words, below a heading that says that it is with all other rows."""
         return self._compared("points", "", "")
 
     def _compared(self, points: str, outside: str, than: str) -> str:
@@ -83,7 +83,7 @@ def contrasts_of(
 ) -> dict[int, tuple[Contrast, ...]]:
     """Return by the index of each cluster how its columns compare with the others', the clearest difference first.
 
-    Of equal ones, and of those that are not known, those of the columns that are `tested` come first.
+    Among equal ones, and unknown ones, the columns that are `tested` come first.
     """
     differences = _differences(columns, clusters)
     rows = sum(cluster.rows for cluster in clusters)
@@ -107,7 +107,7 @@ def contrasts_of(
 def _differences(columns: Sequence[RuleColumn], clusters: Sequence[Cluster]) -> dict[int, NDArray[np.float64]]:
     """Return by column of categories the shares in each cluster minus those in all others, shape (k, n_values).
 
-    They are NaN of a cluster without rows, or with all.
+    They are NaN for a cluster with no rows, or with all rows.
     """
     weight = np.array([cluster.weight for cluster in clusters])
     others = np.where(np.eye(len(weight), dtype=bool), 0.0, weight / weight.max())

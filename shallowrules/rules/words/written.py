@@ -39,17 +39,17 @@ def read_rules(
     ----------
     text : str
         As ``print(rules)`` shows them; the count of rows after a rule and the line of figures may be left out. Blank
-        lines, and those that begin with #, say nothing.
+        lines, and those that begin with #, are ignored.
     columns : sequence of RuleColumn
         What rules may test.
     clusters : sequence of Cluster
-        Those that are known. A rule may give another number.
+        The known clusters. A rule may give another number.
 
     Returns
     -------
     list of WrittenRule
     dict from int to str
-        The names that the text has for clusters and that are new.
+        New names that the text gives to clusters.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def read_number(text: str, column: RuleColumn) -> Number:
     Raises
     ------
     DataError
-        If it is not a number, or one with a fraction for a column of whole numbers, or no time of the column's kind.
+        If it is not a number, or has a fraction for a column of whole numbers, or is not a time of the column's kind.
     """
     if column.is_time:
         return read_time(text, column, bound_text(column.type, 0, above=False)[0])
@@ -177,7 +177,7 @@ def _read_conditions(text: str, columns: Sequence[RuleColumn]) -> tuple[Conditio
 
 
 class ConditionReader(ABC):
-    """Reads a text of conditions, whatever the words; it remembers how far it got.
+    """Reads a text of conditions, in any wording; it remembers how far it got.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ class ConditionReader(ABC):
         yield read_number(found[0], column), found.end()
 
     def bound_at(self, column: RuleColumn, place: int, *, above: bool) -> Iterator[tuple[Number, int]]:
-        """Yield the threshold of a comparison whose sign is at a place; times may have any sign that says so."""
+        """Yield the threshold of a comparison whose sign is at a place; times may have any sign of comparison."""
         if not column.is_time:
             yield from self.number_at(column, self.behind(place, " > " if above else " <= "))
             return

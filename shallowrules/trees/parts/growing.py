@@ -1,8 +1,9 @@
 """Growing the kernel's tree from a table in parts that are never together in memory.
 
-Nodes of one level are worked on together. A pass adds up what the rows of each part add to the cuts of each bin, in the
-kernel's fixed point; a second one fetches the rows of the bins inside which the best cut may lie, those of one value as
-one. Both add up exactly, however the rows are cut into parts. Small nodes are collected and grown by the kernel whole.
+Nodes of one level are worked on together. A pass adds up the contributions of each part's rows to the cuts of each bin,
+in the kernel's fixed point; a second one fetches the rows of the bins inside which the best cut may lie, merging those
+of equal value. Both add up exactly, however the rows are cut into parts. Small nodes are collected and grown whole by
+the kernel.
 """
 
 from __future__ import annotations
@@ -245,7 +246,7 @@ class _Growth:
         for node in nodes:
             sums = found[node.place]
             scale, cap, reach = node.fixed
-            if not sums["cost"][2]:  # every row is on a center
+            if not sums["cost"][2]:  # every row lies on a center
                 self._collect_distinct(node)
                 continue
             cost = _kernel.cost_of(sums["cost"], scale)
@@ -256,7 +257,7 @@ class _Growth:
                 continue
             if (
                 not cost
-            ):  # of rows nearer to their centers than the units can resolve, because other centers are very far away
+            ):  # rows are nearer to their centers than the units can resolve, because other centers are very far away
                 self._collect_distinct(node)
                 continue
             fixed = scale, cap, reach * node.cost_bound / cost
@@ -276,7 +277,7 @@ class _Growth:
                 node.reach, node.cost_bound = node.reach * REACH_FACTOR, search.cost
                 again.append(node)
             else:
-                # Price is at most the objective: a subtree is no shallower than one condition, and no more than one is
+                # The price is at most the objective: a subtree has at least one condition, and no more than one is
                 # saved.
                 children += self._cut(node, search.cut(lowest), search.cost * max(lowest, 1.0) * (1 + 1e-6))
         self._end_branches(leaves, requests)
@@ -288,7 +289,7 @@ class _Growth:
     def _divide_bins(self, searches: Sequence[CutSearch], requests: Mapping[int, NodeRequest]) -> list[Node]:
         """Find the bins inside which cuts may win, and sample those that are too large; return the nodes of these.
 
-        A bin whose rows hardly get fewer, because they are equal, is not divided again.
+        A bin is not divided again if hardly any rows would leave it, because they are equal.
         """
         wanted, nodes = {}, []
         for search in searches:

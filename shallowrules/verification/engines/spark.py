@@ -1,4 +1,4 @@
-"""Spark, on one core: the package pyspark and a Java of the system."""
+"""Spark, on one core: the package pyspark, with the system's Java."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _cast(column: str, kind: str) -> str:
 
 
 def _start(pyspark: ModuleType, folder: Path) -> tuple[Any, Any]:
-    """Return a session of a Spark that listens to this machine alone and writes to the folder, and its gateway."""
+    """Return a session of a Spark that listens on this machine only and writes to the folder, and its gateway."""
     from pyspark.java_gateway import launch_gateway
 
     (folder / "log4j2.properties").write_text("rootLogger.level = off\n")
@@ -159,7 +159,7 @@ def _start(pyspark: ModuleType, folder: Path) -> tuple[Any, Any]:
         "spark.sql.shuffle.partitions": "1",
     }
     conf = pyspark.SparkConf(loadDefaults=False).setAll(settings.items())
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it repeats every error at length
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # Spark repeats every error at length
     gateway = None
     try:
         with (folder / "log").open("wb") as log, warnings.catch_warnings():

@@ -72,7 +72,7 @@ CELL = re.compile(r'(<c r="([A-Z]+[0-9]+)".*?</c>)')
 
 @contextmanager
 def run_workbook(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
-    """Write the workbook as `export` does; LibreOffice is started for the rows, once for all of them."""
+    """Write the workbook as `export` does; LibreOffice is started once, for all rows."""
     workbook = export(rules, "xlsx")
     find_libreoffice()
     label = partial(_computed, rules, workbook)
@@ -88,7 +88,7 @@ def find_libreoffice() -> str:
 
 
 def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
-    """Return the rows that LibreOffice shows of the sheet of labels in each of several workbooks, as texts.
+    """Return the rows that LibreOffice shows in the sheet of labels of each of several workbooks, as texts.
 
     It is started once, with a profile of its own.
 
@@ -100,7 +100,7 @@ def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
         If it does not compute one of them.
     """
     program = find_libreoffice()
-    if not workbooks:  # it would wait for some
+    if not workbooks:  # it would wait for input
         return []
     with tempfile.TemporaryDirectory(prefix="shallowrules-workbook-") as name:
         folder = Path(name)
@@ -121,7 +121,7 @@ def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
 
 
 def _run(command: Sequence[str]) -> str:
-    """Return a program's output. It is ended with all that it started if it takes too long, or is interrupted."""
+    """Return a program's output. If it takes too long or is interrupted, it is ended with all that it started."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True
     )
@@ -169,7 +169,7 @@ def _with_rows(sheet: str, rows: Sequence[Sequence[Pasted | None]]) -> str:
     end = sheet.index("</sheetData>")
     written = re.findall(r"(<row [^>]*>)(.*?)</row>", sheet[start:end])
     last = first + len(written) - 1
-    number_of_last = re.compile(rf'(?<=[A-Z"]){last}(?![0-9])')  # of a row, or of a cell that no $ holds in place
+    number_of_last = re.compile(rf'(?<=[A-Z"]){last}(?![0-9])')  # references to a row, or to a cell without $
     copied = [number_of_last.split(part) for part in written[-1]]
     lines = []
     for number, row in enumerate(rows, start=first):
@@ -226,7 +226,7 @@ def _computed(rules: RuleSet, workbook: bytes, tables: Sequence[Table]) -> list[
 
 
 def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Pasted | None]]:
-    """Yield what is pasted of each row: a value for each tested column, None for an empty cell."""
+    """Yield the cells that are pasted for each row: a value for each tested column, None for an empty cell."""
     columns = [rules.columns[feature] for feature in rules.tested_columns]
     given = Table(tuple(_as_pasted(column, table[column.name]) for column in columns), table.n_rows)
     for row in python_rows(given):
@@ -234,14 +234,14 @@ def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Pasted | None]]:
 
 
 def _as_pasted(column: RuleColumn, given: Column) -> Column:
-    """Return a column as it is pasted: text where the rules have something else is converted before."""
+    """Return a column as it is pasted: text is first converted where the rules have something else."""
     if (given.type == column.type and not column.codes) or (given.is_numeric and column.is_numeric):
         return given
     return replace(column, imputed=None).read(given)
 
 
 def _pasted(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
-    """Return which rows are pasted: at most `MAX_ROWS`, those that cells can hold, and no empty one."""
+    """Return which rows are pasted: at most `MAX_ROWS`, those that cells can hold, and none that is empty."""
     rows = _rows_of(rules, table)
     held = (all(map(is_held, row)) and any(value is not None for value in row) for row in rows)
     return np.fromiter(held, bool, table.n_rows) & spread(table.n_rows, MAX_ROWS)
