@@ -16,8 +16,8 @@ rules alone, each row's cluster in the fastest form for the engine: the ratio of
             by ADBC, and ADBC by psycopg.
 
 PostgreSQL is a server of its own, the system's or that of the extra `test`; so is the system's MariaDB. Ratios are of
-elapsed time. All steps of a round run one after the other: beside the ratio of the least times stand the quartiles of
-the rounds' own ratios.
+elapsed time. All steps of a round run one after the other: the quartiles of the rounds' own ratios are shown beside the
+ratio of the least times.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def line(place: Place | Engined, name: str, over: Sequence[float], under: Sequen
 
 
 def compare_table(place: Place, rounds: int) -> Iterator[list[str]]:
-    """Compare ``--apply table`` with what the engine does for the same rows."""
+    """Compare ``--apply table`` with the engine's own work for the same rows."""
     dialect = dialect_of_database(find_url(place.url).get_backend_name())
     case = export(place.rules, "sql", style="case", dialect=dialect, types=place.types)
     statements = place.statements("points", "table")

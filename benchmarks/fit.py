@@ -10,9 +10,9 @@ taken: `ExplainableKMeans` explains a fitted KMeans, greedy and refined, on larg
 ``KMeans(k, n_init=1).fit``, CART is ``DecisionTreeClassifier(max_leaf_nodes=k).fit`` on its labels.
 own: `ExplainableKMeans(k)` clusters and refines; below the line is ``KMeans(k, n_init=10).fit``.
 run: `shallowrules run` on a CSV file; below the line is a script of pandas, KMeans, CART and ``export_text``. Both are
-processes, of a Python that has its modules compiled, as on a machine where they have run before. The command brings
-columns to one range before it clusters, and the script does not, so that their k-means takes more iterations or fewer,
-up to half as many again; with ``--scale none`` both cluster the same table.
+processes of a Python whose modules are compiled, as on a machine where they have run before. The command brings columns
+to one range before it clusters, and the script does not, so that their k-means takes more iterations or fewer, up to
+half as many again; with ``--scale none`` both cluster the same table.
 
 The sides of a ratio run one after the other for each seed (of the data, or of KMeans where the table is a file); the
 table's ratio is the median over the seeds. A missed target is printed and is not an error: it depends on how busy the
@@ -98,7 +98,7 @@ def taken(clock: Clock, case: Case, seed: int) -> Measured:
 
 
 def own(X: NDArray[np.float64], k: int, seed: int) -> Measured:
-    """Return the ratio of a fit with a clustering of its own: of the medians of fits that take turns.
+    """Return the ratio for a fit with a clustering of its own, from the medians of fits that take turns.
 
     KMeans takes two to three times as long in one run as in the next where threads of BLAS get in its way; the best of
     a few runs would not be the time that a user waits. These threads keep the cores busy after it, too: each fit begins
@@ -154,7 +154,7 @@ class Chosen:
     kept: Path | None
 
     def has(self, name: str) -> bool:
-        """Return whether a case is to be measured."""
+        """Return whether to measure a case."""
         return not self.cases or name in self.cases
 
     def each_seed(self, name: str, measure: Callable[[int], Measured]) -> list[Measured]:

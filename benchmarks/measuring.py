@@ -273,14 +273,14 @@ class Sheet:
     rows: list[list[str]]
 
     def text(self) -> str:
-        """Return it in columns."""
+        """Return the table in columns."""
         lines = [self.headings, *self.rows]
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.headings))]
         shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
         return "\n".join([self.title, *(line.rstrip() for line in shown)])
 
     def markdown(self) -> str:
-        """Return it as a Markdown table under a heading."""
+        """Return the table in Markdown, under a heading."""
         lines = [self.headings, ["---"] * len(self.headings), *self.rows]
         return "\n".join([f"### {self.title}", "", *("| " + " | ".join(line) + " |" for line in lines)])
 

@@ -21,7 +21,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file on a full disk."""
 
 MAX_WHOLE = 2**28
-"""Maximum number of bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
+"""Maximum number of bytes of a file that is read whole: rules of 5,000 clusters and 400 columns take a sixth of it."""
 
 
 @dataclass(frozen=True)

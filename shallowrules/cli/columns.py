@@ -41,7 +41,7 @@ MAX_SHOWN = 5
 
 UUID = "UUID"
 IS_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""A universally unique identifier: a column of these is named as such."""
+"""A universally unique identifier: messages call a column of these UUIDs."""
 
 CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msisdn)(?![a-z])")
 """Words in the names of columns whose whole numbers are codes more often than quantities."""

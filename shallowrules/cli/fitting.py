@@ -70,7 +70,7 @@ def fit_with_slider(
     -------
     RuleSet
     dict from str to object
-        What else the page shows, where it can: by the names of `Fact`.
+        Further facts that the page shows, where it can, by the names of `Fact`.
     """
     memory = memory_for_parts(rows, memory)
     if memory is not None:

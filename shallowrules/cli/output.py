@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-"""The mode bits of which a writable file has at least one; root may write any file."""
+"""The mode bits for writing: a writable file has at least one of them; root may write any file."""
 
 UNFINISHED = ".unfinished-"
 """Prefix of the name of a folder in which files wait until all are written."""
@@ -168,7 +168,7 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def _swap(folder: Path, stage: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write files to the stage, and put them in the folder in place of those that it has; or leave it as it is."""
+    """Write files to the stage, and put them in the folder in place of its own; or leave the folder unchanged."""
     new, old = stage / "new", stage / "old"
     folders = _folders_of(files)
     for root in (new, old):

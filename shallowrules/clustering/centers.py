@@ -42,7 +42,8 @@ MAX_ITERATIONS = 100
 """Iterations of Lloyd's algorithm over all rows. It starts near its end, so a few usually suffice."""
 
 TOLERANCE = 1e-4
-"""As scikit-learn's KMeans: the squared movement of all centers at which to stop, in mean variances of the columns."""
+"""As in scikit-learn's KMeans: the squared movement of all centers at which to stop, in mean variances of the
+columns."""
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ __all__ = [
 ]
 
 MAX_TURNED_BYTES = 1 << 30
-"""Up to this size a matrix that lies column by column is copied row by row: from rows, trees are grown in 0.7 of the
-time. A larger one is used as it is, to save memory."""
+"""Up to this size, a matrix stored by column is copied to rows, from which trees are grown in 0.7 of the time. A larger
+one is used as it is, to save memory."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class Encoder:
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows of the model matrix as they are explained and as they are clustered; one object if they agree.
 
-        `raw` are the columns to cluster by, as they are, where they were selected already. The result does not depend
+        `raw` are the unscaled columns to cluster by, where they were already selected. The result does not depend
         on `n_threads`.
         """
         raw = _select(matrix, self.cluster_positions) if raw is None else raw
@@ -374,7 +374,7 @@ class Encoding:
     table : Table
         The raw columns that are used, their missing values imputed.
     matrix : ndarray of float32 or float64, shape (n_rows, n_model_columns)
-        All model columns. X itself, not a copy, where X is a float matrix that lies row by row, or is a large one.
+        All model columns. X itself, not a copy, where X is a float matrix stored row by row, or a large one.
     X_explain : ndarray of float32 or float64, shape (n_rows, n_explain)
         Where cuts live: those model columns that rules may test, the same object where these are all.
     X_cluster : ndarray of float32 or float64, shape (n_rows, n_cluster)

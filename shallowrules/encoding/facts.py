@@ -56,7 +56,7 @@ class ColumnFacts:
 
     @classmethod
     def of(cls, column: Column, rows: NDArray[np.bool_] | None) -> ColumnFacts:
-        """Return those of one part, in which `rows` count."""
+        """Return the facts of one part, in which `rows` count."""
         n_missing = column.n_missing
         n_rows, codes = len(column.values), column.holds_codes
         facts = cls(column.name, column.type, n_rows, n_missing, column.n_infinite, holds_codes=codes)
@@ -83,7 +83,7 @@ class ColumnFacts:
 
     @property
     def n_distinct(self) -> int:
-        """Distinct texts, at most one more than there may be."""
+        """Distinct texts, at most one more than the limit."""
         return len(self.values)
 
     @property

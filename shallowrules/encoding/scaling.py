@@ -42,7 +42,7 @@ SCALES: dict[str | None, str | None] = {
     "standard": "StandardScaler",
     "robust": "RobustScaler",
 }
-"""The spaces in which a table can be clustered, by the name of the option: scikit-learn's scalers."""
+"""The scalers of scikit-learn that can scale a table for clustering, by the value of the option."""
 
 QUARTILES = (0.25, 0.5, 0.75)
 
@@ -116,8 +116,8 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
     Raises
     ------
     OptionError
-        If "robust" is to count rows by weights that are not whole numbers: quantiles by these
-        weights are not those of any number of rows.
+        If "robust" would count rows by weights that are not whole numbers: quantiles by these weights are not those of
+        any number of rows.
     """
     # Imported here: it takes a second, which no reader of tables should have to wait.
     kind = getattr(import_module("sklearn.preprocessing"), str(SCALES[scale]))
@@ -135,7 +135,7 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
 
 
 def scale_of(scaler: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the value that a fitted scaler maps to 0 in each column, and how far above it lies the one mapped to 1."""
+    """Return the value that a fitted scaler maps to 0 in each column, and how far above it the one mapped to 1 is."""
     if hasattr(scaler, "data_min_"):
         return scaler.data_min_, np.where(scaler.data_range_ == 0, 1.0, scaler.data_range_)
     return scaler.mean_ if hasattr(scaler, "mean_") else scaler.center_, scaler.scale_

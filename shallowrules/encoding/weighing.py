@@ -1,7 +1,7 @@
 """How much a column of categories counts beside a column of numbers.
 
 The spread of a column of categories is its Gini impurity, 1 - Σp², the summed variance of its columns of 0 and 1. The
-balanced weight makes that the variance of a scaled column of numbers, on average over the columns that are not
+balanced weight makes that equal to the variance of a scaled column of numbers, on average over the columns that are not
 constant.
 """
 
@@ -36,7 +36,7 @@ DIGITS = 4
 """Significant digits of a balanced weight, so that it can be typed."""
 
 WEIGHT_RANGE = (1e-6, 1e6)
-"""A balanced weight is between these."""
+"""The bounds of a balanced weight."""
 
 
 @dataclass(frozen=True)

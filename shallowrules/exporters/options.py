@@ -1,9 +1,9 @@
 """An exporter's options as data, read from its dataclass, for the command line and the controls of a page.
 
 An option's type says what it is: ``bool``, ``str``, ``int``, ``float``, ``Path``, a ``Literal`` of texts or numbers; a
-``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed too. Of
-several types the first is offered, or ``Path`` where it is among them. An option's purpose is described in the section
-``Parameters`` or ``Attributes`` of the dataclass's docstring, in the form of numpydoc.
+``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed too. If there
+are several types, the first is offered, or ``Path`` where it is among them. An option's purpose is described in the
+section ``Parameters`` or ``Attributes`` of the dataclass's docstring, in the form of numpydoc.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 
 
 Fact = Literal["table", "dialect", "types", "made", "trees", "points"]
-"""What ``run`` knows of the rows that it read: the parts of their table's name, the SQL dialect of their database, the
-types that it declares their columns as, what they are in words, the rules of other trees, rows as points."""
+"""The facts that ``run`` knows about the rows that it read: the parts of their table's name, the SQL dialect of their
+database, the
+declared types of their columns, a description in words, the rules of other trees, rows as points."""
 
 DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",

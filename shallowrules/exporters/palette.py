@@ -12,13 +12,14 @@ LIGHT = (
     *("#0b62a8", "#b34700", "#00785a", "#a3266e", "#6a51b5"),
     *("#806200", "#00738f", "#b3261e", "#52606f", "#4f7300"),
 )
-"""On white, with white text on them. The eleventh cluster has the first color again: clusters have numbers too."""
+"""For a white page, with white text on the colors. The eleventh cluster has the first color again: clusters have
+numbers too."""
 
 DARK = (
     *("#6fb3ee", "#f29a5c", "#4fc9a4", "#ec86bd", "#b3a1f2"),
     *("#d6b54a", "#5cc3de", "#f58d84", "#a7b4c2", "#a3c95a"),
 )
-"""On black, with black text on them."""
+"""For a black page, with black text on the colors."""
 
 
 def cluster_colours(trees: Iterable[RuleSet]) -> dict[int, int]:

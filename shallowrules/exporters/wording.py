@@ -62,7 +62,7 @@ __all__ = [
 COLUMNS_SHOWN = 20
 
 SEPARATING_SHOWN = 5
-"""Columns that are named as separating the clusters; the shares of the others are added up."""
+"""The number of columns named as separating the clusters; the shares of the others are added up."""
 
 MEDIAN_BESIDE = 0.25
 """A median is shown beside a mean that is farther from it than this part of the distance between the quartiles."""
@@ -242,7 +242,7 @@ def _with_median(mean: float, median: float | None, column: RuleColumn) -> str:
 
 
 def _mark(contrast: Contrast, words: str) -> str:
-    """Return the marks of a column and the words for what they say, empty where it has none."""
+    """Return the marks of a column and their meaning in words, empty where it has none."""
     if not contrast.marks or not contrast.delta:
         return ""
     return f"{contrast.marks * ('↑' if contrast.delta > 0 else '↓')} {words}"
@@ -321,7 +321,7 @@ def describe_unused(rules: RuleSet) -> str:
 
 
 def describe_method(rules: RuleSet) -> str:
-    """Return the tree that the rules are of, and what it was grown for."""
+    """Return the tree behind the rules, and what it was grown for."""
     statistics = rules.statistics
     if statistics.method == "exshallow" and statistics.tradeoff:
         saving = f"{100 * statistics.tradeoff:g}% more (of the cost without rules)"

@@ -42,11 +42,11 @@ MAX_CLUSTERS = 200
 """With more clusters there are no histograms and no confusion matrix: that would be too many pictures to read."""
 
 MAX_HISTOGRAMS = 4000
-"""Histograms of all clusters and columns together, of some 100 bytes each; the columns that most nodes test have
-them."""
+"""The number of histograms of all clusters and columns, of some 100 bytes each; they go to the columns that most nodes
+test."""
 
 MAX_UNTESTED, MAX_UNTESTED_COLUMNS = 1500, 30
-"""Histograms of the columns that no node tests, and how many of these have some: those that separate clusters most."""
+"""The number of histograms of columns that no node tests, and of these columns: those that separate clusters most."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class FitRecord:
     """Facts about a fit that need no measurement; the fields are those of `Statistics`.
 
     `weighted` says whether weights were given. `names_clusters` asks for names made from the rules. `separation` is
-    that of the raw columns, by position (`RuleColumn.separation`), `clustering` what the rules keep of it.
+    that of the raw columns, by position (`RuleColumn.separation`), `clustering` the record of it for the rules.
     """
 
     method: str
@@ -246,7 +246,7 @@ def describe_numbers(raw: Column, mean: float, ends: Sequence[float]) -> RuleCol
     known = all(abs(end) < DOUBLE_EXACT if raw.is_whole else math.isfinite(end) for end in ends)
     low, high = ends if known else (raw.values.min(), raw.values.max())
     number = int if raw.is_whole else float
-    # Of 0.0 and -0.0 the one that is left would depend on the order of the rows.
+    # Adding 0 makes -0.0 0.0: which of them is the end would depend on the order of the rows.
     return RuleColumn(raw.name, raw.type, mean, number(low) + 0, number(high) + 0)  # type: ignore[arg-type]
 
 
@@ -329,7 +329,7 @@ def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[
     Returns
     -------
     dict from int to float
-        Empty where nothing separates them, as where there is one cluster.
+        Empty where nothing separates them, as with a single cluster.
     """
     means, weight = means[weight > 0], weight[weight > 0] / weight.max()
     gaps = means - (weight @ means / weight.sum())

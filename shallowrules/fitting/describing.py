@@ -37,7 +37,8 @@ from shallowrules.trees.tree import LEAF, Tree
 __all__ = ["LabelledRows", "TreeFigures", "TreeRows", "describe_tree", "numbers_of", "rules_of_tree"]
 
 MAX_COLUMNS_AT_ONCE = 4
-"""Columns in which clusters are compared with all other rows at the same time: each takes about ten times its size."""
+"""The number of columns in which clusters are compared with all other rows at once: each takes about ten times its
+size."""
 
 
 def rules_of_tree(
@@ -136,7 +137,7 @@ class TreeRows(Protocol):
 
     @property
     def table(self) -> Table:
-        """The raw columns; of a table in parts a small one with the same types, ends and categories."""
+        """The raw columns; for a table in parts, a small table with the same types, ends and categories."""
 
     @property
     def n_rows(self) -> int:
@@ -204,7 +205,7 @@ def describe_tree(
     rows : TreeRows
     record : FitRecord
     nodes : tuple of Node, optional
-        The tree over the raw columns, where it is known. What `tree` tests does not matter then.
+        The tree over the raw columns, where it is known. The columns that `tree` tests do not matter then.
     n_threads : int
         The result does not depend on it.
     """
@@ -422,7 +423,7 @@ def _check_columns(tree: Tree, table: Table) -> None:
 def _numbered(reference: Any, names: Sequence[str], n_rows: int) -> NDArray[np.int32]:
     """Return given labels as the numbers of the clusters with these names, `UNLABELLED` where a label is missing.
 
-    A whole number names the same cluster whether it is an integer or, as beside missing labels, a float.
+    A whole number names the same cluster whether it is an integer or, as among missing labels, a float.
     """
     column = Column.of_labels("reference", reference)
     if len(column.values) != n_rows:

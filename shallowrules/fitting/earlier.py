@@ -19,7 +19,7 @@ from shallowrules.rules import Clustering, Number, RuleColumn, RuleSet, Value
 __all__ = ["clustering_of", "kept_scales", "outside_notes", "start_from"]
 
 COLUMNS_SHOWN = 5
-"""Columns with values outside the range that they were scaled by which a note lists."""
+"""The number of columns that a note lists, of those with values outside the range by which they were scaled."""
 
 
 def clustering_of(encoder: Encoder, scale: str | None, centers: NDArray[np.float64]) -> Clustering:

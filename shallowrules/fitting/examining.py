@@ -28,10 +28,10 @@ Rows = WholeTable | ThreadedPartitions
 """A table that this process reads, in memory or in parts."""
 
 MIN_ORDERED = 8
-"""Rows above which a numbering is not a coincidence."""
+"""The number of rows above which a numbering is not a coincidence."""
 
 FIRST_ROWS = 1000
-"""Rows of a column that usually suffice to see that it has fractions."""
+"""The number of rows of a column that usually suffice to see that it has fractions."""
 
 ID_WORDS = {"id", "ids", "key", "pk", "uuid", "guid", "rowid"}
 ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
@@ -87,7 +87,7 @@ def _is_id_name(name: str) -> bool:
 
 
 def count_incomplete(rows: Rows, names: Sequence[str]) -> int:
-    """Return how many rows lack a value in one of some columns."""
+    """Return how many rows lack a value in any of some columns."""
     return int(rows.map_reduce(_count_incomplete, names)["rows"])
 
 
@@ -120,7 +120,7 @@ class DistinctRows:
     most: int
 
     def merged(self, other: DistinctRows) -> DistinctRows:
-        """Return those of both parts."""
+        """Return the distinct rows of both parts."""
         return DistinctRows(frozenset(islice(self.rows | other.rows, self.most)), self.most)
 
 
@@ -149,7 +149,7 @@ class Moments:
     sums: tuple[tuple[tuple[float, float, float], ...], ...]
 
     def merged(self, other: Moments) -> Moments:
-        """Return those of both parts."""
+        """Return the sums of both parts."""
         return Moments(self.sums + other.sums)
 
     def variances(self) -> list[float]:

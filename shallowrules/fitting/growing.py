@@ -148,7 +148,7 @@ def seed_of(random_state: Any) -> int:
 def thorough_of(
     parameters: FitParameters, k: int, log: Log, tell_best: Callable[[float], None] | None
 ) -> Thorough | None:
-    """Return the arguments of a thorough search, if there is to be one.
+    """Return the arguments of a thorough search, if one is requested.
 
     Parameters
     ----------

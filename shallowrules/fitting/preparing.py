@@ -162,7 +162,7 @@ def _transformer_input(given: GivenTable) -> Any:
 def _pipeline_input(given: GivenTable, encoder: Encoder, cluster_columns: list[int]) -> Any:
     """Return the input of a Pipeline in `clusterer`, which may choose columns by name or type: those of X.
 
-    None where it takes the rows as they are clustered: of a Table, and after a transformer.
+    None where it takes the rows as they are clustered: for a Table, and after a transformer.
     """
     if encoder.transformer is not None or isinstance(given.X, Table):
         return None

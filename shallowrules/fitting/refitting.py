@@ -38,15 +38,15 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["go_on", "judge", "named_as", "numbers_of"]
 
 MIN_ROWS = 2
-"""Rows of a half per cluster below which other rules are not tried on it, and the earlier ones stay."""
+"""Rows per cluster in half of a table below which no other rules are tried on the halves, and the earlier ones stay."""
 
 MANY_MOVED = 0.05
-"""Share of rows that change cluster from which a note says that the earlier rules would do."""
+"""Share of rows that change cluster above which a note says that the earlier rules would do."""
 
 Data = TypeVar("Data", bound=FitData)
 
 Goal = Callable[[float, float], bool]
-"""Says whether a normalized cost and a WAES are within the bounds that were asked for."""
+"""Tells whether a normalized cost and a WAES are within the requested bounds."""
 
 
 @dataclass(frozen=True, eq=False)

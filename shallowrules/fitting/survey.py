@@ -57,7 +57,7 @@ class WeightSurvey:
         return cls(sums, float(weight.max()), float(weight.min()), float(fraction))
 
     def merged(self, other: WeightSurvey) -> WeightSurvey:
-        """Return that of both parts."""
+        """Return the facts about the weights of both parts."""
         return WeightSurvey(
             self.sums.merged(other.sums),
             max(self.largest, other.largest),
@@ -119,7 +119,7 @@ class Survey:
     all_labels: frozenset[Any] = frozenset()
 
     def merged(self, other: Survey) -> Survey:
-        """Return that of both parts."""
+        """Return the survey of both parts."""
         return Survey(
             tuple(one.merged(another) for one, another in zip(self.columns, other.columns, strict=True)),
             self.rows + other.rows,

@@ -87,7 +87,7 @@ class TableData(FitData):
 
     @classmethod
     def of_rows(cls, data: FitData, rows: RowSample, centers: NDArray[np.float64]) -> TableData:
-        """Return some rows of a table, assigned to centers, with which trees can be grown for them alone."""
+        """Return some rows of a table, assigned to centers, so that trees can be grown for these rows alone."""
         n_threads = data.parameters.n_threads
         X_explain = data.encoder.explained(rows.matrix)
         X_cluster = rows.X_cluster

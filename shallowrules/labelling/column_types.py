@@ -23,7 +23,7 @@ DUCKDB = (
     "(SELECT sql, internal FROM duckdb_tables() UNION ALL SELECT sql, internal FROM duckdb_views()) "
     "WHERE NOT internal AND sql ILIKE '%collate%')"
 )
-"""Whether a column of text may have a collation: DuckDB does not say of which."""
+"""Whether a column of text may have a collation: DuckDB does not report which columns have one."""
 
 
 OWN_TABLE = (
@@ -31,7 +31,7 @@ OWN_TABLE = (
     "(SELECT database_name, table_name FROM duckdb_tables() UNION ALL SELECT NULL, view_name FROM duckdb_views()) "
     "LEFT JOIN duckdb_databases() USING (database_name) WHERE lower(table_name) = lower({table})"
 )
-"""Whether DuckDB keeps a table itself; a view may be of files, whose statistics leave NaN out."""
+"""Whether DuckDB stores a table itself; a view may read files, whose statistics leave NaN out."""
 
 
 def dialect_of(source: DatabaseSource) -> str:

@@ -182,7 +182,7 @@ class UnseenCategories:
 def measure_shifts(rules: RuleSet, counts: Counts, totals: Totals | None = None) -> list[Shift]:
     """Return the shift of each cluster, largest in training first, and that of rows without a cluster.
 
-    `totals` are the sums of a column by cluster, which stand beside their shares in training where rules know them.
+    `totals` are the sums of a column by cluster, which are shown beside their shares in training where rules know them.
 
     Raises
     ------

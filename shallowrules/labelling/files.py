@@ -54,7 +54,7 @@ __all__ = ["label_file"]
 NUMERIC = ("integer", "float")
 
 NOT_A_NUMBER = "not a number"
-"""A text that stands for any that is neither a number nor means "no value"."""
+"""A text that stands for any text that is neither a number nor means "no value"."""
 
 TOLD: Mapping[str, Sequence[str]] = {
     "csv": ("delimiter", "decimal", "thousands", "format", "null", "keep_text", "encoding"),
@@ -62,7 +62,7 @@ TOLD: Mapping[str, Sequence[str]] = {
     "parquet": ("format",),
     "workbook": ("decimal", "thousands", "format", "null", "keep_text"),
 }
-"""By the kind of a file, the options of `Reading` that mean something to it."""
+"""By the kind of a file, the options of `Reading` that apply to it."""
 
 
 def label_file(
@@ -224,7 +224,7 @@ class _Labelling:
         return f"SELECT *, {name} AS {quote_name(self.cluster_column)} FROM ({numbered}) AS numbered"
 
     def _case(self) -> tuple[str, str]:
-        """Return SQL for the number of each row's cluster, and what it reads."""
+        """Return SQL for the number of each row's cluster, and the relation that it reads."""
         # Distinct from the columns of the file, whose names may be anything.
         names = self.source.names
         inner = {column.name: absent_name(f"tested column {i}", names) for i, column in enumerate(self.tested)}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["RowParts"]
 
 NUMBERS = {"BIGINT", "DOUBLE"}
-"""What a column of numbers is loaded as; of both, the whole column is of the second."""
+"""The types as which numbers are loaded; a column that has both is of the second type."""
 
 
 TIMES: Mapping[str, str] = {
@@ -26,7 +26,7 @@ TIMES: Mapping[str, str] = {
     "timestamptz": "make_timestamptz({value})",
     "duration": "to_microseconds({value})",
 }
-"""By the type of a column, what DuckDB makes of the numbers that stand for its times."""
+"""By the type of a column, the expression by which DuckDB converts the numbers that stand for its times."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class RowParts:
         return " UNION ALL ".join(f"SELECT {cast} FROM part{i}" for i in range(len(self._parts)))
 
     def _type_of(self, j: int, *, may_mix: bool) -> str | None:
-        """Return the type of a column in all parts that have values of it; None if these are several."""
+        """Return the type of a column in all parts that have values of it; None if there are several."""
         found = {part.types[j] for part in self._parts if part.has_values[j]} or {self._parts[0].types[j]}
         if len(found) == 1:
             return found.pop()

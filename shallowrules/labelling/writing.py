@@ -32,13 +32,14 @@ __all__ = ["Labelled", "Output", "Progress", "bound_memory", "check_format", "cl
 TAB = "\t"
 
 MEMORY_PER_THREAD = 256
-"""MiB for each thread that labels a file, and as for two more: 400 columns of text fit. The rest is on disk."""
+"""MiB for each thread that labels a file, plus that of two more threads: 400 columns of text fit. The rest is on
+disk."""
 
 COUNTING = 0.3
 """Share of the time that counting the rows of each cluster takes, before they are written: 0.28 to 0.74 s of CSV."""
 
 WATCH_EVERY = 0.2
-"""Seconds between two looks at how far a query is."""
+"""Seconds between two checks of a query's progress."""
 
 Progress = Callable[[float], None]
 """Takes the share of the work that is done."""
@@ -53,13 +54,13 @@ FORMATS: Mapping[str, tuple[str, str]] = {
     ".ndjson": ("json", "FORMAT json, ARRAY false"),
     ".xlsx": ("xlsx", ""),
 }
-"""By the ending of a file: its kind, and what DuckDB is told to write it."""
+"""By the ending of a file: its kind, and DuckDB's options for writing it."""
 
 FORMULA = "^[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
-"""How texts begin that a spreadsheet may run as a formula: OWASP's list for CSV injection."""
+"""The beginnings of texts that a spreadsheet may run as a formula: OWASP's list for CSV injection."""
 
 NUMBER = "^[+-]?([0-9][0-9.,]*|[.,][0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(inf|infinity|nan)$"
-"""Those of them that are numbers, and stay."""
+"""The texts with such a beginning that are numbers, and stay."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 __all__ = ["MAX_CELLS", "Standing", "ValueBins", "WeightsByValue", "codes_of", "values_of"]
 
 MAX_CELLS = 2**19
-"""Values of all columns together up to which each counts as it is. More are put into bins: to sort a million rows of 10
-columns takes as long as a fit."""
+"""Values of all columns together up to which each counts by itself. More are put into bins: sorting a million rows of
+10 columns takes as long as a fit."""
 
 MAX_BIN_CELLS, MAX_BIN_BITS = 2**21, 16
 """Pairs of a bin and a group, and bits of the number of a bin, at most."""
@@ -31,7 +31,7 @@ SIGN = np.uint64(1 << 63)
 FRACTION_BITS = 52
 
 DECIMALS = 12
-"""Of Cliff's delta: so it does not depend on how it was computed whether it reaches a limit."""
+"""Decimals of Cliff's delta, so that reaching a limit does not depend on how it was computed."""
 
 QUARTERS = np.array([0.25, 0.5, 0.75])
 
@@ -95,7 +95,7 @@ class ValueBins:
 
     @classmethod
     def between(cls, ends: Sequence[float], n_groups: int) -> ValueBins:
-        """Return the narrowest bins, of a given number of groups, from the least value to the greatest."""
+        """Return the narrowest bins, for a given number of groups, from the least value to the greatest."""
         low, high = codes_of(np.array(ends, np.float64)).tolist()
         most = min(MAX_BIN_CELLS // n_groups, 1 << MAX_BIN_BITS)
         shift = max(0, (high - low).bit_length() - most.bit_length())
@@ -124,7 +124,7 @@ class ValueBins:
 
 @dataclass(frozen=True, eq=False)
 class WeightsByValue:
-    """The weight that each group has at each value of a column. Those of parts of a table add up to those of the whole.
+    """The weight of each group at each value of a column. The weights of a table's parts add up to those of the whole.
 
     Parameters
     ----------
@@ -179,8 +179,8 @@ class WeightsByValue:
         at_value, size = np.bincount(places, weight), np.bincount(groups, weight, n_groups)
         reached = np.cumsum(at_value)
         total = reached[-1]
-        # The weight below a value minus that above it. Within a group these differences cancel, and what is left of
-        # their sum is against the others.
+        # The weight below a value minus that above it. Within a group these differences cancel, and the rest of their
+        # sum is against the others.
         score = (reached - at_value) - (total - reached)
         pairs = size * (total - size)
         sums = np.bincount(groups, weight * score[places], n_groups)

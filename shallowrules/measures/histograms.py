@@ -37,7 +37,7 @@ MIN_EXPONENT = -280
 """Columns that are narrower than this power of ten have no bins: their scale factor would exceed every double."""
 
 MAX_MULTIPLE = 2**50
-"""Of larger multiples a double does not tell neighbors with room to spare."""
+"""Larger multiples are too close together for a double to tell them apart safely."""
 
 MAX_EXACT_EXPONENT = 22
 """Powers of ten up to this one are doubles."""
@@ -174,7 +174,7 @@ def join_bins(bins: NarrowBins, counts: NDArray[Any], *, integer: bool) -> tuple
     low = first + int(np.searchsorted(cumulated, TAIL * total, side="right"))
     high = first + int(np.searchsorted(cumulated, total - TAIL * total, side="left")) + 1
     inner = _plain_width(low, max(high, low + 1), MAX_BINS - 2)
-    begin = first + bins.low_on_edge  # a first bin that holds its lower edge needs none below for it alone
+    begin = first + bins.low_on_edge  # a first bin that holds its lower edge needs no bin below for that edge
     whole = _plain_width(begin, last, MAX_BINS)
     if whole == 1:
         whole = _plain_width(first, last, MAX_BINS)

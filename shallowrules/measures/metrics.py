@@ -24,7 +24,7 @@ BLOCK = 65_536
 """Rows whose ranges are found together where some do not count."""
 
 PRODUCT_ERROR = 2.0**-50
-"""Share of a mean from which the rounded products of equal rows and their weights may lead away, at most."""
+"""Largest share of a mean by which the rounded products of equal rows and their weights may miss it."""
 
 ONE = 1 << 1074
 """The number 1 in the units of `exact_squares`."""

@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 KEPT_BITS = 62
-"""Bits kept below the largest value: more than a float64 has, so that what is dropped makes no difference. Two grids
+"""Bits kept below the largest value: more than a float64 has, so the dropped bits make no difference. Two grids
 have so many for up to a million rows."""
 
 UNIT = 1200
 """`ExactSums` are kept in units of this negative power of two: below every double and its last bit."""
 
 HALF_BITS = 26
-"""The lower bits of a mantissa, which are added up apart: sums of either half are exact for 2**26 rows."""
+"""The lower bits of a mantissa, which are added up separately: sums of either half are exact for 2**26 rows."""
 
 MANTISSA = 52
 
@@ -225,8 +225,8 @@ class SumGrid:
     ) -> NDArray[np.float64]:
         """Return the weighted sums of the rows of each group on each grid, shape (n_grids, n_groups, n_columns).
 
-        Those of parts of a table add up exactly to those of the whole. `rows` are those that `groups` and `weight` are
-        of, by default all.
+        The sums of parts of a table add up exactly to those of the whole. `rows` are those that `groups` and `weight`
+        are of, by default all.
         """
         exponent = self.exponent
         # Values become at most 1. The factor of a tiny column is beyond a float64, so it is applied as two.
@@ -250,7 +250,7 @@ class SumGrid:
     def means(self, parts: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean of each group, shape (n_groups, n_columns), of weights `size`.
 
-        It is NaN for a group without rows, and for one whose weight as it is `scaled` is 0.
+        It is NaN for a group without rows, and for one whose `scaled` weight is 0.
         """
         sums = np.ldexp(_joined(parts), self.exponent)  # with weights as they are scaled: others may overflow
         scaled = self.scaled(size)

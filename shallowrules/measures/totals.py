@@ -40,7 +40,7 @@ class Totals:
 
     @classmethod
     def of(cls, name: str, found: Mapping[str, NDArray[Any]], clusters: Sequence[int | None]) -> Totals:
-        """Return the sums, each rounded once, of what `count_totals` found for clusters of these numbers.
+        """Return the sums, each rounded once, from the result of `count_totals` for clusters with these numbers.
 
         Raises
         ------

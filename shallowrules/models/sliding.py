@@ -40,7 +40,8 @@ MEASURING_PASSES = 10.0
 """Visits of all rows that count as the measuring of a tree: its thresholds, clusters and histograms. Not tuned."""
 
 MAX_CLUSTERS = 250
-"""Clusters of all trees together, which are chosen evenly: a page of 50 clusters and 100 columns has 600 kB at most."""
+"""Maximum number of clusters of all trees, which are chosen evenly: a page of 50 clusters and 100 columns then has at
+most 600 kB."""
 
 CLIPPED = 0.005
 """Share of rows on each side that is put to the end of a scatter, so that one far row does not fill it."""
@@ -91,7 +92,7 @@ def _as_good(one: TradeoffPoint, other: TradeoffPoint) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TableFit:
-    """A fit of a table in memory, and what the trees beside it are grown from.
+    """A fit of a table in memory, and the input from which the trees beside it are grown.
 
     Attributes
     ----------
@@ -125,7 +126,7 @@ class TableFit:
     def slider(self, finish: Callable[[RuleSet], RuleSet]) -> RulePath | None:
         """Return the rules of the trees worth showing beside the fit, for the option `path` of the page.
 
-        `finish` adds to the rules of each what is known of the table.
+        `finish` adds facts about the table to the rules of each.
 
         None where the method has no trade-off, where they would visit more rows than `MULTIPLE` times those of the fit
         and than `FREE_VALUES` says, and where there is no other tree.

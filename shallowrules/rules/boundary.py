@@ -37,17 +37,17 @@ INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
 UINT64 = range(2**64)
 
 NO_PLAIN_CODES = ("03", "3.0", "3.", "+3", "-0", "3.5", "3e0", "3\n", "abc", "\u0663")
-"""Texts that SQL does not take for codes."""
+"""Texts that SQL does not read as codes."""
 
 NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5", "4x", "abc", "1e1000", "\u0663")
-"""Texts that an engine's own cast may take for a number, and the rules do not."""
+"""Texts that an engine's own cast, but not the rules, may read as a number."""
 
 
 MISPLACED = (
     *("1.5", "1,5", "12,34,567", "12.34.567", "1 23", "1'23", "0,123", "0.123", "1,234.5", "1.234,5", "$1", "1%"),
     *("(1)", "1-", "\u22121"),
 )
-"""Texts that are numbers in some format, and not in another."""
+"""Texts that are numbers in one format but not in another."""
 
 
 def boundary_table(rules: RuleSet) -> Table:

@@ -12,7 +12,7 @@ from shallowrules.tables.conversion import Number
 __all__ = ["Cluster", "Statistics", "normalized_cost", "percent", "show_figure"]
 
 LARGEST_SHOWN = 1e15
-"""Ratios above this are of costs that are 0 but for rounding."""
+"""Ratios above this are of costs that are 0 apart from rounding."""
 
 
 def normalized_cost(cost: float, reference_cost: float, *, finite: bool = False) -> float:
@@ -26,7 +26,7 @@ def normalized_cost(cost: float, reference_cost: float, *, finite: bool = False)
 
 
 def is_cheaper(price: float) -> bool:
-    """Return whether rules cost less than what they explain, as far as three decimals tell."""
+    """Return whether rules cost less than the clustering that they explain, to three decimals."""
     return round(price, 3) < 1
 
 

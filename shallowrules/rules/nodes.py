@@ -143,7 +143,7 @@ def derive_rules(nodes: Sequence[Node], columns: Sequence[RuleColumn], weight: f
 
 
 CONDITION_LENGTH = 24
-"""Characters of a condition beside its column's name and its categories: two bounds of four digits, and the words."""
+"""Characters of a condition besides its column's name and its categories: two bounds of four digits, and the words."""
 
 
 def rules_length(nodes: Sequence[Node], columns: Sequence[RuleColumn]) -> int:

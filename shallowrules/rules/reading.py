@@ -196,7 +196,7 @@ def _parsed(column: Column, conversion: Conversion) -> Column:
 
 
 def _equal_one_of(values: NDArray[Any], numbers: Iterable[Number]) -> NDArray[np.bool_]:
-    """Return where a value is one of some numbers, neither of them rounded."""
+    """Return where a value is one of some numbers, without rounding either."""
     found = np.zeros(len(values), dtype=bool)
     for number in numbers:
         if values.dtype.kind == "f":

@@ -28,16 +28,17 @@ from shallowrules.tables.times import time_range
 __all__ = ["TOLERANCE", "check_figures", "check_structure"]
 
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
-"""The ends of what a column of integers can hold: those of int64 and of uint64."""
+"""The range of a column of integers: those of int64 and of uint64."""
 
 MAX_COUNT = 2**63 - 1
 
 MAX_LENGTH = 300_000_000
 """Characters of all rules together. A chain of 3,000 nodes over 3,000 columns has 140 million, and 4,504,500 conditions
-that take 430 MB and 0.8 s; what is written of rules has a bound of its own."""
+that take 430 MB and 0.8 s; the written form of rules has a bound of its own."""
 
 TOLERANCE = 1e-6
-"""By how much of itself a figure may differ from what follows from the others (a share: of 1; a mean: of the largest
+"""The relative difference allowed between a figure and the one that follows from the others (a share: of 1; a mean: of
+the largest
 value of its column). Sums of floats depend on their order; six digits are more than any report shows."""
 
 MAX_SHARE = 1 + 1e-9

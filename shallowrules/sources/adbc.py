@@ -35,13 +35,13 @@ MIN_VERSION = (12,)
 binary."""
 
 READ_ONLY = "SET default_transaction_read_only = on"
-"""So that the database refuses statements that write."""
+"""Makes the database refuse statements that write."""
 
 MAX_EXACT_DIGITS = 15
 """Decimal digits that a double keeps."""
 
 CANCEL_SECONDS = 0.1
-"""Between two attempts to cancel a query: one that comes before the query has begun does nothing."""
+"""Seconds between two attempts to cancel a query: one made before the query has begun does nothing."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def read_copied(
     """
     import adbc_driver_manager as manager
 
-    connection.commit()  # else a change of the table that waits for this connection would hold up the other one
+    connection.commit()  # otherwise a change of the table that waits for this connection would hold up the other one
     shown = show_url(connection.engine.url)
     try:
         with ExitStack() as opened:

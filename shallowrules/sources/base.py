@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_ROWS", "Provenance", "Source", "check_names", "import_pyarrow", "in_file", "named", "refuse"]
 
 BATCH_ROWS = 65_536
-"""Rows of a batch unless said otherwise."""
+"""Rows of a batch by default."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ class Source(ABC):
     """
 
     names_may_repeat: ClassVar[bool] = False
-    """Whether columns are found by their places, so that only two that are read may not be one name in SQL."""
+    """Whether columns are found by their places, so that names need to differ in SQL only among the columns that are
+    read."""
 
     def __init__(self, names: list[str], provenance: Provenance) -> None:
         if not self.names_may_repeat:

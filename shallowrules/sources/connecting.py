@@ -35,15 +35,15 @@ __all__ = [
 ]
 
 SETTINGS_FILE = "shallowrules.toml"
-"""Where ``@name`` is looked up, in the current folder."""
+"""The file in the current folder in which ``@name`` is looked up."""
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 DRIVERS |= {"mariadb": "mariadb+pymysql"}
 """The driver of a URL that names none: those of the extra `db`."""
 
 NO_COMPILING = "SET jit = off"
-"""PostgreSQL compiles long expressions such as rules, for seconds: to count 50 clusters of 1,000,000 rows took 3.4 s
-with it and 0.7 s without."""
+"""PostgreSQL compiles long expressions such as rules, for seconds: counting 50 clusters of 1,000,000 rows took 3.4 s
+with compilation and 0.7 s without."""
 
 READ_ONLY: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("mysql", "mariadb"), ("SET SESSION TRANSACTION READ WRITE", "SET SESSION TRANSACTION READ ONLY")),
@@ -68,7 +68,7 @@ IN_USE = "Could not set lock on file"
 """Its message for a file that another process writes, or reads while it should be written."""
 
 INTERRUPTS_EVERY = 100_000
-"""Instructions of SQLite between two looks at whether the user wants to stop."""
+"""Instructions of SQLite between two checks whether the user wants to stop."""
 
 MAX_PASSWORD = 65_536
 """Bytes of a file with a password."""
@@ -76,7 +76,7 @@ MAX_PASSWORD = 65_536
 SETTINGS = ("url", "password_env", "password_file")
 
 SHOWN_PARAMETERS = ("charset", "dbname", "host", "hostaddr", "port", "sslmode", "unix_socket", "user")
-"""Parameters of a URL that a message has: any other may be a secret."""
+"""Parameters of a URL that a message may show: any other may be a secret."""
 
 URL_TEXT = re.compile(r"([a-z][a-z0-9+.-]*)://.*", re.IGNORECASE | re.DOTALL)
 

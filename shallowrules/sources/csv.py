@@ -62,7 +62,7 @@ PLAINLY = Reading()
 NUMBERS = ("integer", "float")
 
 COUNTED_COLUMNS = 20
-"""Columns up to which types are counted side by side; of more columns all fields are counted as one long column.
+"""Number of columns up to which types are counted side by side; beyond that, all fields are counted as one long column.
 
 The time in which DuckDB plans a query grows with the square of its expressions: 100 columns of 6 counts took 0.3 s of
 CPU for 40 rows.
@@ -71,11 +71,11 @@ CPU for 40 rows.
 SAMPLE_PLACES = 16
 SAMPLE_BYTES = 1 << 12
 MAX_SAMPLE_FIELDS = 2000
-"""Where a sample for the types is taken, evenly over the file, how many bytes at each place, and how many fields of the
-first rows; as many come from all places together."""
+"""The number of places of a sample for the types, evenly over the file, the bytes at each, and the fields of the first
+rows; all places together give as many."""
 
 MAX_RETRIES = 3
-"""Columns that may turn out not to be what the sample said before all are read as text."""
+"""Number of columns that may turn out to be of another type than in the sample before all are read as text."""
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 PADDED = re.compile(r"\s*0[0-9]+\s*")
@@ -93,7 +93,7 @@ infinity."""
 WHOLE_PATTERN = quote_text(r"\s*[+-]?[0-9]+\s*")
 CONVERTED_WHOLE_PATTERN = quote_text(" *[+-]?[0-9]+ *")
 DIGIT = re.compile("[0-9]")
-"""Where a conversion is told, it has only spaces around a number; so have the rules, which keep it."""
+"""A given conversion allows only spaces around a number, and so do the rules, which keep it."""
 
 
 class CsvSource(DuckDBSource):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
 
 BATCH_VALUES = 1 << 20
-"""Values of a batch at most, which are objects of Python: 0.1 GB."""
+"""Maximum number of values of a batch, which are Python objects: 0.1 GB."""
 
 MAX_TIMEOUT = 86_400
 """Seconds of a statement."""
@@ -107,7 +107,7 @@ def open_rows(rows: DatabaseRows) -> Iterator[DatabaseSource]:
     Raises
     ------
     DataError
-        If the database cannot be reached, or refuses what is asked; the message is the database's, without a password.
+        If the database cannot be reached, or refuses the request; the message is the database's, without a password.
     OptionError
         If the URL or the name of the database is not known.
     MissingExtraError
@@ -271,7 +271,7 @@ class DatabaseSource(Source):
         return f"{statement} ORDER BY {drawn} LIMIT {min(n_rows, INT64[-1])}", before
 
     def _declared_in_table(self) -> dict[str, Literal["boolean"] | TimeType]:
-        """Return the columns of a table that are declared as truth values or times that the database keeps otherwise.
+        """Return the columns of a table declared as truth values or times that the database stores in another form.
 
         They are 0 and 1 in SQLite and MariaDB, and text in SQLite.
         """
@@ -294,7 +294,7 @@ SQLITE: Mapping[str, Literal["boolean"] | TimeType] = {
     "DATE": "date",
     **dict.fromkeys(("DATETIME", "TIMESTAMP"), "timestamp"),
 }
-"""By the type with which SQLite says that a column is declared."""
+"""By the declared type of a column in SQLite."""
 
 
 def _as_times_of_text(column: Column, kind: TimeType) -> Column:

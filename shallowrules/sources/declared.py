@@ -67,7 +67,7 @@ INTERVAL = DeclaredType(
     f"CASE WHEN {{column}} IS NOT NULL THEN CAST(GREATEST(LEAST({_MICROSECONDS}, {time_range('duration')[-1]}), "
     f"{time_range('duration')[0]}) AS BIGINT) END",
 )
-"""Microseconds, a month of 30 days and a year of 360, as PostgreSQL compares them; a driver takes a year for 365."""
+"""Microseconds, a month of 30 days and a year of 360, as PostgreSQL compares them; a driver counts a year as 365."""
 
 CAST_TO_TEXT = "CAST({column} AS TEXT)"
 

@@ -56,10 +56,11 @@ BATCH_COLUMNS = 100
 took 0.22 s of CPU in one query of 1,000 columns each and 0.02 s per 100."""
 
 NEARLY_ALL = 0.9
-"""Share of numbers from which a column is taken for numbers with something wrong in it."""
+"""Share of numbers from which a column counts as numbers with faults."""
 
 MIN_NUMBERS = 10
-"""Distinct numbers among which a single word of any share is taken for "no value": fewer may be categories with it."""
+"""Number of distinct numbers from which a single word among them means "no value", whatever its share: fewer may be
+categories, as the word is."""
 
 MISSING_SPELLINGS = (
     *("", "?", "-", "--", "---", "–", "—", ".", "..", "...", "*", "**", "/", "na", "<na>", "n/a", "n.a.", "n. a."),
@@ -67,13 +68,13 @@ MISSING_SPELLINGS = (
     *("nan", "missing", "unknown", "not available", "not applicable", "suppressed", "privacysuppressed", "(d)", "(s)"),
     *("(x)", "(z)", "(na)", "k.a.", "k. a.", "keine angabe", "unbekannt", "nicht verfügbar", "s.d.", "n.s.p."),
 )
-"""Ways to write "no value" that betray a column of numbers, whatever their share. In lower case."""
+"""Ways to write "no value" that reveal a column of numbers, whatever their share. In lower case."""
 
 MISSING_WORDS = (
     *("NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "None", "NaN", "nan", "-NaN", "-nan"),
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
-"""Texts that pandas, and with it most programs that load a file, take for "no value" unless they are told."""
+"""Texts that pandas, like most programs that load a file, reads as "no value" by default."""
 
 PLACE = '"place of the row, from 1"'
 """SQL for the number of a row among those of `DuckDBSource.numbered`."""
@@ -101,8 +102,8 @@ class Field:
 class DuckDBSource(Source):
     """A file in a database, its columns by position.
 
-    `relation` is what to select from. Each column has two expressions: `original`, as it stands in the file, and
-    that of `fields`, in the type as which it is read.
+    `relation` is the table or expression to select from. Each column has two expressions: `original`, as it stands in
+    the file, and that of `fields`, in the type as which it is read.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class DuckDBSource(Source):
 
     @property
     def relation(self) -> str:
-        """What SQL selects the rows from."""
+        """The table or expression that SQL selects the rows from."""
         return self._relation
 
     def checked(self, formats: Mapping[str, Conversion | None]) -> Mapping[str, Conversion | None]:
@@ -325,7 +326,7 @@ def time_type(source: DuckDBSource, text: str, given: int) -> TimeType | None:
 
 
 SAMPLED_DATES = 100
-"""Distinct texts that tell which formats to try on all rows."""
+"""Number of distinct texts that determine which formats to try on all rows."""
 
 
 def _checked_time(text: str, kind: str) -> str:

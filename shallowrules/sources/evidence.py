@@ -28,7 +28,7 @@ FIGURE_SHARE = 0.8
 LETTERS_OF_FIGURES = re.compile(
     r"(?<=\d)e[+-]?\d+|(?<=\d)t(?=\d)|(?<=\d)z$|(?<=\d)\s*[ap]\.?m\.?$|\b(eur|usd|chf|gbp)\b", re.IGNORECASE
 )
-"""Letters that a number, an amount or a point in time has."""
+"""The most letters that a number, an amount or a point in time has."""
 
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?")
 

@@ -34,19 +34,19 @@ COMMENT = "#"
 """Prefixes of comments that are recognized by default."""
 
 MAX_SHOWN = 40
-"""Characters of a line that a note shows."""
+"""Number of characters of a line that a note shows."""
 
 YEARS = range(1500, 2201)
 """Numbers that name columns of open data."""
 
 MIN_POSITIONS = 3
-"""Columns from which 0, 1, 2 … are names, as pandas and NumPy give them to columns without one."""
+"""Number of columns from which 0, 1, 2 … count as names, as pandas and NumPy name columns."""
 
 MIN_NOTE_WORDS = 3
-"""Words from which a line below a table is a note."""
+"""Number of words from which a line below a table is a note."""
 
 MIN_ADDENDS = 10
-"""Rows that are summed in a table of figures alone, in which no field of words is empty in the total."""
+"""Number of rows that have to be summed in a table of figures alone, where no empty field of words marks the total."""
 
 SUM_WORDS = r"total|totals|totale|totaal|sum|summe|gesamt|gesamtsumme|insgesamt|somme|suma"
 STATISTICS = r"average|avg|mean|median|durchschnitt|mittelwert|moyenne|minimum|maximum|min|max|std|std\.? ?dev\.?"
@@ -60,7 +60,7 @@ NOTE = re.compile(
     r"created|exported|stand|data|last updated?|\(c\)|©|\*|¹|²|†|\d\)|\[\d+\])(\b|\W|$)",
     re.IGNORECASE,
 )
-"""How lines below a table begin."""
+"""The beginnings of lines below a table."""
 
 
 class Remark(NamedTuple):

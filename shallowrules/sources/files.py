@@ -28,16 +28,16 @@ CHUNK = 1 << 20
 """Bytes that are read at once."""
 
 STANDARD_INPUT = "-"
-"""The name that stands for what is piped to the command."""
+"""The name that stands for data piped to the command."""
 
 ZIP = b"PK\x03\x04"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How archives begin, and workbooks of Excel, which are archives since 2007."""
+"""The first bytes of archives, and of Excel workbooks, which have been archives since 2007."""
 
 SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(?P<delimiter>[,;|\t])"?\r?\n', re.IGNORECASE)
 
 MAX_PIPED = 64 * 10**9
-"""Bytes of a pipe that are kept, at most half of the free space besides."""
+"""Maximum number of bytes of a pipe that are kept; also at most half of the free disk space."""
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
@@ -45,7 +45,7 @@ CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 
 RULES_FILE = "rules.json"
 RULES_DOCUMENT = re.compile(rb'\s*\{\s*"format"\s*:\s*"shallowrules/')
-"""How this package's own documents begin: they are found beside tables, and are not tables."""
+"""The beginnings of this package's own documents: they lie beside tables, and are not tables."""
 
 
 def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = None) -> list[str]:
@@ -196,7 +196,7 @@ def told_delimiter(file: str) -> tuple[str, int] | None:
 
 
 def is_compressed(file: str) -> bool:
-    """Return whether a file is one of gzip."""
+    """Return whether a file is compressed by gzip."""
     with open(file, "rb") as raw:
         return _begins_as_gzip(raw)
 

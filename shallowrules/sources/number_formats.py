@@ -31,17 +31,17 @@ __all__ = [
 ]
 
 SAMPLE = 1000
-"""Texts that say which formats to try."""
+"""Number of texts that determine which formats to try."""
 
 MIN_SHARE = 0.8
-"""Share of these that a format must fit to be tried on all."""
+"""Share of these texts that a format must fit to be tried on all."""
 
 FORMAT = OptionName("format")
 
 PERCENT = ("%", "\u2030")
 
 MAX_LETTERS = 3
-"""Letters beside the sign of a currency, as in US$."""
+"""Letters next to the sign of a currency, as in US$."""
 
 CODES = (
     *("AED", "ARS", "AUD", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EGP", "EUR", "GBP", "HKD"),
@@ -55,7 +55,7 @@ NAMES = ("kr", "kr.", "K\u010d", "z\u0142", "Ft", "Fr.", "lei", "RM", "Rs", "Rs.
 """Currencies without a sign of their own."""
 
 DIGIT_NEAR = re.compile("[^0-9]{1,6}[0-9]")
-"""How numbers after a currency begin."""
+"""The beginning of a number after a currency."""
 
 LETTERS = re.compile(r"[^\W\d_]")
 """Characters that make a text with digits more than a number: ``A1`` is a name, 7:30 or 12,34,567 may be a quantity."""

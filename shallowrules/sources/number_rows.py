@@ -44,7 +44,8 @@ def read_numbers(text: str, delimiter: str, found: Scan, types: Mapping[int, Col
     Returns
     -------
     list of ndarray or None
-        Of int64, or of float64, NaN where a field is empty. Those of floats are one matrix, row by row in memory.
+        Of int64, or of float64, NaN where a field is empty. Arrays of floats are columns of one matrix, row by row in
+        memory.
     """
     n_rows = found.lines - 1
     begins = [_first_row(text, *part) for part in found.parts]

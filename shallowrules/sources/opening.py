@@ -109,7 +109,7 @@ def read_table(
 
 @contextmanager
 def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
-    """Open what `read_table` reads, until the end of the context.
+    """Open the source that `read_table` reads, until the end of the context.
 
     It raises the exceptions of `read_table`.
 
@@ -168,7 +168,7 @@ def _opened(
     remarks: list[tuple[str, Remark]],
     table: str = "fields",
 ) -> DuckDBSource:
-    """Return the source of one file, loaded into a table of that name if at all; report what was found in it."""
+    """Return the source of one file, loaded into a table of that name if at all; report the findings in it."""
     file = regular_file(name, scratch)
     kind = kind_of(name, file)
     if reading.sheet is not None and kind != "workbook":

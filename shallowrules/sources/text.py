@@ -26,7 +26,7 @@ MAX_CONTROL_SHARE = 0.02
 NOT_TEXT = "this is not a text file; save the table as CSV, Parquet or JSON lines"
 
 PART_BYTES = 8 << 20
-"""A file is looked at in as many parts at once as there are processors, each of this size or larger."""
+"""A file is examined in as many parts at once as there are processors, each of this size or larger."""
 
 SCAN_BYTES = 1 << 18
 """Bytes that are examined at a time: few enough to stay in a processor's cache."""

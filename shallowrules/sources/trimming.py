@@ -28,7 +28,7 @@ BYTES_PER_FIELD = 128
 (more with many columns). For 10 columns this takes 0.02 s of CPU."""
 
 MIN_LAST_SHARE = 0.5
-"""Share of the last rows that must have as many fields as the first, or they were cut within a quoted field."""
+"""Share of the last rows that must have as many fields as the first; otherwise they were cut within a quoted field."""
 
 BLANKS = (re.compile(r"\s+"), re.compile(r"\s{2,}|\t+"))
 """Separators of aligned columns: blanks, or several if a field may contain one."""
@@ -37,7 +37,7 @@ CLOCK = re.compile(r"\d{1,2}:\d\d.*|\d{3}")
 """Text after a blank within a single column: a time of the day, grouped digits."""
 
 ALIGNED_SHARE = 0.9
-"""Share of lines with several blanks within that are columns, though not all lines have as many."""
+"""Share of lines with several blanks inside from which these separate columns, even if not all lines have as many."""
 
 
 @dataclass(frozen=True)

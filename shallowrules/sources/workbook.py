@@ -24,7 +24,7 @@ __all__ = ["sheet_text"]
 DELIMITER = ","
 
 MIN_ROWS = 2
-"""Rows of a sheet that may be a table: a header, and one below it."""
+"""Fewest rows of a sheet that may be a table: a header, and one below it."""
 
 Cells = list[list[Any]]
 

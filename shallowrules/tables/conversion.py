@@ -1,4 +1,4 @@
-"""What a text, a number and a missing value are, and how a column of a file or database becomes what rules compare.
+"""The definition of texts, numbers and missing values, and how a column of a file or database becomes values for rules.
 
 `docs/numbers.md` states it in full. A column that holds "no value" in words (``NA``, blanks), or numbers with a decimal
 comma, grouped digits or a currency, is text to any reader that has not been told. The rules keep the conversion that
@@ -36,7 +36,7 @@ INT64 = range(-(2**63), 2**63)
 """The whole numbers that a text of digits alone keeps exactly. Any other number is the nearest double."""
 
 DOUBLE_EXACT = 2**53
-"""Up to it, a double tells each whole number from its neighbors."""
+"""Up to this number, a double tells each whole number from its neighbors."""
 
 
 def has_digit(text: str) -> bool:

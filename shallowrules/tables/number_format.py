@@ -17,7 +17,7 @@ from shallowrules.errors import OptionError
 __all__ = ["BELOW_ZERO", "BLANKS", "MARKS", "NumberFormat", "Parts", "parts_of"]
 
 BLANKS = " \u00a0\u202f\u2009"
-"""The blank, and those that keep a number on one line."""
+"""The blank, and blanks that keep a number on one line."""
 
 MARKS = f",.'\u2019{BLANKS}"
 """Marks between groups of three digits."""
@@ -25,13 +25,13 @@ MARKS = f",.'\u2019{BLANKS}"
 MINUS = "\u2212"
 
 BELOW_ZERO = f"[({MINUS}-]"
-"""A pattern; a text that is a number by a format, and in which it is found, is below zero."""
+"""A pattern; a text that is a number in a format is below zero if it has a match."""
 
 MAX_AFFIX = 12
 """Characters of a currency or a unit."""
 
 Negative = Literal["front", "minus", "behind", "parentheses"]
-"""Where the sign of a number below zero stands: a hyphen in front, U+2212 in front, behind, or parentheses."""
+"""The sign of a number below zero: a hyphen in front, U+2212 in front, one at the end, or parentheses."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ OTHER_NATURES = {
 """The same by the type of the values of a column of type "other"."""
 
 NESTED = "mixed or nested values"
-"""Possible contents of a column of type "other"; else it is one kind of value."""
+"""Possible contents of a column of type "other"; any other column has one kind of value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +176,7 @@ class Column:
         if self.is_numeric:
             absent = np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self.values), bool)
         else:
-            known = self.value_types <= {str, bool, NoneType}  # of which None alone is missing
+            known = self.value_types <= {str, bool, NoneType}  # of which only None is missing
             missing = (value is None for value in self.values.tolist()) if known else map(is_missing, self.values)
             absent = np.fromiter(missing, bool, len(self.values))
         return absent if self.missing is None else absent | self.missing
@@ -333,7 +333,7 @@ class Table:
     def matrix(self) -> NDArray[Any] | None:
         """The matrix of floats whose columns stand side by side as those of the table; None where there is none.
 
-        It is a view, not to be written to: of a matrix, or of what a dataframe keeps its numbers in.
+        It is a view, not to be written to: of a matrix, or of the arrays in which a dataframe keeps its numbers.
         """
         if not self.columns or not self.n_rows:
             return None
@@ -507,13 +507,13 @@ def _from_list(name: str, data: list[Any] | tuple[Any, ...]) -> Column:
     found = _of_numbers(name, data)
     if found is not None:
         return found
-    values = np.array(data, dtype=object)  # without it, NumPy makes texts of numbers and missing values beside a text
+    values = np.array(data, dtype=object)  # otherwise NumPy turns numbers beside a text into texts
     _check_one_dimension(name, values)
     return _from_objects(name, values)
 
 
 def _of_numbers(name: str, data: list[Any] | tuple[Any, ...]) -> Column | None:
-    """Return a column of Python's floats alone, or ints of 64 bits alone, and None; None for other values."""
+    """Return a column of nothing but Python's floats, or 64-bit ints, and None; None for other values."""
     found = numbers_of(data)
     if found is None:
         return None
@@ -755,7 +755,7 @@ def _from_time_series(name: str, series: Any) -> Column:
 
 
 def _from_intervals(name: str, values: Sequence[Any]) -> Column:
-    """Type Arrow's intervals, which are durations, months of 30 days as databases compare them."""
+    """Type Arrow's intervals as durations, with months of 30 days, as databases compare them."""
     spans = np.full(len(values), None, dtype=object)
     for row, value in enumerate(values):
         if value is not None:

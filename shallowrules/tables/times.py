@@ -185,7 +185,7 @@ def parse_time(kind: str, text: str) -> int | None:
 def time_of_text(kind: str, text: str) -> int | None:
     """Return the number of the time in a text, as rules of a kind compare it; None if it is not a time.
 
-    It is what `parse_time` returns; to rules on dates a point in time is its day, too.
+    It is the result of `parse_time`; for rules on dates, a point in time also stands for its day.
     """
     if kind != "date":
         return parse_time(kind, text)
@@ -340,7 +340,7 @@ def readable_time(kind: str, lower: int, upper: int) -> int:
     """Return the roundest threshold t with ``lower <= t < upper``.
 
     Just above the threshold, a year, a quarter, a month, a day, an hour, … begins, so the threshold of dates is the
-    last day of one of these. Of equally round ones, it is the one nearest to the middle, from the middle half
+    last day of one of these. Among equally round ones, it is the one nearest to the middle, from the middle half
     of the gap if one is there.
 
     Parameters

@@ -41,9 +41,10 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["MAX_JUDGED", "AllRows", "extend", "found_on", "merge_by_ward", "price_more"]
 
 N_STREAMS = 2
-"""Searches from each of the two starts, each with random numbers of its own."""
+"""Number of searches from each of the two starts, each with random numbers of its own."""
 PASSES = 560.0
-"""Visits of all rows of the sample by each. With two thirds of it, trees of twice as many leaves gain 0.02% less on
+"""Visits of all rows of the sample by each search. With two thirds of it, trees of twice as many leaves gain 0.02% less
+on
 the nine tables of benchmarks/quality.py, seeds 40 to 42, with a third 0.1% less in half of the time."""
 MAX_JUDGED = 4
 """Trees from the sample that are judged on all rows."""

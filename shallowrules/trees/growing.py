@@ -45,12 +45,12 @@ MAX_VALUE = 1e150
 """Squares of larger numbers, summed over columns, may exceed a float64."""
 
 Progress = Callable[[float], None]
-"""Takes the share of the work that is done. What it raises ends the work, as an interrupt does."""
+"""Takes the share of the work that is done. An exception that it raises ends the work, as an interrupt does."""
 
 
 @dataclass(frozen=True, eq=False)
 class GrowthData:
-    """A table, and the centers that a tree over it is to explain.
+    """A table, and the centers that a tree over it should explain.
 
     Parameters
     ----------
@@ -299,11 +299,11 @@ def grow(
     method : {"exshallow", "exgreedy", "imm", "exkmc"}
         ExGreedy is ExShallow with ``tradeoff=0``.
     tradeoff : float
-        The paper's lambda, at least 0: the share of cost given up per condition saved. ExShallow's alone.
+        The paper's lambda, at least 0: the share of cost given up per condition saved. Only ExShallow's.
     max_leaves : int, optional
         ExKMC's: leaves to stop at, at least k; by default k.
     base : {"none", "imm"}
-        ExKMC's: what it starts from, one leaf or IMM's tree.
+        ExKMC's: its start, one leaf or IMM's tree.
     distances : ndarray of float64, shape (k, n_unique), optional
         Squared distances of the rows `first` to the centers, where they are known; they are overwritten. ExShallow's
         and ExGreedy's.

@@ -152,7 +152,7 @@ class _Gap:
         return (max(lower, -DOUBLE_EXACT), upper) if upper > -DOUBLE_EXACT else (lower, upper)
 
     def digits(self, value: int | float) -> int:
-        """Return how many digits of a threshold a person has to read; of a time, how many units."""
+        """Return how many digits of a threshold a person has to read; for a time, how many units."""
         return time_level(self.type, int(value)) if self.type in TIME_TYPES else significant_digits(value)
 
     def in_model(self, value: float) -> float:

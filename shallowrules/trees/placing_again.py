@@ -25,7 +25,7 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["place_again"]
 
 MAX_SWEEPS = 10
-"""Rounds over all cuts; two or three are the rule."""
+"""Maximum number of rounds over all cuts; two or three are usual."""
 
 
 def place_again(

@@ -3,7 +3,7 @@
 The objective of a finished tree is ``J = cost / reference cost + tradeoff * WAES``. Three ways lead to lower ones,
 each in the kernel:
 
-- lookahead: of several cuts of a node, the one whose finished subtree has the lowest J;
+- lookahead: among several cuts of a node, the one whose finished subtree has the lowest J;
 - improving a finished tree: every node's cut in turn, with the means of the leaves; and removing a leaf that saves
   little cost in order to split another in two;
 - iterated local search: a cut or a leaf of a finished tree is changed at random, the tree improved around it, and the
@@ -90,7 +90,7 @@ MAX_SEARCHED_CLUSTERS = 512
 """Beyond this many clusters the greedy tree and that of the data alone are recut, and leaves stay where they are. A
 bound on the work; not tuned."""
 MANY_CLUSTERS = 128
-"""Of more clusters the sample has so few rows that on all rows its trees are worse than an improved greedy one
+"""With more clusters, the sample has so few rows that on all rows its trees are worse than an improved greedy one
 (avila with 250 clusters): tables of up to `BROAD_ROWS` rows are searched whole."""
 MAX_JUDGED = 2
 """Trees from the sample that are judged on all rows, those of the lowest J on the sample. With 4, anuran, avila and
@@ -101,8 +101,8 @@ condition penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, 
 WAES both fall."""
 PENALTY_PASSES = 7.0
 """Small tables of not too many clusters are searched by an iterated local search that visits all rows this many
-times, others, and parts of a table, by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 7 to 16
-passes find much the same."""
+times, others, and parts of a table, are searched by improving a tree. Without it anuran's mean WAES rises on some ten
+seeds; 7 to 16 passes find much the same."""
 MIN_GAIN_SHARE = 0.8
 """A tree that is neither more expensive nor longer than the greedy one is taken if it has this share of the best gain.
 Not after a thorough search, which is asked for the lowest J."""
@@ -187,7 +187,7 @@ def refine(
     thorough : Thorough, optional
         To keep searching within its budget.
     coded : Future, optional
-        What `code_rows` returns of the rows, if they were coded while the tree was grown.
+        The result of `code_rows` for the rows, if they were coded while the tree was grown.
     n_threads : int
         The result does not depend on it.
     progress : callable, optional
@@ -279,7 +279,7 @@ def objective_of(
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------

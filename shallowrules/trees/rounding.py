@@ -43,14 +43,14 @@ from shallowrules.trees.tree import LEAF, Tree
 __all__ = ["ROUND_WITHIN", "check_round_within", "round_thresholds", "rounds"]
 
 ROUND_WITHIN = 0.0005
-"""The share of J that thresholds of a refined tree are rounded within where nothing else is asked for."""
+"""The share of J within which thresholds of a refined tree are rounded by default."""
 
 SHARES = (1.0, 0.7, 0.4, 0.15, 0.0)
-"""Choices within the bound on J that are tried: the changes of cuts that move the same rows do not add up."""
+"""Number of choices within the bound on J that are tried: the changes of cuts that move the same rows do not add up."""
 
 
 def rounds(within: float | None, grown: GrownTree) -> bool:
-    """Return whether a tree's thresholds are to be rounded: by default those of a refined tree are."""
+    """Return whether to round a tree's thresholds: by default those of a refined tree are rounded."""
     return within > 0 if within is not None else grown.objectives is not None
 
 

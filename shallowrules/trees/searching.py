@@ -79,7 +79,7 @@ __all__ = [
 ]
 
 SAMPLE_ROWS = 4096
-"""Distinct rows on which trees are searched for, about. On 8,000 or 16,000 rows, or all, avila and letter gain no
+"""About how many distinct rows trees are searched on. On 8,000 or 16,000 rows, or all, avila and letter gain no
 more, and it takes longer."""
 SAMPLE_MARGIN = 1.25
 """A table of at most this multiple of these rows is not sampled."""
@@ -96,7 +96,7 @@ ROUND_FACTORS = (1.0, 0.6, 1.6)
 start, side by side, from the means of the best tree's leaves: without them letter gains 1.9% instead of 2.8%."""
 MAX_TREES, ONE_ROUND_TREES = 6.0, 2.0
 """Such a tree takes at most the work of this many greedy ones on the sample, the only one of a shorter table that of
-the second number: what it spares gains more in the local search (mice 1.39% instead of 1.14%)."""
+the second number: the time that it saves gains more in the local search (mice 1.39% instead of 1.14%)."""
 WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
 """One more lookahead tree is grown with many cuts of the root, on at most about this many rows of the sample.
 Without it diabetes gains 3.2% instead of 4.1%. On so few rows the work of 12 trees gains no more than that of 8, and
@@ -107,8 +107,8 @@ searches side by side, of half the work each, which improve the best of theirs. 
 do for 6 ms of 86 of a fit of digits. On `WIDE_ROWS` digits gains 2.8% instead of 3.3%. With the work of 8 to 10 trees
 J is the same within 0.03%. Avila and letter, looked at in three rounds, gain nothing by it."""
 DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
-"""A tree of the data alone visits all rows of the sample this many times at most; of a wide table those columns are cut
-that tell the clusters best, so that a visit takes no more sums than this. Not tuned."""
+"""A tree from the data alone visits all rows of the sample this many times at most; in a wide table, those columns are
+cut that separate the clusters best, so that a visit takes no more sums than this. Not tuned."""
 WHOLE_DATA_CLUSTERS, FEW_DATA_ROWS, FEW_DATA_VALUES = 30, 512, 1e6
 """For fewer clusters that tree is grown on `WIDE_ROWS` rows, or on that many of a longer table, and a visit takes no
 more sums than this: on the tables tried it is then never the best start, and on all rows a fit of digits takes a third
@@ -125,10 +125,10 @@ PART_STREAM_PASSES = 31.0
 """The same for a table of which a part is searched. With 62, 22 tables of 100,000 rows gain 0.01% more, and a fit takes
 up to 14% longer."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
-"""Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
+"""The share of random changes that move a leaf; the share of the objective that a step of a repair gains, at least;
 and the share of it by which it rises with a change that is repaired, at most. Shares of leaf moves from 0.3 to 0.9,
-steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within what seeds differ by; a rise of 0.1 gains 0.1% less
-on some tables."""
+steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within the differences between seeds; a rise of 0.1 gains
+0.1% less on some tables."""
 N_KEPT = 2
 """Trees of such a search that are judged on all rows where it had a sample: the best one after each of this many parts
 of the work. Later ones fit the sample closer, and not always the table."""
@@ -142,7 +142,7 @@ MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
 of sorting; not tuned."""
 MAX_IMPROVED_ROWS = 1 << 16
-"""Tables of more distinct rows are searched by a part of them, and only measured whole."""
+"""Tables of more distinct rows are searched by a part of their rows, and only measured whole."""
 N_STREAMS = 2
 """Iterated local searches, each with random numbers of its own: side by side where there are threads. One of
 twice the length gains little more."""
@@ -464,7 +464,7 @@ def sample_of(table: CodedTable) -> CodedTable:
 
 
 def few_of(table: CodedTable) -> CodedTable:
-    """Return `BROAD_ROWS` rows of a large table, of each cluster those of the lowest keys, weighted as by `sample_of`.
+    """Return `BROAD_ROWS` rows of a large table, those of the lowest keys in each cluster, weighted as by `sample_of`.
 
     All rows are examined, and few are sorted.
     """
@@ -569,7 +569,7 @@ def look_ahead(
     max_trees: float,
     progress: Progress | None = None,
 ) -> list[Candidate]:
-    """Grow a lookahead tree, from the means of the best one's leaves if there is one, and improve it; on the sample."""
+    """Grow a lookahead tree on the sample, from the means of the best one's leaves if there is one, and improve it."""
     centers = (data.explain_centers, data.cluster_centers) if best is None else leaf_means(sample, best.tree, data.k)
     shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
     return grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, max_trees, progress)
@@ -710,7 +710,7 @@ def side_by_side(
     """Return the results of several searches, in their order; they run at the same time where there are threads.
 
     In that case the first one reports progress, from the calling thread, in which an interrupt is raised. An interrupt
-    of it ends the others: they check as often as they would report progress. Searches that still wait for a thread at
+    there ends the others: they check as often as they would report progress. Searches that still wait for a thread at
     that point are run by the calling one.
     """
     if n_threads == 1 or len(tasks) == 1:

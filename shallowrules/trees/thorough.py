@@ -44,7 +44,7 @@ many rounds, the mean gain of letter is 3.2% instead of 3.4%, of anuran 4.0% ins
 MIN_GROWTHS_PER_ROUND = 2.0
 """Least count of a round. On a million rows it takes as long as about two greedy trees."""
 SHAPES = ((2, 4), (1, 16), (3, 4), (2, 8))
-"""Levels of the lookahead, and cuts tried per node, in turn. Digits alone needs more than the first."""
+"""Levels of the lookahead, and cuts tried per node, in turn. Only digits needs more than the first."""
 MAX_TREES = 12.0
 """The lookahead takes at most the work of this many greedy trees on the sample."""
 STREAMS_PER_ROUND = 2

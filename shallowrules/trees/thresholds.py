@@ -17,16 +17,15 @@ from functools import cached_property
 __all__ = ["readable_threshold", "rounder_thresholds", "significant_digits"]
 
 MAX_WHOLE = 2.0**53
-"""Beyond it not every whole number is a float."""
+"""Beyond this number, not every whole number is a float."""
 
 
 def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> int | float:
     """Return the roundest threshold t with ``lower <= t < upper``.
 
-    The candidates are the decimals in the middle half of the gap, both its ends included. Zero
-    wins if it is among them; else the decimal with the fewest significant digits; among
-    those the one nearest to the middle, then the one with more trailing zeros or fewer
-    decimal places, then the lower.
+    The candidates are the decimals in the middle half of the gap, both its ends included. Zero wins if it is among
+    them; otherwise the decimal with the fewest significant digits; among those the one nearest to the middle, then the
+    one with more trailing zeros or fewer decimal places, then the lower.
 
     Parameters
     ----------

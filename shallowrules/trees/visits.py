@@ -28,8 +28,8 @@ from shallowrules.trees.searching import (
 __all__ = ["PASSES_PER_GROWTH", "is_long", "stream_passes", "visits_of_growth", "visits_of_search"]
 
 PASSES_PER_GROWTH = 9.0
-"""Visits of all rows that count as the growth of a greedy tree. Measured, 7 to 17 take as long, and a round of a
-thorough search takes up to 5 growths more for the lookahead."""
+"""Visits of all rows that count as the growth of a greedy tree. By measurement, 7 to 17 take as long, and a round of a
+thorough search takes up to 5 more growths for the lookahead."""
 
 
 def is_long(n_rows: int, n_sampled: int) -> bool:

@@ -1,4 +1,4 @@
-"""What was verified in a database, as text and as JSON: engine, rows, clusters, and where SQL and the tree differ."""
+"""Results of verifying in a database, as text and JSON: engine, rows, clusters, and differences of SQL and tree."""
 
 from __future__ import annotations
 

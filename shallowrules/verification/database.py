@@ -51,7 +51,7 @@ SAMPLE = "sample in shallowrules"
 BOUNDARY = "boundary rows in shallowrules"
 
 MAX_DIFFERENCES = 10
-"""Differences of a style that are shown."""
+"""Maximum number of differences of a style that are shown."""
 
 MAX_PREDICATES = 100
 """Predicates in one statement: SQLite takes at most 500 parts of a UNION ALL."""
@@ -63,7 +63,7 @@ VERSIONS: Mapping[str, tuple[str, str]] = {
     "sqlite": ("SQLite", "SELECT sqlite_version()"),
     "duckdb": ("DuckDB", "SELECT version()"),
 }
-"""By the name that a URL has for an engine: what it is called, and how it says its version."""
+"""By an engine's name in a URL: its title, and the query for its version."""
 
 
 def verify_database(

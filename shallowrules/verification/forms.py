@@ -38,7 +38,7 @@ DIALECTS = tuple(ENGINES)
 """The SQL dialects whose engines can be run here, if they are installed."""
 
 DEFAULT_DIALECTS = ("duckdb", "sqlite")
-"""Those that are run unless others are asked for."""
+"""The dialects that are run unless others are asked for."""
 
 
 def verify(

@@ -1,6 +1,6 @@
 """Temporary tables in a user's database, whose columns have the types of another table's columns.
 
-They are seen by one connection alone, and nothing of the user's schema changes.
+Only one connection sees them, and nothing of the user's schema changes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands that fit: what they write, where, with which exit status, and what they leave behind."""
+"""The commands that fit: their output, where it goes, the exit status, and anything left behind."""
 
 from __future__ import annotations
 

@@ -179,8 +179,8 @@ def costs(X, weight, closest, rows):
 def test_where_rounding_may_decide(seed, n_rows, n_columns, n_clusters, offset, mirrored, weighted):
     """Rows that are not marked doubtful are those that scikit-learn takes.
 
-    Numbers fall on the boundary of two rows; of a table that is its own mirror image, rows leave the same. Whole
-    numbers give exact sums, and tenths of them give rounded ones.
+    Numbers fall on the boundary of two rows; in a table that is its own mirror image, rows leave the same potential.
+    Whole numbers give exact sums, and tenths of them give rounded ones.
     """
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 9, size=(n_rows, n_columns))

@@ -159,7 +159,7 @@ Findings = Iterator[str]
 
 
 def assigned(drawn: Hostile) -> Findings:
-    """Hold `RuleSet.assign` against the tree, of the document that the rules are written as."""
+    """Hold `RuleSet.assign` of the rules, written as a document and read back, against the tree."""
     read = RuleSet.from_dict(json.loads(json.dumps(drawn.rules.to_dict())))
     if read != drawn.rules:
         yield "rules.json gives other rules"

@@ -1,4 +1,4 @@
-"""10,000 hostile names, labels and categories through every exporter, and what it wrote executed.
+"""10,000 hostile names, labels and categories through every exporter, whose output is executed.
 
     python tests/conformance/hostile_exporters.py                     10,000 names, seed 1
     python tests/conformance/hostile_exporters.py --short             a part of them

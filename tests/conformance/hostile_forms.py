@@ -2,7 +2,7 @@ r"""How each exporter's text is run with hostile names in it: an entry of `CHECK
 
 A check yields each finding: a row with a label other than the tree's, a name that is not read back as it is, or
 anything else that happened. A name or category that a form cannot have has to be refused with an `ExportError`; the
-check goes on with a plain one in its place, and counts it.
+check continues with a plain one in its place, and counts it.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ class _Tab:
             self.seen.append(f"request: {url}")
 
     def findings(self, form: str) -> Findings:
-        """Yield what happened."""
+        """Yield the events."""
         for each in self.seen:
             yield f"{form}: {each}"
 

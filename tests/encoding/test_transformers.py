@@ -1,4 +1,4 @@
-"""Transformers in front are seen through: rules ask for the raw columns, whatever was made of them."""
+"""Transformers in front are seen through: rules test the raw columns, whatever was derived from them."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ AS_DOUBLES = [name for name, dialect in DIALECTS.items() if dialect.numbers.besi
 
 @pytest.mark.parametrize("name", AS_DOUBLES)
 def test_a_double_that_a_bound_rounds_up_to_is_kept_out(name):
-    """Such engines compare a column of doubles with the double nearest to a whole number."""
+    """These engines compare a column of doubles with the double nearest to a whole number."""
     bound = 2**53 + 3  # as a double one more
     text = export(make_rules([("n", "integer")], (0, bound, 0, 1)), "sql", dialect=name)
     text = re.sub("^--.*", "", text, flags=re.MULTILINE)

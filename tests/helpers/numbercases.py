@@ -1,4 +1,4 @@
-"""The definition of `docs/numbers.md` as a table: what a cell of a column is, under a conversion."""
+"""The definition of `docs/numbers.md` as a table: the meaning of a cell, by the column's conversion."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class Path:
     held: tuple[tuple[Any, ...], ...]
 
     def step(self, column: int, numeric: bool, value: Any, left: bool) -> "Path":
-        """Return the path that goes on to the left or to the right."""
+        """Return the path that continues to the left or to the right."""
         asked = self.asked | {(column, value if isinstance(value, str | bool) else None, left)}
         held = self.held[column]
         if not numeric:

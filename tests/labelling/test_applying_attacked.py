@@ -25,7 +25,7 @@ def rows(database, table, columns):
 @on("postgres")
 @pytest.mark.parametrize("style", ["update", "column"])
 def test_a_column_that_an_heir_has_for_itself_is_not_written_on(shop, style):
-    """PostgreSQL would make one column of both."""
+    """PostgreSQL would merge both into one column."""
     shop.query("CREATE TABLE heir (cluster BIGINT) INHERITS (small)")
     try:
         shop.query("INSERT INTO heir VALUES (0.25, 1, 777)")

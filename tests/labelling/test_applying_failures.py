@@ -77,7 +77,7 @@ def test_a_lock_of_another_is_waited_for_no_longer_than_said(shop, words, style)
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    """Return a function that makes a file with the table ``small``; the rules are beside."""
+    """Return a function that makes a file with the table ``small``; the rules are beside it."""
     monkeypatch.chdir(tmp_path)
     small_rules().to_json("rules.json")
 

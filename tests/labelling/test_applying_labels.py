@@ -1,4 +1,4 @@
-"""A table of keys and clusters, into which each run merges what has changed; updates of long tables in batches."""
+"""A table of keys and clusters, into which each run merges the changes; updates of long tables in batches."""
 
 from __future__ import annotations
 

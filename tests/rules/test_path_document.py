@@ -20,7 +20,8 @@ from shallowrules.rules.documents.path_document import SHARED, TREE_ENTRIES
 
 
 def grown(data, k):
-    """Return a path of trees with what they were grown from: weights, and a column of text beside those of numbers."""
+    """Return a path of trees and the data that they were grown from: weights, and a column of text beside those of
+    numbers."""
     data = data.assign(strong=np.where(data["alcohol"] > 13, "yes", "no"))
     weight = np.random.default_rng(0).random(len(data))
     model = ExplainableKMeans(k, random_state=0, scale="minmax", refine="none")

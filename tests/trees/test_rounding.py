@@ -176,7 +176,7 @@ def test_thresholds_are_rounder_for_it() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(drawn(16)))
 def test_no_single_threshold_could_still_be_rounder(seed: int) -> None:
-    """Of the candidates of a tree, each alone, none would save more digits within the bound than all taken together."""
+    """No single candidate of a tree would save more digits within the bound than all those taken together."""
     X, k = drawn_table(seed)
     within = 0.004
     exact = ExplainableKMeans(k, random_state=0, round_within=0).fit(X)

@@ -156,7 +156,7 @@ cdef bint _open_bin(
     const Table* table, const Slots* slots, const int* bin_of, const Node* node, const FixedPoint* fixed,
     SurrogateScratch* scratch, const int64_t* all_costs, int bin, const CutSearch* search, Cut* best,
 ) noexcept nogil:
-    """Evaluate the cuts inside a bin, scratch.left_costs being what lies before it; True if one ends the search.
+    """Evaluate the cuts inside a bin, scratch.left_costs being the costs before it; True if one ends the search.
 
     bin_of: [n_codes], of the feature.
     """

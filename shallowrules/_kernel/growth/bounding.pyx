@@ -169,7 +169,7 @@ cdef void bound_rows(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
     RowBuffers* rows, DenseBuffers* dense, double scale, Share chunks, double* chunk_cost,
 ) noexcept nogil:
-    """Add up lower bounds of what the rows of some chunks of the node add to every cut.
+    """Add up lower bounds of the amounts that the rows of some chunks of the node add to every cut.
 
     Also sums the current costs of these chunks, to `chunk_cost`, the node's.
     """

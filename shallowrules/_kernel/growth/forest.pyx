@@ -23,7 +23,7 @@ cdef struct Forest:
     int n_tradeoffs
     const double* tradeoffs
     int n_places                # that are taken
-    # Of the node being cut: the trade-offs whose trees have it, and their cuts.
+    # For the node being cut: the trade-offs whose trees have it, and their cuts.
     int* wanted
     Cut* cuts
 

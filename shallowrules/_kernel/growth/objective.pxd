@@ -9,7 +9,7 @@ InducedCost, the same with each row restricted to the centers on its own side. T
 (the paper's Algorithm 3), and for IMM the weight of the rows that it separates from their center. Scans hand over
 InducedCost - CurrentCost as a whole number of units, `induced`, which is exact.
 
-Cuts are found without evaluating them all. What must hold for that:
+Cuts are found without evaluating them all. Conditions for that:
 
 1. **Bounds stay below.** `objective_bound` is at most `objective_of` for every cut with no less `induced` and a share
    between the two given. So the price must not fall as `induced` rises.
@@ -51,7 +51,7 @@ cdef struct Objective:
     double tradeoff
     int n_centers
     double total_weight         # in the units of the histograms
-    # Of a feature: `objective_of_feature` sets them.
+    # For a feature: `objective_of_feature` sets them.
     double unit                 # cost of one unit of `induced`
     unsigned char path_sides    # bit 0: the path has a left edge of the feature; bit 1: a right one
 

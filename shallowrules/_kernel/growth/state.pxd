@@ -1,4 +1,4 @@
-"""The state that the parts of growing share: the table in codes, what is kept by slot, the nodes, a thread's scratch
+"""The state that the parts of growing share: the table in codes, the data of slots, the nodes, a thread's scratch
 memory.
 
 A slot is a place in the arrays that have an entry per row. Rows move between slots when a node is partitioned, so that
@@ -115,7 +115,7 @@ cdef inline bint is_dense(const Table* table, const Node* node) noexcept nogil:
 
 
 cdef inline bint keeps_distances(const Slots* slots, const Node* node) noexcept nogil:
-    """Return whether a dense node's distances are to be written down as they are taken, for the nodes below it."""
+    """Return whether a dense node's distances should be stored as they are computed, for the nodes below it."""
     return not node.has_distances and MAX_LAST_CENTERS < node.last_center - node.first_center <= slots.n_distances
 
 

@@ -16,8 +16,8 @@ typedef struct {
     int other;          /* whether a byte cannot be part of a whole number */
 } sr_byte_counts;
 
-/* Of one byte or a vector of them, `before` the byte before each. A whole number may have spaces around it, quotes and
- * the end of its field. */
+/* For one byte or a vector of them; `before` has the byte before each. A whole number may have spaces around it, quotes
+ * and the end of its field. */
 #define SR_IS_DIGIT(b) ((b >= '0') & (b <= '9'))
 #define SR_IS_ODD(before, b) (((before == '_') & SR_IS_DIGIT(b)) | ((before == '+') & (b == '-')))
 #define SR_IS_OF_WHOLE_NUMBER(b, delimiter)                                                                        \

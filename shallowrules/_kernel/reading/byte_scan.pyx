@@ -186,7 +186,7 @@ cdef class ByteScan:
         self.seen.in_header = False
 
     def add(self, ByteScan following):
-        """Add what a scan that began after these bytes found; return whether it began correctly, otherwise do
+        """Add the facts from a scan that began after these bytes; return whether it began correctly, otherwise do
         nothing."""
         cdef Seen* seen = &self.seen
         cdef Seen* other = &following.seen

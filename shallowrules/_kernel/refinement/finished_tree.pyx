@@ -240,7 +240,7 @@ cdef void mark_stale(const Tree* tree, Stale* stale, Walk* walk, int node, bint 
     changed, and all above it.
     """
     cdef int n_leaves, i, below
-    if tree.n_clusters:  # leaves anywhere may have another mean
+    if tree.n_clusters:  # the mean of leaves anywhere may have changed
         n_leaves = list_leaves(tree, walk, 0)
         for i in range(n_leaves):
             below = walk.leaves[i]

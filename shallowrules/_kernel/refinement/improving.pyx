@@ -38,7 +38,7 @@ cdef bint sweep(Work* work, double least) noexcept nogil:
 
 
 cdef double move_some_leaf(Work* work, double least) noexcept nogil:
-    """Move a leaf to another place, or of a cluster of several to another cluster; return the gain, above `least`.
+    """Move a leaf to another place, or, if its cluster has several, to another cluster; return the gain, above `least`.
 
     Under a goal none is moved: its gain is not known in advance.
     """

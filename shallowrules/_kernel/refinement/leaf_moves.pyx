@@ -66,7 +66,8 @@ cdef double _removal_cost(
         point = point_of(rows, slot, buffers.point)
         sr_add_difference(rows.instructions, point, mean, w, m, sums)
         sums[m] += w
-    # Sums of squares around the mean of the leaf, of each heir's share of it, of both together: no large ones cancel.
+    # Sums of squares around the mean of the leaf, for each heir's share of it and for both together: no large ones
+    # cancel.
     for i in range(n_leaves):
         heir = walk.leaves[i]
         sums = moves.sums + i * (m + 1)
@@ -165,8 +166,8 @@ cdef Py_ssize_t _pick_features(
 ) noexcept nogil:
     """List the features by which a leaf may be cut, ascending, to moves.picked; return how many.
 
-    Evaluating all cuts of a feature takes time for every clustered column. Of many features those are picked whose
-    cuts separate the rows best in one direction, the one of their largest variance.
+    Evaluating all cuts of a feature takes time for every clustered column. If there are many features, those are picked
+    whose cuts separate the rows best in the direction of their largest variance.
     """
     cdef Py_ssize_t first = tree.first[leaf], last = tree.last[leaf], at, j, f, d = rows.n_features
     cdef Py_ssize_t m = rows.n_columns, n_picked = 0, best_feature
@@ -352,7 +353,7 @@ cdef void take_away(
 ) noexcept nogil:
     """Remove a leaf: its sibling takes the place of their parent, and its rows."""
     cdef int parent = tree.parent[leaf]
-    cdef int above = tree.parent[parent]  # there is one: below the root are all leaves, and the one to cut is not
+    cdef int above = tree.parent[parent]  # there is one: if the root were the parent, no other leaf could be cut
     cdef int sibling = tree.right[parent] if tree.left[parent] == leaf else tree.left[parent]
     tree.first[sibling] = tree.first[parent]
     tree.last[sibling] = tree.last[parent]

@@ -2,7 +2,7 @@
 
 A tree that no recut and no leaf move improves is often near a better one. A change is drawn: a random cut for a node,
 or a leaf removed and another one cut in two. Recuts and leaf moves repair the tree around it. If the objective fell,
-the tree is kept, else everything is put back as it was: nothing is computed again.
+the tree is kept; otherwise everything is restored, and nothing is computed again.
 
 Draws are of nodes and leaves from left to right, of features, and of codes, never of rows; work is counted in rows
 visited, never in time. So the trees found depend on the seed and on the values of the rows.

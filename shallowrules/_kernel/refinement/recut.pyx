@@ -96,7 +96,7 @@ cdef void _tally_terms(
             if i + r + PREFETCH_DISTANCE < last:
                 sr_prefetch(rows.codes + tree.order[i + r + PREFETCH_DISTANCE] * d)
             extra[r] = delta[i + r] if r < n else 0.0
-        if part == 0:  # for all features: threads that widen ranges beside each other would wait for cache lines
+        if part == 0:  # for all features: threads that widen adjacent ranges would wait for cache lines
             sr_widen_ranges(rows.instructions, of_rows, d, codes.low, codes.high)
         sr_add_by_code(of_rows, extra, recut.free + first_free, last_free - first_free, n_codes, recut.terms.as_is)
         for r in range(n if first_charged < last_charged else 0):
@@ -334,7 +334,7 @@ cdef double _take_cut(Work* work, int node, double current, double least) noexce
     cdef Walk* walk = &work.walk
     cdef Buffers* buffers = &work.buffers
     cdef RecutBuffers* recut = &work.recut
-    cdef int whole = 0 if tree.n_clusters else node  # what another mean of a cluster may change
+    cdef int whole = 0 if tree.n_clusters else node  # nodes that a changed mean of a cluster may affect
     cdef double gain, cut = tree.cut[node], before = current
     cdef int feature = tree.feature[node], _tries
     cdef Move move

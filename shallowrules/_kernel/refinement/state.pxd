@@ -43,7 +43,7 @@ cdef struct Rows:
 
 cdef struct Tree:
     int n_nodes
-    int n_clusters              # 0: each leaf is a cluster; else leaves of one center are one, around one mean
+    int n_clusters              # 0: each leaf is a cluster; otherwise leaves of one center form one, around one mean
     # By node.
     int* feature                # -1: a leaf
     int* left
@@ -99,7 +99,7 @@ cdef struct Buffers:
 
 
 cdef struct Terms:
-    # [n_groups, n_codes, GROUP] what the rows of a code cost more on the left; all 0 between uses.
+    # [n_groups, n_codes, GROUP] extra cost of the rows of a code on the left; all 0 between uses.
     double* as_is
     double* swapped             # the same for swapped subtrees; of free features it is as_is, negated
 
@@ -141,7 +141,7 @@ cdef struct RecutBuffers:
 
 cdef struct MoveBuffers:
     double* removal             # [n_nodes] by how much the objective rises if the leaf goes
-    Move* split                 # [n_nodes] by how much it rises, mostly below 0, if the leaf is cut in two
+    Move* split                 # [n_nodes] the same, usually below 0, if the leaf is cut in two
     double* sums                # [n_sums]
     Py_ssize_t n_sums
     double* axis                # [2, m]
@@ -257,6 +257,6 @@ cdef inline const double* point_of(const Rows* rows, int slot, double* buffer) n
 
 
 cdef inline void prefetch_row(const Rows* rows, const Tree* tree, Py_ssize_t i, Py_ssize_t last) noexcept nogil:
-    """Prefetch the row that comes some places after one in tree.order: rows of a node lie apart in the table."""
+    """Prefetch the row that comes some places after one in tree.order: rows of a node are scattered over the table."""
     if i + PREFETCH_DISTANCE < last:
         prefetch_one(&rows.X_cluster, rows.row[tree.order[i + PREFETCH_DISTANCE]])

@@ -39,7 +39,7 @@ cdef struct Cut:
 
 
 cdef int _leaf_of(const Tree* tree, Walk* walk, int n_leaves, int center, double* mass) noexcept nogil:
-    """Return a leaf of a cluster among walk.leaves, -1 if it has none, and what it weighs."""
+    """Return a leaf of a cluster among walk.leaves, -1 if it has none, and its weight."""
     cdef int i, found = -1
     mass[0] = 0.0
     for i in range(n_leaves):
@@ -57,7 +57,7 @@ cdef inline double _change(double squares, double w, double dearer, double own_m
 cdef void _find_terms(Work* work, int leaf, int n_leaves, double* masses, double* total) noexcept nogil:
     """Find the terms that the rows of a leaf add to sums over its parts, to moves.terms, and their total.
 
-    Of each row: its difference from the mean of its cluster, its weight, and its extra cost in each other cluster.
+    For each row: its difference from the mean of its cluster, its weight, and its extra cost in each other cluster.
     The weights of all clusters go to `masses`.
     """
     cdef const Rows* rows = &work.rows

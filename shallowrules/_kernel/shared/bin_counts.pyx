@@ -23,7 +23,7 @@ cdef double MAX_EXACT_POWER = 1e22, TOO_CLOSE = 2.0 ** -50
 
 
 cdef struct Bins:
-    # A column of numbers and its bins: bin i holds what is above edges[i] and at most edges[i + 1].
+    # A column of numbers and its bins: bin i holds values above edges[i] and at most edges[i + 1].
     const char* values
     Py_ssize_t stride
     int kind                # 0: float32, 1: float64, 2: int64
@@ -35,7 +35,7 @@ cdef struct Bins:
 
 
 cdef void find_bins(const Bins* bins, int instructions, Py_ssize_t first, Py_ssize_t count, int* found) noexcept nogil:
-    """Find the bins of up to `ROWS` rows; the first and the last bin hold what is beyond them."""
+    """Find the bins of up to `ROWS` rows; the first and the last bin also hold values beyond them."""
     cdef double[ROWS] values
     cdef int doubt
     cdef Py_ssize_t i

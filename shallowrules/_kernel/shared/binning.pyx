@@ -35,7 +35,7 @@ cdef struct Grid:
     int n_cells
     const int* start        # [n_cells + 1] first edge of each cell
     const int* whole        # [n_cells] code of all values in the cell, -1 where an edge divides them
-    const double* edge      # edge values, ascending; what lies before the first and after the last may be read
+    const double* edge      # edge values, ascending; memory before the first and after the last may be read
     const unsigned char* is_single  # [n_edges + 1] whether the edge is a code of its own, else the upper end of a bin
     const int* code_below   # [n_edges + 1] code of the values of the edge's cell below it, and after the edge before
     int n_halvings          # of a cell's edges until a value has its place

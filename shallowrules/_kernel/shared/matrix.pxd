@@ -34,7 +34,8 @@ cdef inline const double* row_of(const Matrix* matrix, Py_ssize_t row) noexcept 
 
 
 cdef inline const double* values_of_row(const Matrix* matrix, Py_ssize_t row, double* buffer) noexcept nogil:
-    """Return where the values of a row lie side by side as doubles: in the matrix, or else in a buffer, copied."""
+    """Return the address where the values of a row lie side by side as doubles: in the matrix, or else in a buffer,
+    copied."""
     if has_rows_of_doubles(matrix):
         return row_of(matrix, row)
     load_point(matrix, row, buffer)

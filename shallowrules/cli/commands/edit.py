@@ -137,7 +137,7 @@ def command(
 
 
 def _rename(rules: RuleSet, rename: tuple[str, ...], output: Path | None) -> None:
-    """Write the rules with other names; all else is as it was measured."""
+    """Write the rules with other names; everything else stays as it was measured."""
     from shallowrules.rules import changes_between
     from shallowrules.rules.words.editing import edit
 

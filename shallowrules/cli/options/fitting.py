@@ -106,7 +106,7 @@ class MethodOptions:
 
     @property
     def has_goal(self) -> bool:
-        """Whether the trade-off is to be searched."""
+        """Whether to search the trade-off."""
         return self.max_cost is not None or self.max_conditions is not None
 
     def parameters(self) -> dict[str, Any]:

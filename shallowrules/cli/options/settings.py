@@ -54,7 +54,7 @@ TABLES = "tables"
 STANDARD_INPUT = "-"
 
 KEPT_NAMES = "shallowrules.cli: names in the settings"
-"""Where a context keeps the names of clusters that a file of settings has."""
+"""The key under which a context keeps the names of clusters from a file of settings."""
 
 OPTIONS = tuple(field.name for kind in (FitOptions, MethodOptions, Reading) for field in fields(kind))
 """The contents of a file of settings: not databases, whose addresses may hold passwords, and not outputs."""

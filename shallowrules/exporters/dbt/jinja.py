@@ -15,7 +15,7 @@ CHANGED = re.compile(rf"{JINJA_MARK.pattern}|\r")
 """Characters that Jinja changes: it normalizes all line endings."""
 
 OPENING = re.compile(r"\{(?=[{%#])")
-"""The first character of a mark; Markdown shows an entity in its place, and Jinja does not see one."""
+"""The first character of a mark, written as an entity: Markdown shows the character, and Jinja sees no mark."""
 
 QUOTE = re.compile(r"[\"`\\]")
 """Characters that dbt does not escape where it puts quotes around a name."""

@@ -38,7 +38,7 @@ WIDTH, HEIGHT = 216, 46
 
 @dataclass(frozen=True)
 class _Levels:
-    """Where the levels of a tree stand, and the width of the boxes in each, in pixels; the last has leaves alone."""
+    """The positions of a tree's levels, and the width of the boxes in each, in pixels; the last has only leaves."""
 
     longest: int
     lefts: tuple[int, ...]

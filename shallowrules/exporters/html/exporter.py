@@ -144,7 +144,7 @@ class HtmlExporter:
             if settings.points is None
             else describe_scatter(read_points(settings.points), rules, colours),
             "path": describe_path(trees, shown) if settings.path is not None else None,
-            "script": Markup(script),  # a file of ours
+            "script": Markup(script),  # a shipped file
             "style": Markup(style),
             "script_hash": _hash(script),
             "style_hash": _hash(style),
@@ -318,7 +318,7 @@ def _style() -> str:
 
 
 def _shipped(name: str) -> str:
-    """Return a file of ours that the page holds as it is."""
+    """Return a shipped file that the page holds unchanged."""
     return files("shallowrules.templates").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -20,7 +20,8 @@ COLUMNS_SHOWN = 30
 """Rows of the map."""
 
 MAX_CELLS_OF_PATH = 4000
-"""Cells of the maps of all trees of a path but the first that is shown; beyond that these have fewer rows."""
+"""The number of cells in the maps of all trees of a path except the first one shown; above it, the maps have fewer
+rows."""
 
 VALUES_SHOWN = 12
 """With more clusters values are shown where the pointer or the focus is, and in print."""
@@ -29,8 +30,8 @@ LEVELS = (0.2, 0.5, 0.8)
 """Where the next color begins, in standard deviations of the column: small, medium and large effects after Cohen."""
 
 WIDE = 2
-"""A bin that is this many times as wide as half of the others counts as its end that is next to these: it holds a long
-tail."""
+"""A bin that is this many times as wide as half of the others holds a long tail, and counts as its end next to the
+others."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ SIGN = re.compile(r"([<>]=?) (?=\S)")
 NUMBER = re.compile(r"[0-9.,]+")
 
 ALIKE = 40
-"""Characters at the beginning by which lines are alike, their numbers aside; 12 and 80 made larger pages."""
+"""Lines that agree in this many characters at the beginning, apart from numbers, are alike; 12 and 80 made larger
+pages."""
 
 
 def shorten_apart(texts: Iterable[str], length: int) -> dict[str, str]:

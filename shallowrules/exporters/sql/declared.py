@@ -183,7 +183,7 @@ _SPARK = Types(
 
 TYPES: Mapping[str, Types] = {
     "": _STANDARD,
-    # A column may hold a text beside numbers, whatever it is declared as.
+    # A column may hold texts among numbers, whatever its declared type.
     "sqlite": Types(
         declared=(
             (f"TINYINT|MEDIUMINT|INT[248]|UBIGINT|({_INTEGERS})( UNSIGNED)?", replace(NUMBER, nan=True, loose=True)),
@@ -350,5 +350,5 @@ TYPES: Mapping[str, Types] = {
         query=_SCHEMA,
     ),
 }
-"""By the name that sqlglot has for a dialect; docs/dialects.md says the documentation on which those that are not
-executed rely."""
+"""By the name that sqlglot has for a dialect; docs/dialects.md lists the documentation of those that are not
+executed."""

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 BARE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""Names that no engine needs in quotes, unless they are its keywords."""
+"""Names that need no quotes in any engine, unless they are its keywords."""
 
 JINJA_MARK = re.compile(r"\{[{%#]")
 """Prefixes of an expression, a statement or a comment in Jinja."""

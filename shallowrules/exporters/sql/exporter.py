@@ -14,11 +14,12 @@ style ``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``trainin
 that the table does not have, and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value``
 and the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, those of its parts. In both,
 ``measure`` is SQL text, the number to add up, or none, and ``total_share`` of every cluster its share of the total in
-training (SQL text), where ``knows_total``. For what is kept in the database there are ``into`` (the parts of the name
-of the view, table or function), ``statement`` (what is made, of `shallowrules.exporters.sql.writing.Writing`),
-``changed`` (a field of that), ``margin`` (the blanks before what is put into a statement), ``cluster_type`` (the type
-of the cluster), ``cast`` (how it is cast to that, or none), ``arguments`` (SQL text, of a function) and ``compared``
-(what makes ``column`` and ``value`` comparable).
+training (SQL text), where ``knows_total``. For clusters that are kept in the database there are ``into`` (the parts of
+the name of the view, table or function), ``statement`` (the kind of statement, a field of
+`shallowrules.exporters.sql.writing.Writing`), ``changed`` (a field of that), ``margin`` (the blanks before text that is
+put into a statement), ``cluster_type`` (the type of the cluster), ``cast`` (how it is cast to that, or none),
+``arguments`` (SQL text, of a function) and ``compared`` (the expressions that make ``column`` and ``value``
+comparable).
 """
 
 from __future__ import annotations
@@ -249,7 +250,7 @@ def _raw(text: str) -> str:
     """Return SQL that passes unchanged through a Jinja file (a dbt model), even if a name or text in it has a mark.
 
     The marks that make it raw are in SQL comments. A name with the mark ``{% endraw %}`` is an error there. A mark at
-    the top makes sure of it: ``{% raw %}`` may stand in another name.
+    the top makes sure of this: ``{% raw %}`` may occur in another name.
     """
     if JINJA_MARK.search(text) is None:
         return text

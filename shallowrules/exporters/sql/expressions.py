@@ -6,7 +6,7 @@ __all__ = ["INFINITY", "TRY_DOUBLE", "TRY_EXACT", "by_wildcards", "grouped_by_wi
 
 INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
 TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
-# Of 37 digits, so that no difference is beyond 38. Beyond a DECIMAL, what is left of the difference is its sign.
+# Of 37 digits, so that no difference is beyond 38. Beyond a DECIMAL, only the sign of the difference is left.
 TRY_EXACT = "COALESCE(TRY_CAST({text} AS DECIMAL(37, {scale})) - {bound}, TRY_CAST({text} AS DOUBLE) - {bound})"
 
 

@@ -18,7 +18,7 @@ from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS, N
 __all__ = ["CodeColumn", "NumberColumn", "TextColumn", "TruthColumn"]
 
 SINGLE_EXACT = 2**24
-"""Up to it, a float32 distinguishes each whole number from its neighbors."""
+"""Up to this number, a float32 distinguishes each whole number from its neighbors."""
 
 EXACT_DIGITS = 15
 """Every engine reads a decimal of this many digits as the nearest double."""

@@ -25,7 +25,7 @@ class Times:
     ----------
     literals : mapping from str to str
         For each type of column that the dialect has: a literal of ``{text}``, such as 2024-03-31 12:00:00, or of
-        ``{iso}``, with a T in it, or of ``{seconds}`` since 1970. Of a duration ``{text}`` is 2 12:00:00, ``{clock}``
+        ``{iso}``, with a T in it, or of ``{seconds}`` since 1970. For a duration, ``{text}`` is 2 12:00:00, ``{clock}``
         60:00:00 and ``{parts}`` 2 days 12:00:00.
     shortest : bool
         Whether the text of a point in time ends before zeros: texts are compared.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 __all__ = ["DATABASES", "REGISTRY", "DatabaseFacts"]
 
 REGISTRY = "shallowrules_objects"
-"""The table that knows what was made, where the database keeps no comment on it."""
+"""The table that records objects made here, where the database keeps no comments on them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +233,7 @@ _MARIADB = DatabaseFacts(
     replaced_view="CREATE OR REPLACE VIEW {quoted} AS\n{query}",
     many_rows=1_000_000,
     stamp=("DATETIME", "UTC_TIMESTAMP()"),
-    # It takes the assignments in their order: the first still sees what the others change.
+    # It makes the assignments in their order: the first still sees the columns that the others change.
     merge="ON DUPLICATE KEY UPDATE {stamp} = IF({changed}, {inserted_stamp}, {stamp}), {assigned}",
     inserted="VALUES({column})",
     strict=("SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES')",),

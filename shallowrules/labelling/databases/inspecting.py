@@ -81,7 +81,7 @@ class Database:
         self.dialect = DIALECTS[dialect_for(rows)]
         self.facts = DATABASES[self.dialect.name]
         self.has_made = False
-        """Whether something may have been made here for good."""
+        """Whether an object may have been permanently created here."""
         for statement in self.facts.settings:
             connection.exec_driver_sql(statement)
 

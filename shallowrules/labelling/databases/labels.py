@@ -123,7 +123,7 @@ class Labels:
 
 
 def find_key(database: Database, table: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """Return columns by which every row of a table is told from the others, as the table calls them.
+    """Return columns that tell every row of a table from the others, as the table calls them.
 
     Raises
     ------

@@ -743,7 +743,7 @@ def _without_comments(sql: str) -> str:
 
 
 def _name_beside(way: str, target: Sequence[str]) -> str:
-    """Return the temporary name of something before or after it is in place: no user's, and the same in each run."""
+    """Return a temporary name for an object before or after it is in place, which no user has, the same in each run."""
     return f"shallowrules_{way}_{hashlib.sha256(repr(tuple(target)).encode()).hexdigest()[:16]}"
 
 

@@ -1,4 +1,4 @@
-"""Running a plan: all or nothing if the database has transactions for that, else in a safe order."""
+"""Running a plan: all or nothing if the database has transactions for that, otherwise in a safe order."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from shallowrules.tables.labels import NO_CLUSTER
 __all__ = ["ChangedRows", "Changes", "PairCounts", "RuleChange", "changes_between", "count_pairs", "match_clusters"]
 
 ROWS_SHOWN = 20
-"""Pairs of clusters between which rows move that are listed, most rows first."""
+"""Maximum number of listed pairs of clusters between which rows move, most rows first."""
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ from shallowrules.rules.figures import Cluster
 __all__ = ["MARKS", "MIN_ROWS", "Contrast", "contrasts_of"]
 
 MARKS = (0.15, 0.33)
-"""The deltas, up or down, from which on a column has one mark, and two: Cliff's delta is small, and medium."""
+"""The deltas, up or down, from which a column has one mark, and two: where Cliff's delta is small, and medium."""
 
 MIN_ROWS = 10
 """Rows that a cluster needs for marks, and the rest of the table."""
 
 DECIMALS = 12
-"""Of deltas, so that shares of a category and of a column of 0 and 1 reach a mark alike."""
+"""Tolerance of deltas, so that shares of a category and of a column of 0 and 1 reach a mark alike."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ MIN_WORDS, MAX_WORDS = 2, 3
 too."""
 
 MAX_CONDITIONS = 12
-"""Conditions of a rule, the most telling ones, that a name is chosen from."""
+"""Number of conditions of a rule, the most telling ones, from which a name is chosen."""
 
 ALL = -1
 """A bit for each rule, however many there are."""

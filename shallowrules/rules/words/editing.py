@@ -20,7 +20,7 @@ from shallowrules.tables.table import Value
 __all__ = ["EDITED", "Edited", "Replacement", "edit", "notes_of_edits", "read_replacement"]
 
 EDITED = "edited by hand: "
-"""How the note begins that rules keep of an edit."""
+"""The beginning of the note that rules keep on an edit."""
 
 
 def notes_of_edits(rules: RuleSet) -> list[str]:
@@ -29,7 +29,7 @@ def notes_of_edits(rules: RuleSet) -> list[str]:
 
 
 MAX_NAMED = 5
-"""Categories that a message names at most."""
+"""Maximum number of categories that a message names."""
 
 
 @dataclass(frozen=True)

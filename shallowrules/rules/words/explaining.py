@@ -134,7 +134,7 @@ def explain_row(
 ) -> Explanation:
     """Return why a row has its cluster; the other parameters are those of a `RuleSet`.
 
-    Of changes that are equally small, the first is taken in the order of the rules.
+    Among equally small changes, the first is taken in the order of the rules.
     """
     by_index = {cluster.index: cluster for cluster in clusters}
     met: dict[int, Condition] = {}

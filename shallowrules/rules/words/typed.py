@@ -1,4 +1,4 @@
-"""What a person types for an edit: thresholds with grouped digits or in the column's own format, and new names."""
+"""Edits as a person types them: thresholds with grouped digits or in the column's own format, and new names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shallowrules.tables.times import DAY, format_time
 __all__ = ["read_new_name", "read_threshold"]
 
 GROUPING = f"{BLANKS}'\u2019"
-"""What may stand between groups of three digits in any column, besides the comma."""
+"""Marks that may group digits in any column, besides the comma."""
 
 
 def read_threshold(text: str, column: RuleColumn, among: Collection[Number | Value] = ()) -> Number:

@@ -22,12 +22,13 @@ MAX_WHOLE = 2.0**64
 """Columns of whole numbers have at most 64 bits."""
 
 NUMBER = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-"""Thousands may be apart, as the sheet has them."""
+"""Thousands may be grouped, as in the sheet."""
 TAIL = re.compile(r"\s+\([0-9,]+ rows?, [0-9.]+%\)\s*$")
 """A printed rule's remark on its training rows, which need not be kept up to date."""
 HEAD = re.compile(r"cluster (-?[0-9]+)")
 MAX_READINGS = 1000
-"""Ways to read a line that are followed at once. Names such as "a and b" beside "a" have two or three."""
+"""Maximum number of ways to read a line that are followed at once. Names such as "a and b" beside "a" have two or
+three."""
 
 
 def read_rules(

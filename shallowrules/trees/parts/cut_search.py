@@ -20,7 +20,7 @@ FIRST_REACH = 4.0
 """As in the kernel's `fixed_point`."""
 
 NODE_SAMPLE = 4096
-"""Rows of a node's sample that say what its bins are, at most."""
+"""Maximum number of rows of a node's sample, which determines its bins."""
 
 
 @dataclass(eq=False)

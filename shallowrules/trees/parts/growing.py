@@ -54,10 +54,10 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["grow_parts"]
 
 SAMPLE_CELLS, MAX_SAMPLE = 2**20, 2**16
-"""Numbers and rows of the sample that says what the bins of all nodes are, at most; but at least `NODE_SAMPLE` rows."""
+"""Maximum numbers and rows of the sample that determines the bins of all nodes; it has at least `NODE_SAMPLE` rows."""
 
 SAMPLE_MARGIN = 2.0
-"""Rows whose keys are looked at for the sample, in sizes of it: a part need not sort the others."""
+"""Rows whose keys are examined for the sample, as a multiple of its size: a part need not sort the others."""
 
 MIN_FETCHED_ROWS = 2**16
 """Rows of bins whose values are fetched even with little memory: they take no more than the sums of bins."""
@@ -69,7 +69,7 @@ MAX_COARSENESS = 64.0
 """Sums are taken again where a node's cost allows units this many times finer."""
 
 TIE = 1e-9
-"""As in the kernel's `objective`: of the centers whose cost is that near the lowest, the first is a leaf's."""
+"""As in the kernel's `objective`: of the centers whose cost is that close to the lowest, a leaf gets the first."""
 
 
 def grow_parts(
@@ -104,7 +104,7 @@ def grow_parts(
     tradeoff : float
         As for `growing.grow`.
     n_threads : int
-        Threads that grow what is collected.
+        Threads that grow the collected nodes.
     progress, log : callable, optional
         Called with the share of the cuts that are made; with a line for each level.
 
@@ -336,7 +336,7 @@ class _Growth:
         return kept
 
     def _end_branches(self, searches: Sequence[CutSearch], requests: Mapping[int, NodeRequest]) -> None:
-        """Make leaves of nodes without a valid cut: of the first of the cheapest centers."""
+        """Make leaves of nodes without a valid cut, each with the first of the cheapest centers."""
         if not searches:
             return
         wanted = {}

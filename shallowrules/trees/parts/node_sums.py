@@ -104,7 +104,7 @@ class Totals:
         return float(np.ldexp(self.exponents[present], present - N_EXPONENTS // 2).sum())
 
     def merged(self, other: Totals) -> Totals:
-        """Return those of the rows of both."""
+        """Return the facts about the rows of both."""
         return Totals(
             self.n_rows + other.n_rows,
             self.weighted or other.weighted,
@@ -185,7 +185,7 @@ class Ends:
     n_most: int
 
     def merged(self, other: Ends) -> Ends:
-        """Return those of the rows of both."""
+        """Return the outermost rows of both."""
         left, right = (
             _distinct(*(np.concatenate(both) for both in zip(one, another, strict=True)))
             for one, another in ((self.left, other.left), (self.right, other.right))

@@ -308,7 +308,7 @@ class SurveyResult:
     squares: Squares
 
     def merged(self, other: SurveyResult) -> SurveyResult:
-        """Return those of both parts."""
+        """Return the rows and squares of both parts."""
         return SurveyResult(self.lowest.merged(other.lowest), self.squares.merged(other.squares))
 
 

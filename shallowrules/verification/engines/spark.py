@@ -22,7 +22,8 @@ __all__ = ["Spark"]
 
 JAVA = "apt-get install default-jre-headless"
 BRIEF_JAVA = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:TieredStopAtLevel=1")
-"""Options for a Java that ends soon: it compiles quickly, as compiling well took more than a third of the time."""
+"""Options for a short-lived Java: it compiles quickly, since thorough compilation took more than a third of the
+time."""
 STOP_SECONDS = 30
 LOADED = "loaded_by_shallowrules"
 

@@ -23,7 +23,7 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Form:
-    """What labels rows.
+    """A function that labels rows.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def type_rows(page: Any, rules: RuleSet, rows: Sequence[Sequence[Any]]) -> list[
 
 
 def _type(page: Any, rows: Sequence[dict[str, str]]) -> list[tuple[int | None, Any]]:
-    """Type rows into the page, of texts by the number of the column."""
+    """Type rows into the page; each has its texts by the number of the column."""
     return [
         (None if cluster in (None, "") else int(cluster), move)
         for start in range(0, len(rows), ROWS_AT_ONCE)

@@ -57,7 +57,7 @@ MAX_SECONDS = 1800
 """How long LibreOffice may take for all workbooks; it has no time limit of its own."""
 
 PARTS = "xl/worksheets/sheet4.xml", "xl/worksheets/sheet5.xml"
-"""The sheets with formulas in the file: of labels, and of what they are computed from."""
+"""The sheets with formulas in the file: the one of labels, and the one from which they are computed."""
 
 CSV_OF_LABELS = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,4"
 CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
@@ -65,7 +65,7 @@ CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
 
 
 Pasted = Value | date
-"""What a cell holds."""
+"""The content of a cell."""
 
 CELL = re.compile(r'(<c r="([A-Z]+[0-9]+)".*?</c>)')
 
@@ -138,7 +138,7 @@ def _run(command: Sequence[str]) -> str:
 
 
 def paste_rows(workbook: bytes, names: Sequence[str], rows: Sequence[Sequence[Pasted | None]]) -> bytes:
-    """Return a workbook with a table pasted where its rows are to be labelled.
+    """Return a workbook with a table pasted where rows get their labels.
 
     Where it has formulas for fewer rows, those of its last row are copied down, as the sheet tells people to do.
 
