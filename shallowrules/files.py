@@ -90,7 +90,7 @@ def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_whole(path: str | Path, most: int = MAX_WHOLE) -> bytes:
-    """Return the content of a file that is read whole: no table, whose rows may be more than memory holds.
+    """Return the content of a file that is read whole: not a table, whose rows may be more than memory holds.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def atomic_write(path: str | Path, content: str | bytes) -> None:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Give the path of an empty file to write to, which takes the place of `path` if all goes well.
+    """Yield the path of an empty file to write to, which takes the place of `path` if all goes well.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder() -> Iterator[str]:
-    """Give a folder for temporary files, which is removed when the context ends.
+    """Yield a folder for temporary files, which is removed when the context ends.
 
     Raises
     ------

@@ -341,7 +341,7 @@ def _constant_columns(facts: Survey) -> list[Note]:
 
 
 def _shown(column: ColumnFacts) -> str:
-    """Return the only value of a column, a time as a time."""
+    """Return the only value of a column, with times in their own format."""
     value = column.only_value
     return format_time(column.type, value) if column.type in TIME_TYPES and isinstance(value, int) else str(value)
 

@@ -164,7 +164,7 @@ def prepared_model(
 ) -> Iterator[tuple[LoadedTable, ExplainableKMeans]]:
     """Read a table, check its column names and show notes on it; yield it and the model to fit.
 
-    With `memory` the table is one in parts, until the end of the context.
+    With `memory`, the table is in parts, until the end of the context.
     """
     with loading_modules(), without_pandas():
         from shallowrules.cli.preparation import prepared

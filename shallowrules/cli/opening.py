@@ -165,7 +165,7 @@ def _refuse_unread(option: str, name: str, named: Mapping[str, str], read: Colle
 
 
 def _with_categories(table: Table, names: Sequence[str], named: Mapping[str, str]) -> Table:
-    """Return the table with whole numbers of some columns taken as categories."""
+    """Return the table with the whole numbers of some columns as categories."""
     for name in names:
         _refuse_unread("--categories", name, named, table.names)
         if table[name].is_time:

@@ -82,7 +82,7 @@ def check_folder(folder: Path, names: Sequence[str], *sources: str, force: bool)
 
 
 def check_target(target: Path | None, *sources: str, force: bool, option: str = "-o") -> None:
-    """Make sure, before the work, that a file, which an option names, can be written and is not one of the inputs.
+    """Make sure, before the work, that a file named by an option can be written and is not one of the inputs.
 
     One that exists is replaced if `force` says so; pipes and devices are written to.
 

@@ -366,7 +366,7 @@ class _Scaled:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """The numeric face of a table.
+    """The numeric form of a table.
 
     Parameters
     ----------
@@ -461,14 +461,14 @@ def encode(
     weighing : Weighing
         Of the columns of 0 and 1.
     filling : Filling
-        What missing values are taken as, if they are not filled in already: see `impute_table`.
+        The values that replace missing ones, if these are not filled in already: see `impute_table`.
     sample_weight : ndarray of float64, shape (n_rows,), optional
     matrix : ndarray, shape (n_rows, n_columns), optional
         The same table where it is a matrix.
     cluster_columns, explain_columns : sequence of int, optional
         Positions of the columns to cluster by, and of those that rules may test; None is all.
     with_codes : bool
-        Whether whole numbers that doubles round have a column of codes to be cut in.
+        Whether whole numbers that doubles round get a column of codes for cuts.
     n_threads : int
         The result does not depend on it.
 

@@ -20,7 +20,7 @@ __all__ = ["Encode", "EncodedRows", "RawColumns", "RowEncoder", "Rows"]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as a tree is grown from them.
+    """Rows in the form from which a tree is grown.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class EncodedRows(Rows):
 
 @dataclass(frozen=True, eq=False)
 class RowEncoder:
-    """Encodes parts, once the survey has told how.
+    """Encodes parts, once the survey has determined how.
 
     Parameters
     ----------

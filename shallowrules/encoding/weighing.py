@@ -1,4 +1,4 @@
-"""How much a column of categories counts beside a column of numbers.
+"""How much a column of categories counts compared with a column of numbers.
 
 The spread of a column of categories is its Gini impurity, 1 - Σp², the summed variance of its columns of 0 and 1. The
 balanced weight makes that equal to the variance of a scaled column of numbers, on average over the columns that are not

@@ -153,7 +153,7 @@ def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
 
 
 def show_imputed(column: RuleColumn, escape: Escape = isolate) -> str:
-    """Return the value that replaces a missing one, of a column that has it."""
+    """Return the value that replaces a missing one, for a column that has one."""
     assert column.imputed is not None
     if isinstance(column.imputed, str | bool):
         return list_values([column.imputed], escape)
@@ -249,7 +249,7 @@ def _mark(contrast: Contrast, words: str) -> str:
 
 
 def describe_marks() -> dict[str, str]:
-    """Return from where on there are marks, in words."""
+    """Return the limits from which there are marks, in words."""
     one, two = MARKS
     return {
         "pairs": f"{50 * (1 + one):g}%",

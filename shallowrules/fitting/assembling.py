@@ -246,7 +246,7 @@ def describe_numbers(raw: Column, mean: float, ends: Sequence[float]) -> RuleCol
     known = all(abs(end) < DOUBLE_EXACT if raw.is_whole else math.isfinite(end) for end in ends)
     low, high = ends if known else (raw.values.min(), raw.values.max())
     number = int if raw.is_whole else float
-    # Adding 0 makes -0.0 0.0: which of them is the end would depend on the order of the rows.
+    # Adding 0 turns -0.0 into 0.0; otherwise the order of the rows would decide between them.
     return RuleColumn(raw.name, raw.type, mean, number(low) + 0, number(high) + 0)  # type: ignore[arg-type]
 
 

@@ -67,7 +67,7 @@ def rules_of_tree(
     sample_weight : array-like of shape (n_rows,), optional
         None negative, not all 0.
     method : str
-        What to call the way in which the tree was made.
+        A name for the method that made the tree.
 
     Returns
     -------
@@ -145,7 +145,7 @@ class TreeRows(Protocol):
 
     @property
     def labels(self) -> NDArray[np.int32] | None:
-        """The cluster of each row; None of a table in parts."""
+        """The cluster of each row; None for a table in parts."""
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def find_ids(rows: Rows, first: Table, columns: Sequence[ColumnFacts], insisted:
 
 
 def _is_id_throughout(rows: Rows, column: ColumnFacts, first: Table) -> bool:
-    """Return whether all of a column looks like an id, as it does in the first part."""
+    """Return whether a whole column looks like an ID, as it does in the first part."""
     distinct = rows.count_distinct(column.name)
     if distinct is not None and distinct < column.present:
         return False

@@ -81,7 +81,7 @@ def grow(
 
 
 def neighbors_of(parameters: FitParameters, tradeoffs: Sequence[float], *, labelled: bool) -> list[float]:
-    """Return the trade-offs whose trees are tried for one of 0, if that is among those asked for."""
+    """Return the trade-offs whose trees are tried for a trade-off of 0, if that is among those asked for."""
     searches = parameters.method == "exshallow" and parameters.refine == "full" and not labelled
     return list(NEIGHBORS) if searches and 0 in tradeoffs else []
 

@@ -130,7 +130,7 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], encoder: Encoder) -> Kep
 
 
 def cut_gap(condition: Condition, model: ModelColumn) -> tuple[float, float, float] | None:
-    """Return the cut that a condition makes of a model column, and a gap with no other threshold; None if none.
+    """Return the cut that a condition makes in a model column, and a gap with no other threshold; None if none.
 
     DataError for a cut of codes that is not at a value of the table.
     """

@@ -101,7 +101,7 @@ def find_repeated_ids(rows: Rows, first: Table, facts: Survey, names: Collection
 
 
 def is_whole(first: Table, column: ColumnFacts) -> bool:
-    """Return whether a column holds whole numbers, perhaps as floats, which a column with gaps often does."""
+    """Return whether a column holds whole numbers, perhaps as floats, as a column with gaps often does."""
     if column.type != "float":
         return column.type == "integer"
     values = _present(first, column)

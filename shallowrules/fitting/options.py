@@ -42,7 +42,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a range, which `words` describe; its ends belong to it unless they are open. Or else `word`."""
+    """A number in a range, which `words` describe; its ends belong to it unless they are open. Or else `word`."""
 
     low: float
     high: float

@@ -72,7 +72,7 @@ def prepare(
     if clusterer is None:
         clusterer, notes = _started(parameters, encoding, fit_weight, log)
     with warnings.catch_warnings():
-        # Too few distinct rows: `finish` says so once, in words of leaves.
+        # Too few distinct rows: `finish` says so once, in terms of leaves.
         warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
         reference, encoding, clusterer = reference_clustering(
             encoding,
@@ -98,7 +98,7 @@ def prepare(
 def _started(
     parameters: FitParameters, encoding: Encoding, fit_weight: NDArray[np.float64] | None, log: Log
 ) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
-    """Return the centers that those of earlier rules lead to, or None, and a note why."""
+    """Return the centers that those of earlier rules lead to, or None, and a note on why."""
     rows, n_threads = CountedRows.of(encoding.matrix, encoding.X_cluster, fit_weight), parameters.n_threads
     grid = SumGrid.of(column_ranges(rows.X_cluster, n_threads), WeightFacts.of(rows.weight, len(rows.matrix)))
     return start_from(parameters, encoding.encoder, encoding.table.names, at_once(rows), as_given, grid, log)

@@ -170,7 +170,7 @@ class _Judging:
         """Return whether a tree is better by the share of J that is asked for, and `make` confirms it.
 
         On the rows that it was made from, a tree looks better than it is, the more so the fewer they are. So `make`
-        makes a tree from each half of the rows, and the other half compares it with the present one.
+        builds a tree from each half of the rows, and the other half compares it with the present one.
         """
         least = 1 - self.data.parameters.min_gain
         if not tree.objective < least * than.objective or len(self.sample.weight) < MIN_ROWS * len(self._centers):

@@ -148,7 +148,7 @@ class TableData(FitData):
 
     @cached_property
     def reference_sums(self) -> GroupSums | None:
-        """The sums of the unrestricted clusters; None if rows are in none, and as `exact_sums` says."""
+        """The sums of the unrestricted clusters; None if rows are in no cluster, or as `exact_sums` says."""
         labels, k = self.reference.labels, len(self.reference.centers)
         if labels.min() < 0:
             return None

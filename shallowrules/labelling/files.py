@@ -101,7 +101,7 @@ def label_file(
     Raises
     ------
     DataError
-        If the file is not a table, or lacks a tested column or has it in another type.
+        If the file is not a table, or lacks a tested column or has it as another type.
     ExportError
         If the file has a column of the new one's name.
     OptionError
@@ -326,7 +326,7 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
 
 
 def _plain(column: RuleColumn) -> RuleColumn:
-    """Return a column whose text SQL can convert: without a format that it cannot, which `_without_format` removes."""
+    """Return a column whose text SQL can convert: without a format that SQL lacks, which `_without_format` removes."""
     conversion = column.conversion
     if conversion.is_for_sql or not column.from_text:
         return column

@@ -1,4 +1,4 @@
-"""Rows that arrive in batches, kept by DuckDB, which has them on disk beyond its bound of memory."""
+"""Rows that arrive in batches, kept by DuckDB, which stores them on disk beyond its memory limit."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class RowParts:
 
 
 def _has_values(column: Column) -> bool:
-    """Return whether a column has values that tell its type, among which NaN is."""
+    """Return whether a column has values that tell its type; NaN is one."""
     return column.values.dtype.kind == "f" or not column.absent.all()
 
 

@@ -1,4 +1,4 @@
-"""The total behind a share, of a table to label or to watch: a column of numbers, added up by cluster."""
+"""The total behind a share, for a table to label or to watch: a column of numbers, added up by cluster."""
 
 from __future__ import annotations
 

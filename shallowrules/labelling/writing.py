@@ -102,7 +102,7 @@ class Labelled:
 
 
 def check_format(target: Path) -> tuple[str, str, bool]:
-    """Return the ending, the kind of file and whether it is compressed; OptionError for an ending not known."""
+    """Return the ending, the kind of file and whether it is compressed; OptionError for an unknown ending."""
     name = target.name.lower()
     compressed = name.endswith(".gz")
     ending = Path(name.removesuffix(".gz")).suffix
@@ -224,7 +224,7 @@ def _watched(database: DuckDBPyConnection, progress: Progress | None, first: flo
 def cluster_name(rules: RuleSet, number: str) -> str:
     """Return SQL for the label of a row's cluster: its name if a person named any cluster, else its number.
 
-    Names that are whole numbers, all of them, as given labels are, stay numbers.
+    If all names are whole numbers, as given labels may be, they stay numbers.
     """
     if not any(cluster.is_named for cluster in rules.clusters):
         return number

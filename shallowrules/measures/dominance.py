@@ -203,7 +203,7 @@ class WeightsByValue:
 
 
 def _ends(wanted: NDArray[Any], reached: NDArray[Any]) -> NDArray[np.integer]:
-    """Return the two places at which this much weight is reached, which differ if it is at the end of one."""
+    """Return the two places at which this much weight is reached; they differ if it falls at the end of one."""
     both = np.stack([np.searchsorted(reached, wanted, side) for side in ("left", "right")])
     return np.minimum(both, len(reached) - 1)
 

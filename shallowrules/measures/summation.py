@@ -225,8 +225,8 @@ class SumGrid:
     ) -> NDArray[np.float64]:
         """Return the weighted sums of the rows of each group on each grid, shape (n_grids, n_groups, n_columns).
 
-        The sums of parts of a table add up exactly to those of the whole. `rows` are those that `groups` and `weight`
-        are of, by default all.
+        The sums of parts of a table add up exactly to those of the whole. `groups` and `weight` are those of `rows`, by
+        default of all.
         """
         exponent = self.exponent
         # Values become at most 1. The factor of a tiny column is beyond a float64, so it is applied as two.
@@ -281,7 +281,7 @@ def _joined(parts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the upper and the lower digits of numbers, of which products are exact (Veltkamp's splitting)."""
+    """Return the upper and the lower digits of numbers, whose products are exact (Veltkamp's splitting)."""
     shifted = values * (2.0**27 + 1)
     upper = shifted - (shifted - values)
     return upper, values - upper

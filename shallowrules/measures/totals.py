@@ -113,7 +113,7 @@ def _too_large(name: str) -> DataError:
 
 
 def _doubles(values: NDArray[Any]) -> list[NDArray[np.float64]]:
-    """Return doubles that add up to numbers exactly: of whole numbers the upper and the lower 32 bits."""
+    """Return doubles that add up to numbers exactly: for whole numbers, the upper and the lower 32 bits."""
     if values.dtype.kind == "f":
         return [values.astype(np.float64)]
     whole = values if values.dtype == np.uint64 else values.astype(np.int64)

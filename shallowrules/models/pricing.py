@@ -1,4 +1,4 @@
-"""The cost of rules on a table, measured as in a fit: before and after an edit, and beside a fresh tree."""
+"""The cost of rules on a table, measured as in a fit: before and after an edit, and compared with a fresh tree."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ class Partitions(ABC):
         Raises
         ------
         DataError
-            If there are no rows. What `function` raises is raised here; a DataError names the part.
+            If there are no rows. Exceptions of `function` are raised here; a DataError names the part.
         """
         result = self._map_reduce(partial(call, function), state)
         if result is None:
@@ -347,7 +347,7 @@ class WholeTable(Partitions):
 
 
 def has_values(table: Table, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Return in which rows none of some columns lacks a value."""
+    """Return the rows in which none of some columns lacks a value."""
     lacking = np.zeros(table.n_rows, bool)
     for name in names:
         lacking |= table[name].absent

@@ -40,7 +40,7 @@ def open_partitions(
     as_words : sequence of str
         Columns whose truth values are the words that a text file has for them.
     findings : list of Finding, optional
-        Where to add what is wrong with columns of files. By default DataError says it.
+        Where to add faults of columns. By default DataError reports them.
     reading : Reading, optional
         How files are read.
     memory : int, optional

@@ -167,7 +167,7 @@ def open_files(
     as_words : sequence of str
         Columns whose truth values are the words that a text file has for them.
     findings : list of Finding, optional
-        Where to add what is wrong with columns. By default DataError says it.
+        Where to add faults of columns. By default DataError reports them.
     reading : Reading
     memory : int, optional
         Bytes that the whole work may take; by default as DuckDB sets it, to most of the machine's.

@@ -157,7 +157,7 @@ def _column(column: RuleColumn, values: Sequence[Cell]) -> Column:
 
 
 def has_text(column: RuleColumn, value: Cell) -> bool:
-    """Return whether a number can stand in the text of a column: a format has neither infinity nor exponents."""
+    """Return whether a number can occur in the text of a column: a format has neither infinity nor exponents."""
     if not column.format or value is None:
         return not isinstance(value, float) or math.isfinite(value)
     if isinstance(value, str) or not math.isfinite(value):
@@ -166,7 +166,7 @@ def has_text(column: RuleColumn, value: Cell) -> bool:
 
 
 def _spell(column: RuleColumn, value: Cell) -> str | None:
-    """Return a number as it may stand in a file, or a word for "no value"."""
+    """Return a number as it may be written in a file, or a word for "no value"."""
     if value is None:
         words = column.conversion.words
         return f" {words[0]} " if words else None

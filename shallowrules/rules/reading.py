@@ -1,4 +1,4 @@
-"""The values of a table's column as rules compare them: numbers out of text, truth values, and which are missing.
+"""The values of a table's column as rules compare them: numbers from text, truth values, and which are missing.
 
 `docs/numbers.md` defines them. A cell that is neither a value nor missing is a DataError that names its row.
 """

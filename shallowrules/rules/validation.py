@@ -1,8 +1,8 @@
 """Consistency checks between the parts of a rule set.
 
 `check_structure` asks whether the nodes are a tree over the columns whose leaves carry the clusters; if so, the rules
-can be derived from them. `check_figures` then compares every figure that follows from others with these. Unchecked
-remain only the figures that need the training rows: the costs, recall within the bounds that precision sets, and the
+can be derived from them. `check_figures` then compares every figure that follows from others with these. Only the
+figures that need the training rows remain unchecked: the costs, recall within the bounds that precision sets, and the
 means and shares of clusters within those that their columns set. Figures that are not finite are accepted: no document
 has any.
 """

@@ -138,7 +138,7 @@ class Source(ABC):
         as_text : sequence of str
             Columns to leave as the text that they are in the source, for rules that know how to convert it.
         findings : list of Finding, optional
-            Where to add what is wrong with columns. By default DataError reports all of them.
+            Where to add faults of columns. By default DataError reports them.
         """
         positions = self.positions(columns, exclude)
         found: list[Finding] = []

@@ -120,7 +120,7 @@ def hide_typed_passwords(message: str, words: Sequence[str]) -> str:
 
 
 def _show_beginning(text: str) -> str:
-    """Return the part of a text, not a URL, that cannot hold a password."""
+    """Return as much of a text that is not a URL as cannot hold a password."""
     found = URL_TEXT.fullmatch(text)
     if found is not None:
         return f"{found[1]}://…"
@@ -171,13 +171,13 @@ def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
 
 
 def parse_url(text: str) -> URL:
-    """Return a URL with a driver; OptionError if it is none."""
+    """Return a URL with a driver; OptionError if it is not one."""
     url = _split_url(text)
     return url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
 
 
 def _split_url(text: str) -> URL:
-    """Return the parts of a URL; OptionError if it is none, or a password in it could be taken for another part."""
+    """Return the parts of a URL; OptionError if it is not one, or a password in it could be taken for another part."""
     try:
         from sqlalchemy import make_url
         from sqlalchemy.exc import ArgumentError

@@ -168,7 +168,7 @@ class CsvSource(DuckDBSource):
         return cast(int, self._n_rows)
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
-        """Return columns by position, straight from the file where their types are sure without a table in between."""
+        """Return columns by position, straight from the file, without a table, where their types are certain."""
         return self._read_straight(positions, as_text) or super().read(positions, as_text, findings)
 
     def _read_straight(self, positions: Sequence[int], as_text: Sequence[str]) -> list[Column] | None:
@@ -200,7 +200,7 @@ class CsvSource(DuckDBSource):
         return {f"c{j}": array for j, array in enumerate(arrays or ())}
 
     def stream_text(self, examined: Sequence[int] = ()) -> None:
-        """Read all columns as text, in every query again, so that no table holds the file.
+        """Read all columns as text, again in every query, so that no table holds the file.
 
         The first query reads every field, and counts the numbers of the columns `examined`.
         """
@@ -313,7 +313,7 @@ class CsvSource(DuckDBSource):
         return f"CASE WHEN trim({column}) NOT IN ({text_literals(self.told.nulls)}) THEN {column} END"
 
     def _counted(self, positions: Sequence[int], counts: Callable[[str], Sequence[str]]) -> dict[int, tuple[Any, ...]]:
-        """Return the counts by SQL of the values of each column, by as many expressions for many columns as for one."""
+        """Return the counts by SQL of the values of each column; many columns take no more expressions than one."""
         if not positions:
             return {}
         if len(positions) <= COUNTED_COLUMNS:
@@ -327,7 +327,7 @@ class CsvSource(DuckDBSource):
         return dict.fromkeys(positions, (0,) * len(counted)) | {int(row[0][1:]): row[1:] for row in rows}
 
     def _count_numbers(self, conversion: Conversion, value: str) -> tuple[str, str, str]:
-        """Return SQL that counts values, numbers and whole ones."""
+        """Return SQL that counts values, numbers and whole numbers."""
         number, whole = self._number(value, conversion), self._whole(value, conversion)
         return f"count({value})", f"count({number})", f"count({whole})"
 
@@ -403,7 +403,7 @@ class CsvSource(DuckDBSource):
         return f"CASE WHEN regexp_full_match({value}, {pattern}) THEN TRY_CAST({value} AS BIGINT) END"
 
     def _load(self, types: dict[int, ColumnType]) -> None:
-        """Load the file, columns in the types that they are taken for and the others as text."""
+        """Load the file, with columns in their presumed types and the others as text."""
         import duckdb
 
         if not self._regular and self.file != self._rewritten_to:
@@ -427,7 +427,7 @@ class CsvSource(DuckDBSource):
             self._n_rows = n_rows
 
     def _fits(self, n_rows: int) -> bool:
-        """Say whether a regular file has this number of rows."""
+        """Return whether a regular file has this number of rows."""
         # DuckDB ignores extra empty fields at the end of a line; a single column has no delimiters to count.
         width = len(self.names)
         return self._scan.delimiters == (width - 1) * (n_rows + 1) and (width > 1 or self._scan.lines == n_rows + 1)
@@ -449,7 +449,7 @@ class CsvSource(DuckDBSource):
         return cast(int, found[0])
 
     def _selection(self, types: dict[int, ColumnType]) -> str:
-        """Return SQL for all rows of the file, columns in the types that they are taken for and the others as text."""
+        """Return SQL for all rows of the file, with columns in their presumed types and the others as text."""
         whole = "BIGINT" if self._regular and self._scan.whole_numbers else "VARCHAR"
         as_loaded = {"float": "DOUBLE", "integer": whole}
         declared = {j: as_loaded.get(types.get(j, "text"), "VARCHAR") for j in range(len(self.names))}
@@ -491,9 +491,9 @@ class CsvSource(DuckDBSource):
         return {self.names[j] for row in self._sample() for j, field in enumerate(row) if PADDED.fullmatch(field)}
 
     def _sampled_types(self) -> dict[int, ColumnType]:
-        """Return the columns that look like numbers in a sample or are surely text: only which way to try first.
+        """Return the columns that look like numbers in a sample or are surely text: only a hint which way to try first.
 
-        Not among them are numbers whose points may group digits.
+        Numbers whose points may group digits are not among them.
         """
         types: dict[int, ColumnType] = dict.fromkeys(range(len(self.names)), "integer")
         given: set[int] = set()
@@ -528,7 +528,7 @@ class CsvSource(DuckDBSource):
         return found | dict.fromkeys(given - doubtful, "text")
 
     def _sample(self) -> Iterator[list[str]]:
-        """Yield rows from places all over the file; from its beginning only where a line may end inside a field."""
+        """Yield rows from places all over the file, or only from its beginning where a line may end inside a field."""
         width = len(self.names)
         with open_text(self.file) as stream:
             rows = itertools.islice(csv.reader(stream, delimiter=self.delimiter), 1, MAX_SAMPLE_FIELDS // width + 2)

@@ -122,7 +122,7 @@ class DatabaseSource(Source):
 
     Columns are typed by their values, which drivers give in Python's types: whole numbers that fit 64 bits and NUMERIC
     values without a fraction in their type are integers, other numbers floats, enums text. A column declared BOOLEAN is
-    one of truth values, also where the database keeps it as 0 and 1 (SQLite, MariaDB).
+    one of truth values, even where the database keeps it as 0 and 1 (SQLite, MariaDB).
     """
 
     def __init__(self, connection: Connection, rows: DatabaseRows) -> None:
@@ -326,7 +326,7 @@ def _as_times(column: Column, kind: TimeType) -> Column:
 
 
 def _as_other(column: Column) -> Column:
-    """Return a column as its declared type, which is neither of numbers nor of text; unchanged without a value."""
+    """Return a column as its declared type, which is neither numbers nor text; unchanged without a value."""
     if column.type == "other" or column.absent.all():
         return column
     objects = column.values.astype(object)

@@ -238,7 +238,7 @@ class DuckDBSource(Source):
         return f"(SELECT *, row_number() OVER () AS {PLACE} FROM {self.relation})"
 
     def row(self, *expressions: str, where: str = "true", rows: str | None = None) -> tuple[Any, ...]:
-        """Return the one row of an aggregating query, over the relation, or over `rows`."""
+        """Return the single row of an aggregating query, over the relation, or over `rows`."""
         query = f"SELECT {', '.join(expressions)} FROM {rows or self.relation} WHERE {where}"
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
 
@@ -307,7 +307,7 @@ def kind_of_dates(form: str) -> TimeType:
 
 
 def written_cast(text: str, form: str) -> str:
-    """Return SQL for a text as a date or a point in time, written in a format or as by ISO 8601; NULL for any other."""
+    """Return SQL for a text as a date or a point in time, written in a format or in ISO 8601; NULL for any other."""
     kind = kind_of_dates(form)
     written = f"try_strptime(trim({text}), {quote_text(form)})"
     return (
@@ -317,7 +317,7 @@ def written_cast(text: str, form: str) -> str:
 
 
 def time_type(source: DuckDBSource, text: str, given: int) -> TimeType | None:
-    """Return the type of times that all values of a column of text are written as by ISO 8601; None if there is none.
+    """Return the type of times of which all values of a column of text are, in ISO 8601; None if there is none.
 
     `text` is SQL for a value, `given` how many are not NULL.
     """
@@ -407,7 +407,7 @@ def _others(source: DuckDBSource, name: str, text: str, offending: str, count: i
 
 
 def _has_digit(text: str) -> str:
-    """Return SQL for whether a text has a digit, or another character that is a number, of any script."""
+    """Return SQL for whether a text has a digit, or another character that is a number in any script."""
     return f"regexp_matches({text}, '\\pN')"
 
 
@@ -495,7 +495,7 @@ def reason(error: Exception) -> str:
 
 
 def absent_name(stem: str, names: Iterable[str]) -> str:
-    """Return a name that begins with `stem` and that DuckDB, which folds case, takes for none of the others."""
+    """Return a name that begins with `stem` and that DuckDB, which folds case, distinguishes from all others."""
     taken = {name.casefold() for name in names}
     numbered = (f"{stem} {number}" for number in count(2))
     return next(name for name in chain([stem], numbered) if name.casefold() not in taken)

@@ -73,7 +73,7 @@ def is_figure(text: str) -> bool:
 
 
 def width_of(records: Sequence[Record]) -> int:
-    """Return the likely number of columns of a table among records: most rows have as many, and many are preferred."""
+    """Return the likely number of columns of a table among records: most rows have it, and large ones are preferred."""
     widths = Counter(len(record.fields) for record in records if not is_blank(record.fields))
     return max(widths, key=lambda width: (widths[width] * width, widths[width]), default=0)
 
@@ -85,7 +85,7 @@ def is_missing(field: str) -> bool:
 
 
 def is_sparse(fields: Sequence[str], width: int) -> bool:
-    """Return whether a row of many fields has hardly any: a title, or the head of several columns."""
+    """Return whether a row of many fields has hardly any: a title, or a heading over several columns."""
     n_filled = sum(1 for field in fields if field.strip())
     if width == 2:
         return n_filled == 1 and bool(fields[0].strip())
@@ -130,7 +130,7 @@ class Body(NamedTuple):
         return cls(width, tuple(figures), frozenset(times), values)
 
     def recurs(self, fields: Sequence[str], j: int) -> bool:
-        """Return whether a field is a value of its column too."""
+        """Return whether a field also occurs as a value of its column."""
         return fields[j].strip() in self.values[j]
 
     def has_figures(self, fields: Sequence[str]) -> bool:

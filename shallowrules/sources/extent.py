@@ -64,7 +64,7 @@ NOTE = re.compile(
 
 
 class Remark(NamedTuple):
-    """A message on a file, a note of an action or a warning: the fact, and the option that is about it."""
+    """A message on a file, a note of an action or a warning: the fact, and the option for it."""
 
     fact: str
     remedy: tuple[str | OptionName, ...] = ()
@@ -226,7 +226,7 @@ def _first_row(rows: Sequence[Record], body: Body, reading: Reading, unit: str) 
         return None  # rows of another width
     adjacent = titles and titles[-1].place + 1 == rows[start].place
     if adjacent and nature != "names" and len(titles[-1].fields) > 1:
-        return None  # a header with a name too few, or too many
+        return None  # a header with one name too few, or too many
     return start
 
 
@@ -289,7 +289,7 @@ def _named_by_figures(fields: Sequence[str], body: Body, figures: Sequence[int])
 
 
 def _sure_names(fields: Sequence[str], texts: Sequence[int], named: Sequence[int]) -> bool:
-    """Return whether numbers name columns for sure: beside other names, or as 0, 1, 2 … of all columns."""
+    """Return whether numbers certainly name columns: among other names, or as 0, 1, 2 … of all columns."""
     numbers = [int(fields[j]) for j in named]
     if numbers[0] in YEARS:
         return bool(texts) or len(named) > 1

@@ -60,8 +60,8 @@ def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = No
     Raises
     ------
     DataError
-        If there is no such file, the folder has no table in it, a file is named twice, or a path cannot be reached
-        that may be a file or a folder of them.
+        If there is no such file, the folder has no table in it, a file is named twice, or a path that may be a file or
+        a folder of them cannot be reached.
     """
     names = [where] if isinstance(where, str | os.PathLike) else where
     files = [file for name in names for file in _named(os.fspath(name), besides)]
@@ -157,7 +157,7 @@ def _copied(stream: BinaryIO, scratch: str) -> Path:
 
 
 def kind_of(name: str, file: str) -> FileKind:
-    """Return the kind of a file, by the content where it is plain and else by the name."""
+    """Return the kind of a file, by the content where it is clear, and otherwise by the name."""
     stem = _stem(name)
     with open_bytes(file) as stream:
         head = stream.read(64)

@@ -1,6 +1,6 @@
 """Numbers as people write them: the format of a column of text, found from all its values, and its SQL.
 
-A sample says which formats to try; whether a column is written in one is decided by all its values. Where a mark may
+A sample determines which formats to try; all values decide whether a column is written in one. Where a mark may
 group digits or be the decimal separator, and the column does not tell, nothing is guessed.
 """
 

@@ -1,8 +1,8 @@
 """Numbers straight from the bytes of a regular CSV file to arrays, on all processors; nothing else is held.
 
 A file of nothing but plain numbers needs no database to read it: its lines are counted and its quotes known, so that
-each part of it can be read to its place. DuckDB reads all other files, and this one too where a field turns out to be
-anything else.
+each part of it can be read straight to its place. DuckDB reads all other files, and also one of these where a field
+turns out to be anything else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Opening the source that a name means: `_opened` has a line per kind of file, `open_source` the other sources."""
+"""Opening the source that a name means: `_opened` has a line per kind of file, `open_source` opens the others."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def read_table(
     """Read a CSV, Parquet or JSON file or a sheet, or several that are one table; or rows of a database.
 
     The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
-    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` after; ``.xlsx``, ``.xls``, ``.ods``.
+    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also followed by ``.gz``; ``.xlsx``, ``.xls``, ``.ods``.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def read_table(
     ------
     DataError
         If a file is not a table, or columns are nearly all numbers but not quite, or files do not have the same
-        columns. The message names the file, and the line, row or column; `findings` says it as data.
+        columns. The message names the file, and the line, row or column; `findings` has the same as data.
     OptionError
         If an option has a value that is not allowed.
     MissingExtraError

@@ -40,7 +40,7 @@ def check_delimiter(delimiter: str | None) -> None:
 def possible_delimiters(name: str, text: str, decimal: str) -> tuple[str, ...]:
     """Return the delimiters to try for a file of that name by default.
 
-    The decimal separator is taken as the delimiter only if no other one fits and fields have it within quotes.
+    The decimal separator counts as the delimiter only if no other one fits and fields have it within quotes.
     """
     if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return ("\t",)

@@ -98,7 +98,7 @@ def _line_at(file: str, position: int) -> int:
 
 
 def _refuse_bytes(error: UnicodeDecodeError, encoding: str, line: int) -> None:
-    """Say which byte is not text, and which encoding may be meant."""
+    """Raise DataError with the byte that is not text, and the encoding that may be meant."""
     line += error.object[: error.start].count(b"\n")
     if not encoding.startswith(("utf-16", "utf-32")) and _is_binary(error.object):
         raise DataError(f"line {line} has bytes that no text has: {NOT_TEXT}") from error
@@ -123,7 +123,7 @@ def _other_encoding(content: bytes, tried: str) -> str:
 
 
 def _is_binary(content: bytes) -> bool:
-    """Return whether bytes are text in no encoding, or in one that needs to be known: UTF-16 has a mark for that."""
+    """Return whether bytes are not text, or text in an encoding such as UTF-16 without its mark."""
     if content.startswith(UTF16_MARKS):
         return False
     control = len(content) - len(content.translate(None, CONTROL_BYTES))
@@ -149,10 +149,10 @@ class Scan:
     odd_numbers : bool
         Whether there is a digit after an underscore, or +-: DuckDB reads 1_000 and +-1 as numbers.
     whole_numbers : bool
-        Whether below the header there are digits, signs and blanks alone: else DuckDB may take 1.5, 1e3 or 0x1F for a
-        whole number.
+        Whether there are only digits, signs and blanks below the header: otherwise DuckDB may read 1.5, 1e3 or 0x1F as
+        a whole number.
     parts : tuple of (int, int)
-        Bytes at which the parts begin that were looked at side by side, and the line ends before each.
+        Bytes at which the parts that were examined side by side begin, and the line ends before each.
     """
 
     regular: bool

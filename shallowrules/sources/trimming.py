@@ -172,7 +172,7 @@ def _first_records(text: str, delimiter: str, line: int, skipped: int) -> tuple[
                 n_fields += len(record.fields)
                 if len(records) >= FIRST_ROWS or (n_fields >= FIRST_FIELDS and len(records) >= MIN_FIRST_ROWS):
                     break
-        except csv.Error:  # the reader of all rows says which line it is
+        except csv.Error:  # the reader of all rows reports the line
             return [], True
         if skipped > line and not records:
             raise DataError(f"the file has {counted(n_lines, 'line')}, and ", OptionName("skip"), " skips all of them")

@@ -119,7 +119,7 @@ def _cells(file: str, sheet: str | None) -> Cells:
 
 
 def _write_times(cells: Cells) -> None:
-    """Put ISO 8601 in the place of dates and times; in a column with any time of day, each date gets one too."""
+    """Replace dates and times by text in ISO 8601; in a column with any time of day, each date gets one too."""
     for j in range(len(cells[0]) if cells else 0):
         times = [row for row in cells if isinstance(row[j], dt.date | dt.time | dt.timedelta)]
         with_clock = any(isinstance(row[j], dt.datetime) for row in times)

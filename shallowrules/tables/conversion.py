@@ -1,7 +1,7 @@
 """The definition of texts, numbers and missing values, and how a column of a file or database becomes values for rules.
 
 `docs/numbers.md` states it in full. A column that holds "no value" in words (``NA``, blanks), or numbers with a decimal
-comma, grouped digits or a currency, is text to any reader that has not been told. The rules keep the conversion that
+comma, grouped digits or a currency, is text to any reader that does not know this. The rules keep the conversion that
 was given or found, so that every form of them reads the column alike: `RuleSet.assign`, the emitted Python and every
 dialect of SQL are made from `GRAMMAR` and `shallowrules.tables.number_format.NumberFormat`.
 """
@@ -94,15 +94,15 @@ class Conversion:
     nulls : tuple of str
         Null markers, compared without the spaces around them: ``""`` is a text of nothing but
         spaces, which is missing in a column of numbers in any case. A token that is a number stands for every number of
-        its value, however that is written.
+        its value, however it is written.
     format : str
-        An example of a number, where there is more to them than the decimal separator: the `NumberFormat.example` of
+        An example of a number, where they have more than a decimal separator: the `NumberFormat.example` of
         one with the same separator.
     codes : bool
         Whether the values are codes: whole numbers that are categories.
     dates : str
-        How dates and points in time are written beside ISO 8601, one of `shallowrules.tables.dates.FORMATS`; empty for
-        ISO 8601 alone.
+        How dates and points in time are written, besides ISO 8601, one of `shallowrules.tables.dates.FORMATS`; empty
+        for ISO 8601 alone.
     """
 
     decimal: str = "."

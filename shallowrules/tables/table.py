@@ -189,7 +189,7 @@ class Column:
     @property
     def is_constant(self) -> bool:
         """Whether a column that has rows has only one value."""
-        may_be = not self.is_numeric or self.ends[0] == self.ends[1]  # of whole numbers the ends may be rounded
+        may_be = not self.is_numeric or self.ends[0] == self.ends[1]  # the ends of whole numbers may be rounded
         return may_be and bool((self.values == self.values[0]).all())
 
     @cached_property
@@ -331,7 +331,7 @@ class Table:
 
     @cached_property
     def matrix(self) -> NDArray[Any] | None:
-        """The matrix of floats whose columns stand side by side as those of the table; None where there is none.
+        """The matrix of floats whose columns are those of the table, in order; None where there is none.
 
         It is a view, not to be written to: of a matrix, or of the arrays in which a dataframe keeps its numbers.
         """
@@ -455,7 +455,7 @@ def _fits(value: Number | Value, dtype: np.dtype[Any]) -> bool:
 
 
 def _is_same(column: Column, values: NDArray[Any]) -> bool:
-    """Return whether the values of a column are these in memory, none of them missing but NaN."""
+    """Return whether the values of a column are these in memory, none of them missing except NaN."""
     if column.type != "float" or column.missing is not None:
         return False
     mine, others = column.values.__array_interface__, values.__array_interface__
@@ -467,7 +467,7 @@ def _is_same(column: Column, values: NDArray[Any]) -> bool:
 
 
 def _owner(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array of whose memory this one is a part."""
+    """Return the array that owns the memory of this one."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array

@@ -1,4 +1,4 @@
-"""Dates, points in time and durations: whole numbers to the rules, and written as what they are.
+"""Dates, points in time and durations: whole numbers to the rules, but written as times.
 
 A date is its days since 1970-01-01; a point in time its microseconds since then, in UTC where it has a time zone; a
 duration its microseconds. Anything finer is truncated towards the past. Years go from 1 to 9999.

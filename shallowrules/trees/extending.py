@@ -5,7 +5,7 @@ around their means, the length that of each row's own rule. It does not account 
 several rules takes.
 
 Leaves of the finished tree are split, one part for a different cluster, where that lowers J' most. With half of the
-new leaves, and with all, an iterated local search continues; likewise from the tree of the data alone, whose leaves
+new leaves, and with all, an iterated local search continues; likewise from the tree from the data alone, whose leaves
 are merged to clusters by Ward's criterion. As in `refining`, trees are searched for on a sample and judged on all rows.
 """
 

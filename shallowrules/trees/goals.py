@@ -1,7 +1,8 @@
 """Goals: the cheapest tree of at most a given number of conditions, or the shortest one of at most a given cost.
 
-The trees of all trade-offs leave gaps: a tree in a gap is the best under a bound, and the best at no trade-off. An
-iterated local search under the bound itself starts from trees on both sides of it and from the tree of the data alone.
+The trees of all trade-offs leave gaps: a tree in a gap is the best under some bound, but not the best at any trade-off.
+An iterated local search under the bound itself starts from trees on both sides of it and from the tree of the data
+alone.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class GrowthData:
     Parameters
     ----------
     X_explain : ndarray of float32 or float64, shape (n_rows, d)
-        Columns that are cut, finite. Any strides; neither it nor `X_cluster` is copied.
+        Columns that are cut, finite. Any strides; neither this nor `X_cluster` is copied.
     X_cluster : ndarray of float32 or float64, shape (n_rows, m)
         Space of the distances; the same object where there is one space.
     explain_centers : ndarray of float64, shape (k, d)
@@ -295,7 +295,7 @@ def grow(
     ----------
     unique : UniqueRows
         The rows, as `find_unique_rows` returns them; they are reordered. For IMM, `labels` are the centers that rows
-        should stay with; without, that is the nearest center.
+        should stay with; without it, that is the nearest center.
     method : {"exshallow", "exgreedy", "imm", "exkmc"}
         ExGreedy is ExShallow with ``tradeoff=0``.
     tradeoff : float

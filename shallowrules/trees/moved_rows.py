@@ -168,7 +168,7 @@ class Moving:
             before, digit = np.divmod(keys, n_values)
             known = known[before] * n_values + digit
         weight = None if rows.weight is None else rows.weight[which]
-        n_threads = self.n_threads if len(which) >= MIN_GROUP_ROWS * len(known) else 1  # each has groups of its own
+        n_threads = self.n_threads if len(which) >= MIN_GROUP_ROWS * len(known) else 1  # each has its own groups
         sums = self.grid.add_up(rows.X_cluster, groups, len(known), weight, n_threads, which)
         counts = np.bincount(groups, minlength=len(known))
         weights = np.bincount(groups, weight, len(known)).astype(np.float64)

@@ -433,7 +433,7 @@ class Search:
     def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Candidate]]:
         """Grow lookahead trees and one from the data, and perturb the best, on the sample.
 
-        If that gives none, the greedy one is improved. These are two thirds of the work that `progress` is told of.
+        If that gives none, the greedy one is improved. These are two thirds of the work that `progress` is told about.
         """
         aim = self.aim
 

@@ -55,7 +55,7 @@ def rounds(within: float | None, grown: GrownTree) -> bool:
 
 
 def check_round_within(within: float | None, *, labelled: bool) -> None:
-    """Raise OptionError for thresholds that are asked to be rounded where rules follow given labels."""
+    """Raise OptionError if thresholds should be rounded although rules follow given labels."""
     if within and labelled:
         raise OptionError(
             OptionName("round_within", within),

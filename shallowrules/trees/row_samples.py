@@ -50,7 +50,7 @@ class RowSample:
         return np.asarray((X * X).sum(axis=1))
 
     def distances(self, labels: NDArray[np.int32], k: int) -> NDArray[np.float64]:
-        """Return the squared distance of each row to the mean of each of k clusters; large where that has no rows."""
+        """Return the squared distance of each row to the mean of each of k clusters; large where that is missing."""
         X, size = self.X_cluster.astype(np.float64, copy=False), np.bincount(labels, self.weight, k)
         sums = np.zeros((k, X.shape[1]))
         np.add.at(sums, labels, X * self.weight[:, None])

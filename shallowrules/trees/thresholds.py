@@ -1,8 +1,8 @@
 """A value that a person can read for each gap that the tree cuts through.
 
-Every value of the gap ``[lower, upper)`` splits the training rows alike, so the choice is free and
-goes to the reader: the fewest significant digits (100 rather than 97, 0.05 rather than 0.047),
-but from the middle half of the gap, so that new rows close to either side keep their distance.
+Every value of the gap ``[lower, upper)`` splits the training rows alike, so the choice is free and favors the reader:
+the fewest significant digits (100 rather than 97, 0.05 rather than 0.047), but from the middle half of the gap, so that
+new rows close to either side keep their distance.
 """
 
 from __future__ import annotations

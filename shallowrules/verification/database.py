@@ -125,7 +125,7 @@ class _Read:
 
 
 class _Verification:
-    """The rules beside the tested columns of a source."""
+    """The rules, together with the tested columns of a source."""
 
     def __init__(self, rules: RuleSet, source: DatabaseSource, columns: dict[str, str], answers: Answers) -> None:
         self.rules = rules
@@ -247,7 +247,7 @@ class _Verification:
         return ".".join(map(self.source.quote, relation.name_parts))
 
     def _labelled(self, style: str, relation: _Relation) -> str:
-        """Return a query of the cluster that a style gives each row, and the row's values."""
+        """Return a query for the cluster that a style gives each row, and the row's values."""
         quote, table = self.source.quote, self._quoted(relation)
         if style != "select":
             expressions = [self._export(style), *self._values]

@@ -1,8 +1,8 @@
 """Every form of the rules against the tree, on the rows of a file.
 
 `RuleSet.assign` and the output of the exporters, run by engines on this machine, have to give each row the cluster that
-the tree gives it. Besides the rows of a table these are rows on every threshold and next to it, with missing values,
-and with infinities.
+the tree gives it. Besides the rows of a table, these include rows on every threshold and next to it, with missing
+values, and with infinities.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ def _unread(rules: RuleSet) -> list[str]:
 
 
 def _is_read_as_text(column: RuleColumn) -> bool:
-    """Return whether the rules want the text of a column, and convert it themselves where it is a number."""
+    """Return whether the rules need the text of a column, and convert it themselves where it is a number."""
     return column.type == "text" or bool(column.format)
 
 

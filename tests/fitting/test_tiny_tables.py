@@ -110,7 +110,7 @@ def check_rules(rules: RuleSet) -> None:
     ],
 )
 def test_each_distinct_row_is_a_cluster_and_means_are_rounded(rows):
-    """The row far away makes means so coarse that k-means leaves a cost; the refined tree costs nothing."""
+    """The row far away makes means so coarse that k-means keeps some cost; the refined tree costs nothing."""
     k = len(np.unique(rows, axis=0))
     model = ExplainableKMeans(k, tradeoff=0, random_state=0).fit(rows)
     assert model.reference_inertia_ > 0

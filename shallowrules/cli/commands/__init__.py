@@ -60,7 +60,7 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and spell the options in an error as it does."""
+        """Run the command; errors spell options as this command does."""
 
         def spell(option: OptionName) -> str:
             return spell_plainly(option, self.get_command(ctx, ctx.invoked_subcommand or ""))

@@ -162,7 +162,7 @@ class ExporterChoice:
     def option_defaults(self, values: Mapping[str, Any], locate: Callable[[str, str], str]) -> dict[str, Any]:
         """Return defaults for click, by its names for the options, from what `values` returned.
 
-        `locate` is the inverse of `shorten` for an option, its first argument, that the user did not type.
+        `locate` is the inverse of `shorten`; its first argument is an option that the user did not type.
 
         Raises
         ------

@@ -137,7 +137,7 @@ class Percentage(NumberRange):
 
 
 class _NumberOr(NumberRange):
-    """A number of a range, or a word."""
+    """A number in a range, or a word."""
 
     def __init__(self, word: str, low: float, high: float, **ends: bool) -> None:
         super().__init__(low, high, **ends)

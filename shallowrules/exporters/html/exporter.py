@@ -148,7 +148,7 @@ class HtmlExporter:
             "style": Markup(style),
             "script_hash": _hash(script),
             "style_hash": _hash(style),
-            "data": Markup(data),  # letters that end no script
+            "data": Markup(data),  # letters that cannot end a script
         }
         return render(PAGE, "page.html.j2", context)
 

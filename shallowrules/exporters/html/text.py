@@ -30,7 +30,7 @@ pages."""
 
 
 def shorten_apart(texts: Iterable[str], length: int) -> dict[str, str]:
-    """Return texts of at most `length` characters, … where something is left out; two that differ do not read alike.
+    """Return texts of at most `length` characters, … where something is left out; two different ones do not look alike.
 
     For those that would, the part that they have in common is left out, except for its beginning; if that is not
     enough, they end in a number.

@@ -29,7 +29,7 @@ CHOICES_SHOWN = 60
 
 
 def describe_walk(rules: RuleSet) -> dict[str, Any]:
-    """Return the nodes and rules: numbers as texts that stand for exactly them, categories as they are.
+    """Return the nodes and rules: numbers as texts that represent them exactly, categories unchanged.
 
     A node is ``[column, kind, threshold or values, left, right, words left, words right]`` with the kind "cut" or
     "in", or ``[cluster]``. A rule is its cluster and its conditions, ``[column, "between", lower, upper]``, or

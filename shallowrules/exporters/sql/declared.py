@@ -124,7 +124,7 @@ def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:
 
 
 def assumed_numbers(dialect: Dialect) -> Held | None:
-    """Return the type of a column of codes if no function tells numbers from text, where 3.00 is NUMERIC's 3."""
+    """Return the type of a column of codes if no function tells numbers from text: a NUMERIC 3 is then 3.00."""
     return ANY_NUMBERS if dialect.numbers.is_text is None else None
 
 

@@ -52,7 +52,7 @@ def fold_ascii(name: str) -> str:
 
 
 def fold_nothing(name: str) -> str:
-    """Return a name as an engine compares it that compares quoted names character by character."""
+    """Return a name as compared by an engine that compares quoted names character by character."""
     return name
 
 
@@ -225,7 +225,7 @@ class Numbers:
     `shallowrules.tables.conversion.GRAMMAR` says what a number is. A template gets ``{value}``, the column as it
     stands, or ``{text}``, what `Texts.trimmed` makes of it; ``{bound}`` is a whole number, and ``{steps}`` the same in
     two steps, the largest double up to it and the rest, so that a double less these is of the right sign. ``{scale}``
-    is how many decimals a DECIMAL of 37 digits has room for beside twice the bound, at most 18.
+    is how many decimals a DECIMAL of 37 digits has room for besides twice the bound, at most 18.
 
     Attributes
     ----------

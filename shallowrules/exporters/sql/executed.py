@@ -55,7 +55,7 @@ _POSTGRES_DOUBLE = (
 )
 _POSTGRES_INFINITIES = f"WHEN {{text}} ~ '^({GRAMMAR.infinity})$' THEN {{text}}::FLOAT8"
 
-# MariaDB's CAST, and any sum with a text, fails for 1e400 in strict mode; the reader of its JSON does not, and gives
+# MariaDB's CAST, and any sum with a text, fails for 1e400 in strict mode; its JSON reader does not, and gives
 # the largest double there is.
 _MYSQL_INFINITIES = (
     f"WHEN {{text}} REGEXP '{to_the_end(GRAMMAR.infinity)}' "
@@ -326,7 +326,7 @@ EXECUTED: Mapping[str, Dialect] = {
             ),
         ),
     ),
-    # A collation, or CHAR(n), changes what "=" says of a column, and CAST(… AS STRING) removes the collation. The
+    # A collation, or CHAR(n), changes the result of "=" for a column, and CAST(… AS STRING) removes the collation. The
     # meaning of a backslash in a literal depends on a setting, so neither it nor a character that it would escape can
     # be there.
     "spark": Dialect(

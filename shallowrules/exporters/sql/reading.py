@@ -1,4 +1,4 @@
-"""A column as SQL that conditions are made of: the number in it, and which rows have no value.
+"""A column as SQL, from which conditions are made: the number in it, and which rows have no value.
 
 `docs/numbers.md` says what a number and a missing value are. Anything else becomes NULL, and satisfies no condition.
 """
@@ -176,7 +176,7 @@ class NumberColumn:
         return value, literal if self.from_text else self._beside_texts(literal)
 
     def _beside_texts(self, literal: str) -> str:
-        """Return a number as a column is compared with it that may be declared as text."""
+        """Return a number in the form for comparison with a column that may be declared as text."""
         template = self.dialect.numbers.beside_texts
         return template.format(number=literal) if template is not None and self._may_be_text else literal
 
@@ -283,7 +283,7 @@ class NumberColumn:
         return f"CASE WHEN {self._given(self.is_text)} THEN {read} ELSE {self._given(from_number)} END"
 
     def _numbers_of_texts(self, template: str) -> str:
-        """Return the branches for the texts that are numbers, made of the text ``{text}`` by a template."""
+        """Return the branches for the texts that are numbers, made from the text ``{text}`` by a template."""
         facts, dialect = self.dialect.numbers, self.dialect
         conversion = self.column.conversion
         words = ["", *conversion.words] if facts.is_number is None else self._infinite_words()

@@ -32,7 +32,7 @@ class Times:
     values : mapping from str to str
         For each type of column where it is not the column itself: what is compared, made of ``{value}``.
     guards : mapping from str to str
-        For each type of column, where times are text: what is true of a ``{value}`` that is such a text.
+        For each type of column, where times are text: the predicate for a ``{value}`` that is such a text.
     ranges : mapping from str to tuple of int
         For each type of column, the first and the last that the dialect can write.
     """

@@ -1,4 +1,4 @@
-"""Rows by cluster, counted in a database before its labels are put there, or before they are there for good."""
+"""Rows by cluster, counted in a database before its labels are put there, or before they are final."""
 
 from __future__ import annotations
 

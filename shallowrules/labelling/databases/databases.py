@@ -2,8 +2,8 @@
 
 In a template, ``{schema}`` (NULL if none is given), ``{name}`` and ``{column}`` are SQL texts, ``{quoted}`` is the
 whole name as SQL, ``{text}`` the same as a SQL text, ``{quoted_column}`` the column as SQL, ``{column_text}`` that as a
-SQL text, ``{catalog}`` what stands before SQLite's own tables, ``{place}`` what is true of DuckDB's objects in the
-schema, ``{mark}`` a mark as SQL and ``{type}`` the type of a column.
+SQL text, ``{catalog}`` the prefix of SQLite's own tables, ``{place}`` the predicate for DuckDB's objects in the schema,
+``{mark}`` a mark as SQL and ``{type}`` the type of a column.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class DatabaseFacts:
     session : str or None
         A query for the number of the connection, where a statement goes on after its client has gone.
     kill, is_alive : str
-        What ends the session ``{number}``, and a query for how many have that number.
+        The statement that ends the session ``{number}``, and a query for how many have that number.
     """
 
     title: str

@@ -387,7 +387,7 @@ class _Planner:
                 )
 
     def _query(self) -> tuple[str, str]:
-        """Return the comment before a view or a table, and the query that it is made of."""
+        """Return the comment before a view or a table, and the query that it is made from."""
         kind = self.thing.kind
         statement = self.writing.view if kind == "view" else self.writing.table
         head = statement.partition("{query}")[0].format(name=self.database.quoted(self.into))
@@ -634,7 +634,7 @@ class _Planner:
         return Batches.of(self.database, self.table, BATCH_ROWS)
 
     def _keep_columns(self, update: str) -> str:
-        """Return an update that keeps columns unchanged which the database would update by itself."""
+        """Return an update that leaves unchanged the columns that the database would update by itself."""
         if self.facts.kept_columns is None:
             return update
         found = self.database.ask(self.facts.kept_columns, DatabaseObject("table", self.table))
@@ -743,7 +743,7 @@ def _without_comments(sql: str) -> str:
 
 
 def _name_beside(way: str, target: Sequence[str]) -> str:
-    """Return a temporary name for an object before or after it is in place, which no user has, the same in each run."""
+    """Return a name for an object before or after it is in place: not a user's, and the same in each run."""
     return f"shallowrules_{way}_{hashlib.sha256(repr(tuple(target)).encode()).hexdigest()[:16]}"
 
 

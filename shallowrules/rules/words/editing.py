@@ -1,4 +1,4 @@
-"""Changes of a person to the tree: values replaced, clusters merged and renamed, all rules rewritten."""
+"""A person's changes to the tree: values replaced, clusters merged and renamed, all rules rewritten."""
 
 from __future__ import annotations
 

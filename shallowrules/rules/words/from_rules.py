@@ -47,7 +47,7 @@ def nodes_of_rules(
         One or more. No row may meet two of them, and every row without a missing value must meet one.
     columns : sequence of RuleColumn
     like : sequence of Node
-        A tree to ask in the same order where that is possible, so that rules that nobody changed give it again.
+        A tree to ask in the same order where that is possible, so that unchanged rules give it again.
 
     Returns
     -------

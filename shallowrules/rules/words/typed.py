@@ -80,7 +80,7 @@ def _plain_texts(text: str, column: RuleColumn) -> Iterator[str]:
 
 
 def _plainly(number: Number, column: RuleColumn) -> str:
-    """Return a number so that it reads in only one way: a further zero keeps a fraction from being a group."""
+    """Return a number so that it reads in only one way: a further zero keeps a fraction from looking like a group."""
     shown = column.show(number)
     return shown if len(set(_numbers(shown, column))) == 1 else f"{shown}0"
 

@@ -42,7 +42,7 @@ def read_rules(
         As ``print(rules)`` shows them; the count of rows after a rule and the line of figures may be left out. Blank
         lines, and those that begin with #, are ignored.
     columns : sequence of RuleColumn
-        What rules may test.
+        The columns that rules may test.
     clusters : sequence of Cluster
         The known clusters. A rule may give another number.
 

@@ -278,7 +278,7 @@ class Collected:
 
 
 def _distinct_rows(rows: Rows) -> Rows:
-    """Return rows with equal ones as one; they have weights then."""
+    """Return rows with equal ones merged; they then have weights."""
     weight = np.ones(len(rows.X_explain)) if rows.weight is None else rows.weight
     first, group = _kernel.deduplicate(rows.X_explain, rows.X_cluster, weight)
     if group is None:

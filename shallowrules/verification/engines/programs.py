@@ -1,4 +1,4 @@
-"""Servers and their programs: found where Debian and Python packages put them, run for one user."""
+"""Servers and their programs: found where Debian and Python packages put them, and run as one user."""
 
 from __future__ import annotations
 

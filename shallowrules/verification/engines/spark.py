@@ -131,7 +131,7 @@ class Spark(Engine):
 
 
 def _as_read(value: Cell) -> str | None:
-    """Return a value as Spark reads it from text: a duration of one sign."""
+    """Return a value as Spark reads it from text: a duration with a single sign."""
     return " ".join(days_and_clock(value)) if isinstance(value, timedelta) else as_text(value)
 
 

@@ -84,7 +84,7 @@ def _own_java(pypmml: Any) -> Iterator[None]:
 
 
 def _told_apart(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
-    """Return the rows without large whole numbers beside large thresholds: PMML4S compares these as doubles."""
+    """Return the rows without large whole numbers near large thresholds: PMML4S compares these as doubles."""
     rows = np.ones(table.n_rows, dtype=bool)
     for feature in rules.tested_columns:
         column = rules.columns[feature]

@@ -163,7 +163,7 @@ def paste_rows(workbook: bytes, names: Sequence[str], rows: Sequence[Sequence[Pa
 
 
 def _with_rows(sheet: str, rows: Sequence[Sequence[Pasted | None]]) -> str:
-    """Return a sheet with rows pasted from the one with the names on."""
+    """Return a sheet with rows pasted, starting at the one with the names."""
     first = FIRST_ROW - 1
     start = sheet.index(f'<row r="{first}"')
     end = sheet.index("</sheetData>")
