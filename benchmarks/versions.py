@@ -16,10 +16,10 @@ tree.
 
 Both workers do a step in each round, in alternating order, each repeating it for at least `SECONDS`; a
 round's time is the least of these. Two times are taken: the processor time of the process, which other processes of
-the machine hardly change, and that of the clock. Of each, a line shows the ratio of the newer version to the other one,
-least time over least time of all rounds, and the quartiles of the rounds' own ratios: how far to trust it. One thread
-is timed by both, two by the clock alone: a thread that waits takes processor time. Labelling of text and files is the
-same work for any number of threads, and timed with one.
+the machine hardly change, and that of the clock. For each, a line shows the ratio of the newer version to the other
+one, least time over least time of all rounds, and the quartiles of the rounds' own ratios: how far to trust it. One
+thread is timed by both, two by the clock alone: a thread that waits takes processor time. Labelling of text and files
+is the same work for any number of threads, and timed with one.
 
 The exit status is 1 where anything differs, a text too. Ratios are printed and never judged, because they also depend
 on how busy the machine is.

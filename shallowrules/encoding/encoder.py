@@ -65,7 +65,7 @@ class ModelColumn:
         The raw number; 1 where the raw value is the one of `values` and else 0; the raw value's position in
         `values`, which is ``len(values)`` for any other; or how many of `bounds` are less than the raw number.
     values : tuple of str or bool
-        Categories, but for a number.
+        Categories, except for a number.
     direction : {1, -1}
         -1 for a number whose sign is turned, because what is clustered falls where it rises.
     bounds : ndarray of int64 or uint64, shape (n_bounds,), or None

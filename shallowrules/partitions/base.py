@@ -384,7 +384,7 @@ class ThreadedPartitions(Partitions):
             for part in self.parts():
                 if not part.n_rows:
                     continue
-                if len(running) > self.n_threads:  # one part more than the number of threads is in memory
+                if len(running) > self.n_threads:  # one more part than threads is in memory
                     done, running = wait(running, return_when=FIRST_COMPLETED)
                     result = merge_all(result, (future.result() for future in done))
                 running.add(pool.submit(function, part, state))

@@ -75,7 +75,7 @@ MAX_SAMPLE_FIELDS = 2000
 rows; all places together give as many."""
 
 MAX_RETRIES = 3
-"""Number of columns that may turn out to be of another type than in the sample before all are read as text."""
+"""Number of columns that may turn out to have a type other than in the sample before all are read as text."""
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 PADDED = re.compile(r"\s*0[0-9]+\s*")

@@ -75,7 +75,7 @@ def extend(
     tradeoff, reference_cost, reference_labels, random_seed, n_threads, progress
         As for `shallowrules.trees.refining.refine`.
     searches : bool
-        Whether the search goes on from the tree with its leaves cut.
+        Whether the search continues from the tree with its leaves cut.
     """
     rows = AllRows.of(tree, unique, tradeoff, reference_cost, n_clusters=unique.data.k, n_threads=n_threads)
     aim = rows.aim

@@ -79,7 +79,7 @@ __all__ = [
 ]
 
 SAMPLE_ROWS = 4096
-"""About how many distinct rows trees are searched on. On 8,000 or 16,000 rows, or all, avila and letter gain no
+"""About how many distinct rows the search for trees uses. On 8,000 or 16,000 rows, or all, avila and letter gain no
 more, and it takes longer."""
 SAMPLE_MARGIN = 1.25
 """A table of at most this multiple of these rows is not sampled."""

@@ -159,7 +159,7 @@ def crowded(path="t.csv"):
 
 
 def path_lines(*arguments):
-    """Return the lines of `path`'s table, numbers but for the last; the third is in percent."""
+    """Return the lines of `path`'s table, numbers except for the last; the third is in percent."""
     result = call("path", crowded(), "-k", 9, *arguments)
     assert result.exit_code == 0
     found = [line.replace("%", "").split() for line in result.stdout.splitlines()]

@@ -28,7 +28,7 @@ class Capabilities(ctypes.Structure):
 
 @contextmanager
 def without_rights() -> Iterator[None]:
-    """Let the modes of files hold for root too, in this thread; skip where a system has no way to do so.
+    """Make file modes apply to root too, in this thread; skip where a system has no way to do so.
 
     The user stays the same: another one might not be able to import what lies below a closed folder.
     """

@@ -294,8 +294,8 @@ def perturb_tree(
     n_trees : int
         Trees to return: the best one after each of this many equal parts of the work.
     settings : tuple of three floats
-        (leaf_share, min_gain, max_rise): the share of changes that move a leaf; what a step of a repair gains, at
-        least, and by how much the objective rises with a change that is repaired, at most, both as shares of it.
+        (leaf_share, min_gain, max_rise): the share of changes that move a leaf; the least gain of a step of a repair,
+        and the largest rise of the objective with a change that is repaired, both as shares of it.
     goal : tuple of (str, float, float, float), optional
         The bounded figure, "length" (conditions per row) or "cost" (cost / reference cost); its bound; the reference
         cost; the weight of all rows. The other figure is then minimized, in place of the objective.

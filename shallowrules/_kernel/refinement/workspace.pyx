@@ -18,7 +18,7 @@ cdef enum:
 
 
 cdef list _set_rows(Rows* table, inputs):
-    """Say where the arrays of the table are, which are the caller's."""
+    """Point to the arrays of the table, which are the caller's."""
     cdef const int[::1] rows = inputs.rows
     table.X_explain, table.X_cluster = matrix_of(inputs.X_explain), matrix_of(inputs.X_cluster)
     table.n_features, table.n_columns = inputs.X_explain.shape[1], inputs.X_cluster.shape[1]
@@ -51,7 +51,7 @@ cdef list allocate_tree(Tree* tree, Stale* stale, Py_ssize_t n_rows, Py_ssize_t 
 
 
 cdef list _set_tree(Tree* tree, Stale* stale, dict arrays, Py_ssize_t n_rows, Py_ssize_t m):
-    """Say where the arrays of the tree are, and allocate the data kept of it: by node, then by row."""
+    """Point to the arrays of the tree, and allocate the data kept of it: by node, then by row."""
     cdef Py_ssize_t n_nodes = len(arrays["feature"]), i
     cdef int node
     tree.n_nodes = <int>n_nodes

@@ -30,7 +30,7 @@ cdef struct Bins:
     const double* edges
     Py_ssize_t last         # bin
     double up, down, first  # value * up / down lies above first + i and at most at first + i + 1 where bin i holds it
-    double slack            # but for this: where it is nearer to a whole number, edges decide
+    double slack            # up to this error: within it of a whole number, edges decide
     int* counts             # [n_groups, n_bins] of one thread
 
 
