@@ -203,7 +203,7 @@ def moments(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return the means and variances of columns and the weight of all rows, in two passes; parameters as `find_scaler`.
 
-    A table and its parts have the same to the last bit, whatever the order of the rows.
+    A table and its parts give the same to the last bit, whatever the order of the rows.
     """
     grid = SumGrid.of(Ranges(*ends), weights)
     found = run(_moments_part, (read, grid, None))

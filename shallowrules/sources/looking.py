@@ -21,7 +21,8 @@ def look(path: str) -> os.stat_result | None:
     Raises
     ------
     DataError
-        If that cannot be told, or the path is a link that leads nowhere: its target may have been a folder of tables.
+        If that cannot be determined, or the path is a link that leads nowhere: its target may have been a folder of
+        tables.
     """
     try:
         return os.stat(path)

@@ -63,7 +63,7 @@ class Block:
         return str(self.types[0])
 
     def expected(self) -> list[int | None]:
-        """Return the clusters that the tree gives, to the values that the columns hold."""
+        """Return the clusters that the tree gives to the values that the columns hold."""
         return [cluster_of(self.rules, list(map(_held, self.types, row))) for row in self.rows]
 
     def only(self, kind: str) -> Block:

@@ -150,7 +150,7 @@ class Round:
         return "".join(chooser.choice(pieces) for _ in range(chooser.randint(1, 4)))
 
     def block(self) -> Block:
-        """Return the rows, to be run."""
+        """Return the rows for the engine."""
         rows = self.rows()
         return Block(self.rules, self.kinds, [""] * len(rows), rows, names=self.names)
 

@@ -403,7 +403,7 @@ TABLES_OF_DMN = 20
 
 
 class FewNames(ManyNames):
-    """Rules over a few columns, as a decision table of many takes the engine up to a minute."""
+    """Rules over a few columns, since a decision table with many takes the engine up to a minute."""
 
     columns_drawn = (2, 3)
     n_clusters = 4

@@ -87,7 +87,7 @@ def wrap(text: str, length: int) -> list[str]:
 def share_pieces(
     forms: Mapping[str, Sequence[str]],
 ) -> tuple[dict[str, list[list[int]]], list[list[int]], list[str]]:
-    """Return each text as the numbers of pieces, which make it when they are joined, the pieces, and their lines.
+    """Return for each text the numbers of the pieces that make it when joined; the pieces; and their lines.
 
     A piece is kept once: the texts of one tree have many of those of the next. So is a line of the pieces; those that
     differ only in their numbers are side by side, where the packer finds that they are nearly the same. A piece is

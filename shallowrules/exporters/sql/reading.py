@@ -141,7 +141,7 @@ class NumberColumn:
     def not_nan(self, value: str, lower: Number | None, upper: Number | None) -> list[str]:
         """Return the predicate that excludes NaN from a value between bounds; empty where the bounds do so.
 
-        The engine may know bounds of the value that leave NaN out, where the column may be in a file.
+        The engine may know bounds of the value that ignore NaN, if the column may be in a file.
         """
         nan = self.dialect.nan
         if self.may_be_filed and nan.finite is not None and nan.infinite is not None:
