@@ -44,6 +44,7 @@ __all__ = [
     "Table",
     "Value",
     "is_code_text",
+    "is_missing",
     "is_number_text",
     "nearest_double",
     "time_column",
