@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shallowrules.errors import DataError
-from shallowrules.tables.table import Column, Table, is_missing
+from shallowrules.tables.table import Column, Table, is_missing, is_sparse
 
 __all__ = ["Scalar", "single_row"]
 
@@ -26,7 +26,7 @@ def single_row(data: Any) -> Table | None:
     DataError
         If some of its values are single and others are columns; names one of each.
     """
-    if not isinstance(data, Mapping):
+    if not isinstance(data, Mapping) or is_sparse(data):
         return None
     single = [name for name, value in data.items() if _is_single(value)]
     if not single:
