@@ -127,6 +127,19 @@ def test_usage_type_checks(tmp_path, added, complaint):
     assert (complaint or "") in checked.stdout
 
 
+@pytest.mark.builds
+@pytest.mark.parametrize(
+    ("added", "complaint"), [("", "0 errors"), ("export(3, 'sql')", "reportCallIssue")], ids=["as documented", "wrong"]
+)
+def test_usage_type_checks_in_pyright(tmp_path, added, complaint):
+    pytest.importorskip("pyright")
+    sample = tmp_path / "usage.py"
+    sample.write_text(USAGE + added)
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, sample]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert complaint in checked.stdout, checked.stdout + checked.stderr
+
+
 # Makes what comes with an extra impossible to import, as where it is not installed.
 WITHOUT_EXTRAS = """
 import sys
