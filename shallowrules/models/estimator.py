@@ -644,12 +644,12 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
     """
     matrix = None
-    if is_sparse(X) and reset:
-        raise DataError(
-            "X is a sparse matrix, and rules need a dense table: cluster the sparse one, and explain its labels "
-            "(clusterer=labels) by a dense table of some of its columns, as X[:, columns].toarray()"
+    if is_sparse(X):
+        raise TypeError(  # as scikit-learn does
+            "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and explain "
+            "its labels (clusterer=labels) by a dense table of some of its columns"
         )
-    if isinstance(X, Mapping) or is_sparse(X):  # the latter is refused
+    if isinstance(X, Mapping):
         X = Table.of(X)
     if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
         table = Table.of(X)

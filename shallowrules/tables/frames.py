@@ -54,12 +54,14 @@ def frame_of(data: Mapping[str, Any], backend: Any, schema: Mapping[str, nw.dtyp
     for column, dtype in (schema or {}).items():
         if dtype == UTC_TIME:
             types[column] = nw.Datetime("us")
-        if name == "pandas" and dtype == nw.Int64 and None in values[column]:
-            values[column], types[column] = module.array(values[column], dtype="Int64"), None
-        if name == "pandas" and dtype == nw.Date:
+        if name != "pandas":
+            continue
+        if dtype == nw.Date:
             types[column] = nw.Datetime("us")
-        if name == "pandas" and dtype == nw.List:  # which Arrow alone has
+        elif dtype in (nw.List, nw.String):  # Arrow alone has lists, and pandas 2 casts None to "None"
             types[column] = None
+        elif dtype == nw.Int64 and None in values[column]:
+            values[column], types[column] = module.array(values[column], dtype="Int64"), None
     frame = nw.from_dict(values, types or None, backend=library)
     zoned = [nw.col(name).dt.replace_time_zone("UTC") for name, dtype in (schema or {}).items() if dtype == UTC_TIME]
     return frame.with_columns(*zoned).to_native()
