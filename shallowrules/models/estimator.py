@@ -410,16 +410,6 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
             [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self), self.on_best)
             return fitted(self, data, trees[-1])
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
-        _, columns = self._model_columns(X)
-        return self.tree_.apply(columns)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the cluster of each row, one of `classes_`, shape (n_samples,)."""
-        _, columns = self._model_columns(X)
-        return self.classes_[self.tree_.predict(columns)]
-
     def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[Any]:
         """Fit and return the cluster of each training row, one of `classes_`, shape (n_samples,)."""
         return self.fit(X, sample_weight=sample_weight).labels_
@@ -646,8 +636,8 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     matrix = None
     if is_sparse(X):
         raise TypeError(  # as scikit-learn does
-            "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and explain "
-            "its labels (clusterer=labels) by a dense table of some of its columns"
+            "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and "
+            "explain its labels (clusterer=labels) by a dense table of some of its columns"
         )
     if isinstance(X, Mapping):
         X = Table.of(X)

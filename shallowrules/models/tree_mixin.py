@@ -13,13 +13,14 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from shallowrules.clustering.reference import last_step
+from shallowrules.fitting.data import GivenTable
 from shallowrules.trees.tree import Tree
 
 __all__ = ["TreeMixin"]
 
 
 class TreeMixin(TransformerMixin, ABC):
-    """A transformer to distances from the means of clusters, and the views of a tree that assigns them."""
+    """What a tree says of new rows: leaf, cluster, path, and the distances to the means of the clusters."""
 
     impute: str | None
     clusterer_: Any
@@ -32,8 +33,22 @@ class TreeMixin(TransformerMixin, ABC):
         """Fit the model, which is returned."""
 
     @abstractmethod
+    def _model_columns(self, X: Any) -> tuple[GivenTable, NDArray[Any]]:
+        """Return new rows, read, and their model columns."""
+
+    @abstractmethod
     def _new_rows(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return new rows in the model columns, and in the space that was clustered."""
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
+        _, columns = self._model_columns(X)
+        return self.tree_.apply(columns)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the cluster of each row, one of `classes_`, shape (n_samples,)."""
+        _, columns = self._model_columns(X)
+        return self.classes_[self.tree_.predict(columns)]
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the distance of each row to the mean of each cluster of the tree, in the space that was clustered.
@@ -84,7 +99,7 @@ class TreeMixin(TransformerMixin, ABC):
         sparse csr_matrix of int64, shape (n_samples, n_nodes)
             1 where a row passes a node.
         """
-        return self.tree_.decision_path(self._new_rows(X)[0])
+        return self.tree_.decision_path(self._model_columns(X)[1])
 
     def get_depth(self) -> int:
         """Return the depth of the tree: edges from the root to the deepest leaf."""
