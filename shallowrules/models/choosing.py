@@ -99,16 +99,16 @@ class ClusterCount:
         """The reasons against it, with its figures."""
         found = []
         if self.stability < STABLE:
-            found.append(f"its clusters differ from seed to seed (agreement {self.stability:.2f})")
+            found.append(f"they differ from seed to seed (agreement {self.stability:.2f})")
         if self.price > 1 + CHEAP:
-            found.append(f"its rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
+            found.append(f"their rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
         if self.smallest < SMALL:
-            found.append(f"its smallest cluster has {self.smallest:.1%} of the rows")
+            found.append(f"the smallest has {self.smallest:.1%} of the rows")
         return tuple(found)
 
 
 class ClusterCounts(Sequence[ClusterCount]):
-    """Several numbers of clusters beside one another; `compare_cluster_counts` makes it, and ``print`` shows a table.
+    """Several numbers of clusters, side by side; `compare_cluster_counts` makes it, and ``print`` shows a table.
 
     Attributes
     ----------
@@ -383,7 +383,7 @@ def _count(k: int, data: TableData, rules: RuleSet, total: float, seed: int) -> 
 
 
 def _drawn(n_rows: int, weight: NDArray[np.float64] | None, most: int, seed: int) -> NDArray[np.intp]:
-    """Return some rows, each as likely as it is heavy; all if they are few."""
+    """Return some rows, drawn in proportion to their weight; all if they are few."""
     counted = np.arange(n_rows) if weight is None else np.flatnonzero(weight > 0)
     if len(counted) <= most:
         return counted

@@ -80,14 +80,15 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         a cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of
         some thousand rows; the best trees are judged on all rows. "thorough" keeps searching within `budget`; an
         interrupt then ends the search with the best tree so far. A cluster may lose its leaf and another one be split;
-        clusters are then numbered so that as many rows as can be keep the number of their reference cluster. With
+        clusters are then numbered so that as many rows as possible keep the number of their reference cluster. With
         ``tradeoff=0`` "full" takes the cheapest tree of a few small trade-offs.
     budget : float or str, default=100
-        Of ``refine="thorough"`` only: how many times what growing the greedy tree takes it may take, about, or how many
-        seconds, as in ``"30s"``. Either way the rules say the former in a note: with that number the tree is the same.
+        Of ``refine="thorough"`` only: about how many times the work of growing the greedy tree it may take, or how many
+        seconds, as in ``"30s"``. Either way a note in the rules gives the former: with that number the tree is the
+        same.
     round_within : float or None, default=None
         The share of ``normalized_cost_ + tradeoff * waes_`` by which it may rise for rounder thresholds: 0.002 is
-        0.2%. They may leave the gap between rows then, and a note in the rules says how many rows change cluster. 0
+        0.2%. They may then leave the gap between rows, and a note in the rules says how many rows change cluster. 0
         keeps every threshold in its gap. None is 0.0005 for refined trees, but never above the greedy tree's, and 0
         for others. Not for given labels.
     keep : sequence of str, default=()
@@ -102,7 +103,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
           are left out of fitting and counted. Given fitted, it is not fitted again; `clone` drops its fit
           unless it is wrapped in ``sklearn.frozen.FrozenEstimator``.
         - A Pipeline of transformers and a clusterer gets X as it is. Distances are taken in the space
-          behind the transformers, rules are in the columns of X. `scale` stays None.
+          after the transformers, rules are in the columns of X. `scale` stays None.
         - Numbers of shape (k, number of clustered columns): the centers themselves.
         - One label per row, of any kind; their names are kept. Rows whose label is missing (None, NaN) are left
           out of fitting and counted; -1 is a label like any other. Distances are taken in the explained
@@ -127,13 +128,13 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
         "auto" is the weight by which a column of categories varies as much as a column of numbers, on average over the
         columns that are not constant, once these are scaled: the square root of the mean variance of numbers by the
-        mean Gini impurity of categories, to four digits. A column of two numbers counts as categories then. Without
+        mean Gini impurity of categories, to four digits. A column of two numbers then counts as categories. Without
         columns of both kinds it is sqrt(1/2). `category_weight_` holds it.
     two_values : {"number", "category"}, default="number"
         How a column of two numbers, such as 0 and 1, is clustered: scaled as other numbers, or weighed as if its
         values were texts, as ``category_weight="auto"`` always does. Rules test its numbers in any case.
     impute : {None, "median"}, default=None
-        None refuses missing values. "median" takes those of a column as the median of its numbers (a value of the
+        None refuses missing values. "median" replaces those of a column by the median of its numbers (a value of the
         table, the lower of two in the middle) or its most frequent category, and the rules, SQL and Python do
         so for new rows; in columns without a missing value in X they are refused later too.
     missing : {None, "category"}, default=None
@@ -141,17 +142,17 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         rules, SQL and Python; `impute` then fills numbers and truth values alone. Codes are numbers here.
     transformer : scikit-learn transformer, default=None
         In place of `scale`, `category_weight`, `impute` and `missing`: takes X to the space to cluster in. Fitted or
-        not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules ask for the columns of
-        X all the same: scalers, OneHotEncoder, OrdinalEncoder, SimpleImputer, monotone functions, and Pipeline and
+        not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules still test the columns of
+        X: scalers, OneHotEncoder, OrdinalEncoder, SimpleImputer, monotone functions, and Pipeline and
         ColumnTransformer of them are seen through; what mixes columns goes into `clusterer`.
     random_state : int, RandomState instance or None, default=None
         Passed to KMeans. A number is from 0 to 2**32 - 1.
     earlier : RuleSet or None, default=None
-        Rules to go on from, as from month to month: `rules_` of an earlier fit, or ``RuleSet.from_json(path)``. Columns
-        keep the scale of their table, k-means starts from their centers, and their tree is judged beside the new one,
-        as it stands and with other thresholds. Clusters keep numbers (`classes_`, which then need not ascend) and
-        names by the rows that they share; ``rules_.flow`` has the rows by their clusters in both. Of given labels
-        the scale alone is kept, and a given `clusterer` has centers of its own.
+        Rules to continue from, for example from month to month: `rules_` of an earlier fit, or
+        ``RuleSet.from_json(path)``. Columns keep the scale of their table, k-means starts from their centers, and their
+        tree is compared with the new one, as it is and with other thresholds. Clusters keep numbers (`classes_`,
+        which then need not ascend) and names by the rows that they share; ``rules_.flow`` has the rows by their
+        clusters in both. With given labels only the scale is kept, and a given `clusterer` has centers of its own.
     rescale : bool, default=False
         Beside `earlier`: scale the columns by this table.
     min_gain : float, default=0.02
@@ -206,7 +207,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
     category_weight_ : float
         The weight that was used.
     on_progress : callable or None
-        Not a parameter, so `clone` does not take it along, nor do pickles: if set, growing calls it now and then with
+        Not a parameter, so neither `clone` nor pickles keep it: if set, growing calls it now and then with
         the share of its work that is done, and at the end with 1. An exception from it ends the fit.
     on_best : callable or None
         Like `on_progress`: if set, a thorough search calls it with J of the best tree so far.
@@ -362,8 +363,8 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         cut into parts. There are no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers
         of its rows fit, they are collected in the memory of this process and the tree is grown at once; if not, it is
         grown by passes, two for each level, and a better one is searched for on some rows and judged on all, as `fit`
-        does with more than 65,536 distinct rows. With fewer, or over 512 clusters, the refined tree may be another one
-        then; its J too is never above the greedy tree's.
+        does with more than 65,536 distinct rows. With fewer, or over 512 clusters, the refined tree may then be a
+        different one; its J too is never above the greedy tree's.
 
         Parameters
         ----------
@@ -391,7 +392,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         DataError
             If the table cannot be used; the message names the file or partition, the column and the rows.
         OptionError
-            For what does not work on parts: ``method="imm"`` and ``"exkmc"``, `transformer`, a Pipeline as
+            For options that do not work on parts: ``method="imm"`` and ``"exkmc"``, `transformer`, a Pipeline as
             clusterer.
         """
         parameters, memory = _parameters(self), check_memory(memory)
@@ -457,7 +458,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
 
 
 def unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
-    """Return a new model of the same parameters, but for those given.
+    """Return a new model with the same parameters, except those given.
 
     Unlike `sklearn.base.clone` it keeps the fit of a clusterer that is given fitted.
     """

@@ -74,7 +74,8 @@ BETWEEN = 8
 STARTS = 2
 """Trees within a bound, and beyond it, from which the best one under it is searched for."""
 MIN_GAP, MAX_GAPS = 0.1, 6
-"""Trees of a path this many conditions apart have others searched for between them, in so many gaps. Not tuned."""
+"""Between trees of a path that are this many conditions apart, others are searched for, in this many gaps. Not
+tuned."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class TradeoffPath:
     """The trees that no other beats on both cost and length; `tradeoff_path` makes it.
 
     Iterating gives the `TradeoffPoint` of each, from the cheapest to the shortest; ``print`` shows them as a
-    table. The table that it was made from is kept, so that any tree of it can be had as a fitted model.
+    table. The table that it was made from is kept, so that any tree of it is available as a fitted model.
 
     Attributes
     ----------
@@ -258,7 +259,7 @@ class TradeoffPath:
         OptionError
             If no bound is given, or one is not a finite number above 0.
         DataError
-            If no tree is within `max_cost`, or within `max_conditions` given alone. It says what can be had.
+            If no tree is within `max_cost`, or within `max_conditions` given alone. The message says what is possible.
         """
         check_goal(max_cost, max_conditions)
         return self._select(max_cost, max_conditions)
@@ -396,8 +397,8 @@ def tradeoff_path(
         Says how to cluster; its method must be "exshallow". It is not changed, and its own `tradeoff` not used.
     X : array-like, dataframe or Table of shape (n_samples, n_features)
     tradeoffs : sequence of float, optional
-        The values of the paper's lambda to try, at least 0; by default `TRADEOFFS`, 20 of them. Between the trees of
-        these that are far apart in length others are searched for then.
+        The values of the paper's lambda to try, at least 0; by default `TRADEOFFS`, 20 of them. Then others are
+        searched for between the trees of these that are far apart in length.
     y : ignored
     sample_weight, measure : array-like of shape (n_samples,), optional
         As for ``fit``.

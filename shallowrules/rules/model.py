@@ -150,7 +150,7 @@ class RuleSet:
         ]
         s = self.statistics
         lines.append(
-            f"cost {show_figure(s.normalized_cost, '.3f')} of the unrestricted clustering's; "
+            f"cost {show_figure(s.normalized_cost, '.3f')} times that of the clustering without rules; "
             f"conditions per row {s.waes:.2f}, questions per row {s.wad:.2f}"
         )
         return "\n".join(lines)
@@ -181,7 +181,7 @@ class RuleSet:
         Raises
         ------
         DataError
-            If a tested column is missing, or holds values of another type than the rules compare; if a mapping has
+            If a tested column is missing, or holds values of a different type than the rules compare; if a mapping has
             columns and single values.
         """
         row = single_row(table)
@@ -282,7 +282,7 @@ class RuleSet:
         Raises
         ------
         DataError
-            If a tested column is missing, or holds values of another type than the rules compare.
+            If a tested column is missing, or holds values of a different type than the rules compare.
 
         Examples
         --------

@@ -45,7 +45,7 @@ def frame_of(data: Mapping[str, Any], backend: Any, schema: Mapping[str, nw.dtyp
     library: Any = nw.Implementation.from_backend(backend)
     name = library.value
     if name not in BACKENDS:
-        raise OptionError(f"unknown backend {backend!r}; known are: {', '.join(BACKENDS)}")
+        raise OptionError(f"unknown backend {backend!r}; use one of: {', '.join(BACKENDS)}")
     try:
         module = library.to_native_namespace()
     except ImportError:

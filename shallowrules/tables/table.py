@@ -693,7 +693,7 @@ def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool
 
 
 def _is_rounded(values: NDArray[Any], doubles: NDArray[np.float64]) -> bool:
-    """Return whether whole numbers may compare otherwise with a number than with the double nearest to it."""
+    """Return whether whole numbers may compare differently with a number than with the double nearest to it."""
     # Other doubles are not whole numbers, and have none between them and the number.
     near = ~(np.abs(doubles) < DOUBLE_EXACT) | (doubles == np.floor(doubles))
     exact = (value for value in values[near] if isinstance(value, int | np.integer | Decimal))
@@ -717,7 +717,7 @@ def _from_series(name: str, series: Any) -> Column:
         return _from_decimals(name, series)
     if dtype.is_float():
         values = series.to_numpy()
-        if values.dtype.kind != "f":  # pandas' own missing values leave no other type than that of objects
+        if values.dtype.kind != "f":  # pandas' own missing values leave no type other than that of objects
             single = dtype == nw.Float32
             values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
         return Column(name, "float", values)

@@ -95,8 +95,8 @@ class Tree:
         Raises
         ------
         OptionError
-            If it is of another kind (a regressor, a pipeline, a forest), has several outputs, or learnt
-            where to send missing values.
+            If it is of another kind (a regressor, a pipeline, a forest), has several outputs, or learned where to
+            send missing values.
         sklearn.exceptions.NotFittedError
             If it is not fitted.
         """
@@ -272,7 +272,7 @@ def _refuse_learnt_missing(grown: Any, inner: NDArray[np.bool_], kind: str) -> N
     if learnt.any():
         features = sorted(set(grown.feature[inner][learnt].tolist()))
         raise OptionError(
-            f"the {kind} learnt where to send missing values (column {', '.join(map(str, features))}), which rules "
+            f"the {kind} learned where to send missing values (column {', '.join(map(str, features))}), which rules "
             "do not do: fit it to complete rows"
         )
 

@@ -50,8 +50,8 @@ def test_values_that_training_did_not_have():
     ]
     assert figures[2][5][0] == "new"
     assert found[1].sentences() == [
-        f"column 'n': 1 row (20.0%) with a value below {n.minimum}, the least in training",
-        f"column 'n': 2 rows (40.0%) with a value above {n.maximum}, the greatest in training",
+        f"column 'n': 1 row (20.0%) with a value below {n.minimum}, the minimum in training",
+        f"column 'n': 2 rows (40.0%) with a value above {n.maximum}, the maximum in training",
     ]
     assert found[0].sentences()[-1] == "column 'x': 1 row (20.0%) with no value"
     with pytest.raises(DataError, match="there are no rows"):

@@ -66,7 +66,7 @@ def test_a_module_is_a_backend_too():
 
 @pytest.mark.parametrize("backend", ["arrow", "dask", "modin", None, 3])
 def test_other_backends_are_refused(backend):
-    with pytest.raises(OptionError, match=r"unknown backend .*; known are: pandas, polars, pyarrow"):
+    with pytest.raises(OptionError, match=r"unknown backend .*; use one of: pandas, polars, pyarrow"):
         frame_of({"a": [1]}, backend)
 
 

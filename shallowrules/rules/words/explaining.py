@@ -135,7 +135,7 @@ class Explanation:
     def __str__(self) -> str:
         if self.cluster is None:
             assert self.missing is not None
-            lines = [f"in no cluster: {self.missing.name} is missing, and the tree asks for it"]
+            lines = [f"in no cluster: {self.missing.name} is missing, and the tree tests it"]
         else:
             lines = [f"cluster {self.cluster.title}" + ("" if self.steps else ": every row")]
         lines += [f"  {step}" for step in self.steps]
