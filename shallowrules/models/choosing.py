@@ -25,6 +25,7 @@ from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, pre
 from shallowrules.models.tradeoff import import_pyplot
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, show_figure
+from shallowrules.tables.frames import frame_of
 
 __all__ = ["ClusterCount", "ClusterCounts", "compare_cluster_counts"]
 
@@ -201,7 +202,7 @@ class ClusterCounts(Sequence[ClusterCount]):
         return f"{best.k} clusters: {why}{end}"
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return the figures as columns; ``pandas.DataFrame(counts.table())`` makes it a frame.
+        """Return the figures as columns.
 
         Returns
         -------
@@ -212,6 +213,13 @@ class ClusterCounts(Sequence[ClusterCount]):
             name: np.array([getattr(count, name) for count in self.counts])
             for name in ClusterCount.__dataclass_fields__
         }
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """Return `table` as a frame: ``k`` and ``n_rules`` are Int64, the others Float64; NaN stays NaN.
+
+        The parameter, the frame and the errors are those of `RuleSet.to_frame`.
+        """
+        return frame_of({name: values.tolist() for name, values in self.table().items()}, backend)
 
     def __repr__(self) -> str:
         return f"ClusterCounts({', '.join(str(count.k) for count in self.counts)}; recommended: {self.recommended.k})"

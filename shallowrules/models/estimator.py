@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -30,12 +29,13 @@ from shallowrules.fitting.refitting import Goal, go_on, judge
 from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.fitting.whole import TableData
 from shallowrules.measures.totals import check_measure
+from shallowrules.models.tree_mixin import TreeMixin
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
-from shallowrules.tables.table import Column, Table, unmasked
+from shallowrules.tables.table import Column, Table, is_sparse, unmasked
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
@@ -49,7 +49,7 @@ NOT_OF_ALL_TABLES = ("feature_names_in_", "labels_", "reference_labels_")
 """Attributes that some tables do not set: those of an earlier fit go."""
 
 
-class ExplainableKMeans(ClusterMixin, BaseEstimator):
+class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
     """k-means whose clusters are explained by a shallow decision tree.
 
     A k-means clustering is made, or adopted from `clusterer`; a tree is grown that follows it at
@@ -214,6 +214,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     prices_more_rules : bool
         Not a parameter either: if set, a note in the rules says how far one or two more rules would lower the cost at
         least, as the command line does.
+    n_iter_ : int
+        Iterations of the clusterer, where it counts them.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.
@@ -409,16 +411,6 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self), self.on_best)
             return fitted(self, data, trees[-1])
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
-        _, columns = self._model_columns(X)
-        return self.tree_.apply(columns)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the cluster of each row, one of `classes_`, shape (n_samples,)."""
-        _, columns = self._model_columns(X)
-        return self.classes_[self.tree_.predict(columns)]
-
     def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[Any]:
         """Fit and return the cluster of each training row, one of `classes_`, shape (n_samples,)."""
         return self.fit(X, sample_weight=sample_weight).labels_
@@ -429,11 +421,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Each row is charged its squared distance to the mean of the cluster that the tree gives it; on
         the training rows this is minus ``inertia_``.
         """
-        given, columns = self._model_columns(X)
-        weight = None if sample_weight is None else _read_weights(sample_weight, given.table.n_rows)
-        labels = self.tree_.predict(columns)
-        space = to_clustered_space(given, columns, self.encoder_, self.clusterer_, self._cluster_columns)
-        gaps = space - self._clustered_centers[labels]
+        columns, space = self._new_rows(X)
+        weight = None if sample_weight is None else _read_weights(sample_weight, len(space))
+        gaps = space - self._clustered_centers[self.tree_.predict(columns)]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
 
@@ -444,6 +434,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         ranges = given.ranges(thread_count(self.n_jobs))
         refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
+
+    def _new_rows(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        given, columns = self._model_columns(X)
+        return columns, to_clustered_space(given, columns, self.encoder_, self.clusterer_, self._cluster_columns)
 
     def __copy__(self) -> ExplainableKMeans:
         again = type(self).__new__(type(self))
@@ -471,6 +465,8 @@ def unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
     again = type(model)(**{**model.get_params(deep=False), **parameters})
     again.on_progress, again.on_best = model.on_progress, model.on_best
     again.prices_more_rules = model.prices_more_rules
+    if hasattr(model, "_sklearn_output_config"):  # of set_output
+        again._sklearn_output_config = dict(model._sklearn_output_config)
     return again
 
 
@@ -639,7 +635,12 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
     """
     matrix = None
-    if isinstance(X, Mapping) and not issparse(X):  # a dok_array is both, and validate_data refuses it
+    if is_sparse(X):
+        raise TypeError(  # as scikit-learn does
+            "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and "
+            "explain its labels (clusterer=labels) by a dense table of some of its columns"
+        )
+    if isinstance(X, Mapping):
         X = Table.of(X)
     if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
         table = Table.of(X)

@@ -32,6 +32,7 @@ from shallowrules.measures.metrics import (
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of, unfitted
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
+from shallowrules.tables.frames import frame_of
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.searching import Goal
 from shallowrules.trees.thorough import BUDGET
@@ -219,7 +220,7 @@ class TradeoffPath:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return the points as columns, cheapest first; ``pandas.DataFrame(path.table())`` makes it a frame.
+        """Return the points as columns, cheapest first.
 
         Returns
         -------
@@ -229,6 +230,13 @@ class TradeoffPath:
         """
         names = TradeoffPoint.__dataclass_fields__
         return {name: np.array([getattr(point, name) for point in self.points]) for name in names}
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """Return `table` as a frame: ``n_leaves`` is Int64, ``refine`` String, the others are Float64.
+
+        The parameter, the frame and the errors are those of `RuleSet.to_frame`.
+        """
+        return frame_of({name: values.tolist() for name, values in self.table().items()}, backend)
 
     def select(self, *, max_cost: float | None = None, max_conditions: float | None = None) -> ExplainableKMeans:
         """Return the tree that meets a goal best, as a fitted model.

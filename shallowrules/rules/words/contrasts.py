@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,11 @@ class Contrast:
     def __str__(self) -> str:
         value = "" if self.value is None else f" {format_value(self.column.values[self.value])}"
         return f"{self.column.name}{value}: {self.words}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data, the category itself in place of its position."""
+        value = None if self.value is None else self.column.values[self.value]
+        return {"column": self.column.name, "value": value, "delta": self.delta, "words": self.words}
 
 
 def contrasts_of(
