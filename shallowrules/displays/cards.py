@@ -30,7 +30,11 @@ def card(title: str | Markup, *parts: Markup) -> Markup:
 
 
 def table(
-    head: Sequence[str], rows: Sequence[Sequence[str | Markup]], texts: Collection[int], marked: int | None = None
+    head: Sequence[str],
+    rows: Sequence[Sequence[str | Markup]],
+    texts: Collection[int],
+    marked: int | None = None,
+    n_rows: int | None = None,
 ) -> Markup:
     """Return a table, and how many rows are left out beyond `ROWS_SHOWN`.
 
@@ -42,6 +46,8 @@ def table(
         The columns that hold texts; others hold numbers, whose last digits stand below one another.
     marked : int, optional
         A row that stands out.
+    n_rows : int, optional
+        How many rows there are, where only the first of them are given.
     """
     places = [Markup("") if i in texts else Markup(' class="number"') for i in range(len(head))]
     heads = Markup("").join(
@@ -56,7 +62,7 @@ def table(
         )
         for number, row in enumerate(rows[:ROWS_SHOWN])
     ]
-    more = len(rows) - ROWS_SHOWN
+    more = (len(rows) if n_rows is None else n_rows) - ROWS_SHOWN
     return Markup('<div class="scroll"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}').format(
         heads, Markup("").join(lines), paragraphs([f"and {counted(more, 'more row')}"] if more > 0 else [])
     )

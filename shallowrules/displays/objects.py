@@ -6,7 +6,7 @@ from functools import singledispatch
 
 from markupsafe import Markup
 
-from shallowrules.displays.cards import card, conditions, figures, paragraphs, pill, table
+from shallowrules.displays.cards import ROWS_SHOWN, card, conditions, figures, paragraphs, pill, table
 from shallowrules.errors import counted
 from shallowrules.exporters.palette import cluster_colours
 from shallowrules.exporters.svg import SvgExporter
@@ -32,7 +32,8 @@ def show(shown: object) -> Markup:
 def _rules(rules: RuleSet) -> Markup:
     colours = cluster_colours([rules])
     pills = {cluster.index: pill(cluster, colours) for cluster in rules.clusters}
-    rows = [(pills[rule.cluster], conditions(rule), f"{rule.rows:,}", percent(rule.share)) for rule in rules]
+    shown = rules[:ROWS_SHOWN]  # a rule may be as long as the tree is deep
+    rows = [(pills[rule.cluster], conditions(rule), f"{rule.rows:,}", percent(rule.share)) for rule in shown]
     s = rules.statistics
     found = [
         ("cost, without rules = 1", show_figure(s.normalized_cost, ".3f")),
@@ -41,7 +42,7 @@ def _rules(rules: RuleSet) -> Markup:
     ]
     title = f"{counted(len(rules), 'rule')}, {counted(len(rules.clusters), 'cluster')}"
     heads = ("cluster", "rule", "rows", "share")
-    return card(title, figures(found), _tree(rules), table(heads, rows, texts=(0, 1)))
+    return card(title, figures(found), _tree(rules), table(heads, rows, texts=(0, 1), n_rows=len(rules)))
 
 
 def _tree(rules: RuleSet) -> Markup:

@@ -50,7 +50,7 @@ class _Sheet:
     def __init__(self, ax: Any, width: float, height: float) -> None:
         pyplot = import_pyplot()
         if ax is None:
-            figure = pyplot.figure(figsize=(width / PER_INCH, height / PER_INCH))
+            figure = pyplot.figure(figsize=(width / PER_INCH, height / PER_INCH), facecolor="white")
             ax = figure.add_axes((0, 0, 1, 1))
         ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
         ax.set_axis_off()

@@ -15,6 +15,7 @@ from hypothesis import given
 from rulesets import (
     MIXED,
     balanced_rules,
+    chain_rules,
     example_rules,
     hostile_names,
     hostile_texts,
@@ -24,6 +25,9 @@ from rulesets import (
 )
 from sklearn import config_context
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from shallowrules import ExplainableKMeans, compare_cluster_counts, tradeoff_path
 from shallowrules.displays.cards import ROWS_SHOWN
@@ -206,12 +210,16 @@ def test_long_tables_end_with_how_much_is_left_out_and_large_trees_are_not_drawn
     assert "and 4 more rows" in found.text
     assert "svg" not in found.tags
     assert "svg" in parsed(balanced_rules(LEAVES_DRAWN)).tags
+    assert "and 440 more rows" in parsed(chain_rules(500)).text
 
 
 def test_a_model_shows_the_box_of_scikit_learn_and_once_it_is_fitted_the_rules(model):
     unfitted = ExplainableKMeans(3)
     assert "sk-top-container" in unfitted._repr_html_()
     assert "shallowrules" not in unfitted._repr_html_().replace("shallowrules.models", "")
+    with pytest.raises(NotFittedError):
+        unfitted.plot()
+    assert '<div class="shallowrules">' not in make_pipeline(StandardScaler(), model)._repr_html_()
     box = model._repr_html_()
     assert "sk-top-container" in box
     assert box.endswith(model.rules_._repr_html_())
