@@ -67,12 +67,12 @@ def _explanation(explained: Explanation) -> Markup:
         (each.condition.column.name, each.condition.column.show(each.value), words(each.condition))
         for each in explained.steps
     ]
-    contrasts = [(str(each).removesuffix(f": {each.words}"), each.words) for each in explained.contrasts]
+    contrasts = [(each.title, each.words) for each in explained.contrasts[:CONTRASTS_SHOWN]]
     parts = [table(("column", "value", "condition"), steps, texts=(0, 2))] if steps else []
     parts.append(paragraphs([_sentence(explained.remark)]))
     if contrasts:
         heads = ("what sets the cluster apart", "compared with all other rows")
-        parts.append(table(heads, contrasts[:CONTRASTS_SHOWN], texts=(0, 1)))
+        parts.append(table(heads, contrasts, texts=(0, 1)))
     return card(_sentence(explained.outcome), *parts)
 
 

@@ -29,6 +29,9 @@ __all__ = ["plot_heat", "plot_silhouettes", "plot_tree"]
 PER_INCH = 80
 """Pixels of the page in an inch of a new figure."""
 
+MAX_INCHES = 200
+"""Height and width of a new figure, at most: backends refuse figures of more than 65,536 dots."""
+
 CHARACTER, ROWS_CHARACTER, TEXT = 7, 6.4, 11
 """Pixels for a character, for one of a number of rows, and the size of a text."""
 
@@ -50,7 +53,8 @@ class _Sheet:
     def __init__(self, ax: Any, width: float, height: float) -> None:
         pyplot = import_pyplot()
         if ax is None:
-            figure = pyplot.figure(figsize=(width / PER_INCH, height / PER_INCH), facecolor="white")
+            per_inch = max(PER_INCH, width / MAX_INCHES, height / MAX_INCHES)
+            figure = pyplot.figure(figsize=(width / per_inch, height / per_inch), facecolor="white")
             ax = figure.add_axes((0, 0, 1, 1))
         ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
         ax.set_axis_off()
@@ -116,12 +120,13 @@ def plot_heat(rules: RuleSet, ax: Any = None) -> Any:
     Raises
     ------
     DataError
-        If there is a single cluster.
+        If there is a single cluster, or no column in which clusters differ.
     """
     colours = cluster_colours([rules])
     heat = describe_heat(rules, colours, Pictures.of(rules), 1)
     if heat is None or not heat["rows"]:
-        raise DataError("a heat map compares the means of clusters, and these rules have only one or none that differ")
+        lacking = "there is only one" if heat is None else "these do not differ in any column"
+        raise DataError(f"a heat map compares clusters, and {lacking}")
     names = [one_line(f"{row['column']} {row['category']}".strip()) for row in heat["rows"]]
     shown = shorten_apart(names, LONGEST)
     cells = [cell["text"] for row in heat["rows"] for cell in row["cells"]]

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from charts import check_that_nothing_is_overprinted, check_that_texts_keep_apart
-from rulesets import balanced_rules, example_of_categories, example_rules, make_rules
+from rulesets import balanced_rules, chain_rules, example_of_categories, example_rules, make_rules
 from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_samples
 
@@ -142,8 +142,15 @@ def test_given_axes_are_drawn_on_whatever_their_size(model, table):
 def test_a_single_cluster_has_a_tree_and_no_heat_map():
     single = make_rules([("x", "float")], 3)
     assert texts(single.plot()) == ["3", "1 row, 100.0%", ""]
-    with pytest.raises(DataError, match="a heat map compares"):
+    with pytest.raises(DataError, match="a heat map compares clusters, and there is only one"):
         single.plot_heat()
+
+
+def test_a_tree_of_any_size_is_drawn():
+    ax = chain_rules(300).plot()
+    assert len(ax.texts) >= 3 * 300
+    assert max(ax.figure.get_size_inches()) <= 200
+    ax.figure.canvas.draw()
 
 
 def test_without_matplotlib_each_picture_says_how_to_get_it(model, table, monkeypatch):
