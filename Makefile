@@ -173,7 +173,7 @@ test-all: test-others
 # What the packages that the project takes decide: how tables, files and databases are read, what exporters write, what commands
 # take and print, and what scikit-learn asks of an estimator.
 LOWEST_TESTS := public_names estimator cards pictures dataframes dtypes table cli exporters_exported exporters_frames \
-	exporters_python exporters_registry exporters_xlsx metrics packaging partitions rules_schema settings \
+	exporters_python exporters_registry exporters_xlsx frames metrics packaging partitions rules_schema settings \
 	sources_json sources_parquet transformers
 
 # `make test` starts no PostgreSQL and no MariaDB; this does, for the drivers' sake.

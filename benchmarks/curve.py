@@ -14,7 +14,7 @@ Told = list[tuple[float, float]]
 
 
 def best_by(told: Told, growths: float) -> float:
-    """Return J of the best tree after so many growths."""
+    """Return J of the best tree after a given number of growths."""
     return [told[0][1], *(objective for by_then, objective in told if by_then <= growths)][-1]
 
 

@@ -5,8 +5,8 @@
 
 The tree is taken as a scikit-learn classifier, node by node. ``assign_cluster`` labels dicts of floats; m2cgen's
 function of the classifier gets a list made from the same dict, which is timed, and gives scores, of which nobody asks
-the largest here. ``assign_clusters`` labels the columns; ``predict`` gets the array as it likes it best, of single
-precision. Ratios are of CPU time, the least of several rounds in turns; below 1, ours is the faster one.
+the largest here. ``assign_clusters`` labels the columns; ``predict`` gets the array in its preferred form, single
+precision. Ratios are of CPU time, the lowest of several alternating rounds; below 1, the emitted code is faster.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def module_of(text: str) -> dict[str, Any]:
 
 
 def least(rounds: int, *runs: Callable[[], Any]) -> list[float]:
-    """Return the least CPU time of each, run in turns."""
+    """Return the lowest CPU time of each, in alternating rounds."""
     found = [float("inf")] * len(runs)
     for _ in range(rounds):
         for place, run in enumerate(runs):

@@ -120,7 +120,7 @@ def measure_goals(more: More, partition: Partition, peers: Sequence[dict[str, fl
 
 
 def is_matched(partition: Partition, path: Sequence[tuple[float, float]], peer: dict[str, float], seed: int) -> bool:
-    """Whether the path, or a fit with the peer's cost and length as goals, has a tree neither dearer nor longer."""
+    """Whether the path, or a fit with the peer's cost and length as goals, has a tree no worse in either."""
     most = peer["cost"] * (1 + TIE), peer["waes"] * (1 + TIE)
 
     def within(cost: float, waes: float) -> bool:

@@ -86,7 +86,7 @@ def chosen_tables(
     """Return the tables that were asked for and are there, smallest files first; `made` ones need no file."""
     wanted = options.tables.split(",") if options.tables else known
     if unknown := [name for name in wanted if name not in known]:
-        parser.error(f"unknown tables: {', '.join(unknown)}; known are: {', '.join(known)}")
+        parser.error(f"unknown tables: {', '.join(unknown)}; use one of: {', '.join(known)}")
 
     files = {name: options.data / f"{name}.npz" for name in wanted if name not in BUNDLED and name not in made}
     absent = [name for name, file in files.items() if not file.is_file()]
@@ -177,9 +177,7 @@ class Quiet:
         """What is wrong; empty where the machine was quiet whenever it was looked at."""
         if self.least >= MIN_FREE_SHARE:
             return ""
-        return (
-            f"the machine is busy: a probe got {self.least:.0%} of its {cores()} cores, where times are not to be had"
-        )
+        return f"the machine is busy: a probe got {self.least:.0%} of its {cores()} cores, so its times mean nothing"
 
     def begin(self, parser: argparse.ArgumentParser, page: Path | None) -> None:
         """Look for the first time, and refuse to measure for a page on a busy machine: before the long run."""

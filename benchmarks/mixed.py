@@ -234,7 +234,7 @@ def pairs_sheet(found: Measured) -> Sheet:
         lines.append([*pair, *shown(mean), *(["–"] * 3 if pair == GOWER else map(str, better))])
     headings = ["scale", "weight", *FIGURES, "more stable", "more columns", "smaller largest"]
     return Sheet(
-        f"Mean over {len(found)} tables, and tables that are better than by {' and '.join(GOWER)}", headings, lines
+        f"Mean over {len(found)} tables, and tables that do better than with {' and '.join(GOWER)}", headings, lines
     )
 
 
@@ -254,7 +254,7 @@ def main() -> int:
     check_page(parser, options.markdown, SCRIPT)
     names = options.tables.split(",") if options.tables else QUICK if options.quick else TABLES
     if unknown := [name for name in names if name not in TABLES]:
-        parser.error(f"unknown tables: {', '.join(unknown)}; known are: {', '.join(TABLES)}")
+        parser.error(f"unknown tables: {', '.join(unknown)}; use one of: {', '.join(TABLES)}")
     with threadpool_limits(1):
         found = measure(names, options.data or DATA, CLUSTERS[:1] if options.quick else CLUSTERS)
     if not found:

@@ -5,7 +5,7 @@ seeds with its 95% interval (Student's t), and the difference from the published
 where that cannot be reproduced, what the definitions give, with the reason: ``reproduced.csv``):
 
 Table 2   ExShallow, ExGreedy, IMM, ExKMC; and CART, a scikit-learn tree fitted to the labels of k-means
-Table 3   ExShallow*, its trade-off searched for a tree no dearer and no longer than ExKMC's
+Table 3   ExShallow*, its trade-off searched for a tree neither more expensive nor longer than ExKMC's
 Table 4   seconds, k-means included, and by how much that is more than k-means alone: the ratio of two times
           of one process can be compared with another machine's
 Figures   cost and WAES over the trade-off, as PNG
@@ -216,7 +216,7 @@ def searched(results: Sequence[Measured]) -> Sheet:
             better["paper"] = all(star[name] <= kmc[name] for name in ("cost", "waes"))
         rows.append([*row, ", ".join(f"{who}: {'yes' if so else 'no'}" for who, so in better.items())])
     headings = ["table", "ExKMC cost", "WAES", "ExShallow* cost", "WAES", "as cheap and as short"]
-    return Sheet("Table 3: ExShallow*, searched to be no dearer and no longer than ExKMC", headings, rows)
+    return Sheet("Table 3: ExShallow*, searched to be neither more expensive nor longer than ExKMC", headings, rows)
 
 
 def durations(results: Sequence[Measured]) -> Sheet:
@@ -295,7 +295,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         parser.error("--seeds must be at least 1")
     options.methods = options.methods.split(",")
     if unknown := [name for name in options.methods if name not in METHODS]:
-        parser.error(f"unknown methods: {', '.join(unknown)}; known are: {', '.join(METHODS)}")
+        parser.error(f"unknown methods: {', '.join(unknown)}; use one of: {', '.join(METHODS)}")
     check_page(parser, options.markdown, SCRIPT)
     options.tables = chosen_tables(parser, options, known)
     options.quiet = Quiet()

@@ -18,8 +18,8 @@ Asked and found    what is asked of refinement, and whether it holds
 More leaves        J with k + 1, k + 2 and 2 k leaves, and ExKMC's with 2 k
 Many clusters      J of 30 to 140 clusters, and that of the other methods
 The best there is  J of the best of all trees, of small tables and few clusters
-Gain               J after so many growths of a thorough search, which begins as refinement; drawn with --markdown
-Picture            cost against WAES of all methods, a PNG
+Gain               J after a given number of growths of a thorough search, which begins as refinement; drawn with
+--markdown Picture            cost against WAES of all methods, a PNG
 
 Times are those of a k-means of one start and what is grown from it. A round runs everything once, one after the
 other in one process, with one thread (two where the table is large); a seed's ratio is the median over its rounds, the
@@ -444,7 +444,7 @@ def change_of(found: Measured, method: str = "refined") -> Change:
 
 
 def comparison(results: Sequence[Measured]) -> Sheet:
-    """Return refined trees against greedy ones."""
+    """Return a comparison of refined trees with greedy ones."""
     rows = []
     changes = [change_of(found) for found in results]
     for found, change in zip(results, changes, strict=True):

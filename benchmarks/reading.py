@@ -3,8 +3,9 @@
     python benchmarks/reading.py            # 1,000,000 x 10 floats, whole numbers, and both beside text
     python benchmarks/reading.py --quick    # tiny tables: shows that it runs, and nothing else
 
-The file is in the machine's cache. Ratios are of the elapsed time, the smallest of several rounds each; those of the
-process's CPU time stand beside them, and tell more on a busy machine. Asked for: at most twice the time of pandas.
+The file is in the machine's cache. Ratios are of the elapsed time, the smallest of several rounds each; ratios of the
+process's CPU time are shown beside them, and are more reliable on a busy machine. Asked for: at most twice the time of
+pandas.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ CASES: dict[str, Callable[[np.random.Generator, int], pd.DataFrame]] = {
 
 
 def smallest(rounds: int, *runs: Callable[[], Any]) -> list[tuple[float, float]]:
-    """Return the smallest elapsed and CPU time of each, run in turns."""
+    """Return the smallest elapsed and CPU time of each, in alternating rounds."""
     times: list[list[tuple[float, float]]] = [[] for _ in runs]
     for _ in range(rounds):
         for run, found in zip(runs, times, strict=True):

@@ -62,7 +62,7 @@ def digits_of(rules: RuleSet) -> float:
 
 
 def measure(name: str, folder: Path, seeds: Sequence[int]) -> tuple[list[list[str]], dict[float, float], bool]:
-    """Return the lines of a table, its digits by bound, and whether J kept to all bounds."""
+    """Return the lines of a table, its digits by bound, and whether J stayed within all bounds."""
     X, clusters = read(name, folder)
     found: dict[float, list[tuple[float, float, float]]] = {bound: [] for bound in BOUNDS}
     kept = True

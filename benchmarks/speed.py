@@ -16,9 +16,9 @@ Notes
 Growth is ``find_unique_rows`` and ``grow`` of ``shallowrules.trees.growing``: everything from X and the centers to the
 tree and the labels of its rows. The centers are those of the KMeans that it is compared with.
 
-Every rival stands between two growths with 1 and two with 2 threads, and is held against the mean of the growth before
-and the growth after it, so that a busy neighbour hits both sides alike. Rounds of this are repeated while a seed has
-time left; a seed's ratio is the median over its rounds, the table's the median over the seeds (of the data, and of
+Every rival runs between two growths with 1 thread and two with 2 threads, and is compared with the mean of the growth
+before and the growth after it, so that a busy neighbour hits both sides alike. Rounds of this are repeated while a seed
+has time left; a seed's ratio is the median over its rounds, the table's the median over the seeds (of the data, and of
 KMeans where the table is a file). All runs in one process, threads limited to the number printed; in a column of
 threads, "1 / 2" reads as in the ratio: what is above the line has 1 thread, what is below it 2. KMeans has its defaults
 but ``n_init=1``. A Lloyd iteration is what ten more iterations add to a fit, divided by ten.
@@ -124,7 +124,7 @@ class Sides:
 
 
 class Rival(NamedTuple):
-    """A side that growth is held against.
+    """A rival that growth is compared with.
 
     Attributes
     ----------

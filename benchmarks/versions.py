@@ -13,7 +13,7 @@ gets (the tree's arrays, labels, centers, figures, the printed rules, `assign`, 
 dialect) is compared, to the last bit, and each kind that differs is named with one such fit. Growing, refining and
 labelling of `TIMED` are timed unless trees, labels or figures differ: two versions may write other texts of one tree.
 
-A step is done by both workers in each round, by the one that begins in turn, each repeated for at least `SECONDS`; a
+Both workers do a step in each round, in alternating order, each repeating it for at least `SECONDS`; a
 round's time is the least of these. Two times are taken: the processor time of the process, which other processes of
 the machine hardly change, and that of the clock. Of each, a line shows the ratio of the newer version to the other one,
 least time over least time of all rounds, and the quartiles of the rounds' own ratios: how far to trust it. One thread

@@ -66,7 +66,7 @@ PARTS = (
 def visits(tree: Tree, n_columns: int) -> dict[str, int]:
     """Return how often something was done, from the rows and leaves of every node that was cut."""
     leaves = np.ones(len(tree.feature), dtype=np.int64)
-    for node in range(len(leaves) - 1, -1, -1):  # children come behind their parents
+    for node in range(len(leaves) - 1, -1, -1):  # children come after their parents
         if tree.feature[node] != LEAF:
             leaves[node] = leaves[tree.left[node]] + leaves[tree.right[node]]
     cut = tree.feature != LEAF
@@ -85,7 +85,7 @@ def needed(grown: GrownTree, X: NDArray[np.float64], centers: NDArray[np.float64
     leaf_of = grown.route(X, 1)
     below: dict[int, tuple[NDArray[np.intp], list[int]]] = {}  # of a node, its rows and its centers
     steps = distances = 0.0
-    for node in range(len(grown.feature) - 1, -1, -1):  # children come behind their parents
+    for node in range(len(grown.feature) - 1, -1, -1):  # children come after their parents
         if grown.feature[node] == LEAF:
             below[node] = np.flatnonzero(leaf_of == node), [int(grown.center[node])]
             continue
@@ -116,7 +116,7 @@ def needed_of(X: NDArray[np.float64], centers: NDArray[np.float64]) -> tuple[flo
             lowest = np.minimum.accumulate(here, axis=1)
             changes = (here < np.pad(lowest[:, :-1], ((0, 0), (1, 0)), constant_values=np.inf)) & (position <= place)
             separated = place >= begin
-            later = changes & separated & (position >= begin) & (position < len(order) - 1)  # nor behind the last
+            later = changes & separated & (position >= begin) & (position < len(order) - 1)  # nor after the last
             n_steps += int(np.count_nonzero(separated & (behind > 0)) + np.count_nonzero(later))
             first = (here <= np.take_along_axis(lowest, begin - 1, axis=1)).argmax(axis=1)[:, None]
             cheapest[:, order] |= changes & separated & (position >= first)

@@ -39,7 +39,7 @@ def assign(table: Any, rules: RuleSet) -> Any:
     ------
     DataError
         If a tested column is missing, or the table has another number of dimensions or columns. If a partition holds
-        values of another type than the rules compare: when the labels are computed.
+        values of a different type than the rules compare: when the labels are computed.
     OptionError
         If `table` is not a table of Dask.
     MissingExtraError

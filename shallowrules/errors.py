@@ -119,7 +119,7 @@ class Finding:
 class DataError(ShallowRulesError, ValueError):
     """The table, a column, its rows or its weights cannot be used as they are.
 
-    `findings` say so as data where the table was read or examined; else it is empty.
+    `findings` has the faults as data if the table was read or examined; otherwise it is empty.
     """
 
     def __init__(self, *parts: str | OptionName, findings: Iterable[Finding] = ()) -> None:
@@ -189,7 +189,19 @@ class MissingExtraError(ShallowRulesError, ImportError):
 
 
 class ShallowRulesWarning(_InPieces, UserWarning):
-    """Something worth knowing that does not stop the work; the parameters are the pieces of its message."""
+    """Something worth knowing that does not stop the work.
+
+    Parameters
+    ----------
+    *parts : str
+        The fact, in pieces.
+    remedy : sequence of str or OptionName
+        The end of the message, about what to do; `fact` is the message without it.
+    """
+
+    def __init__(self, *parts: str, remedy: Iterable[str | OptionName] = ()) -> None:
+        super().__init__(*parts, *remedy)
+        self.fact = "".join(parts)
 
 
 class ShallowRulesNote(ShallowRulesWarning):
@@ -200,7 +212,7 @@ def check_choice(what: str, value: object, known: Iterable[str], option: str | N
     """Return `value` if it is one of `known`, else raise OptionError listing them; `what` names its kind."""
     choices = tuple(known)
     if not isinstance(value, str) or value not in choices:
-        raise OptionError(f"unknown {what} {value!r}; known are: {', '.join(choices)}", option=option)
+        raise OptionError(f"unknown {what} {value!r}; use one of: {', '.join(choices)}", option=option)
     return value
 
 

@@ -21,7 +21,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file on a full disk."""
 
 MAX_WHOLE = 2**28
-"""Most bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
+"""Maximum number of bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,14 @@ def read_whole(path: str | Path, most: int = MAX_WHOLE) -> bytes:
 
     Raises
     ------
-    DataError
-        If it has more than `most` bytes, as a device has that never ends.
+    DataError If it has more than `most` bytes, as a device that never ends has.
     OSError
         If it cannot be read.
     """
     with open(path, "rb") as stream:
         content = stream.read(most + 1)
     if len(content) > most:
-        raise DataError(f"{path} is larger than {most:,} bytes, the most that is read; is it the right file?")
+        raise DataError(f"{path} is larger than {most:,} bytes, the maximum that is read; is it the right file?")
     return content
 
 
@@ -130,7 +129,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     special = target.exists() and not target.is_file()  # a pipe, a terminal, /dev/stdout
     if not special:
-        # A link keeps pointing to the file; a link to a pipe has no path behind it.
+        # A link keeps pointing to the file; a link to a pipe has no path after it.
         target = Path(os.path.realpath(target))
     try:
         part = _private_file() if special else _new_file(target)

@@ -1,5 +1,6 @@
 "use strict";
-// Everything that is shown of rules was written beforehand; this walks typed rows, keeps names, and copies texts.
+// Everything that the page shows about rules is already in it; this script walks typed rows, keeps names, and copies
+// texts.
 (async () => {
   const byId = (id) => document.getElementById(id);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -48,7 +49,7 @@
     const kept = JSON.parse(localStorage.getItem(key) || "{}");
     if (kept && typeof kept === "object" && !Array.isArray(kept)) notes = kept;
   } catch { /* the browser keeps nothing for files: names last until the page is closed */ }
-  // What was typed in goes before the notes that the rules came with.
+  // What was typed in takes precedence over the notes that the rules came with.
   const givenNotes = {};
   const noteOf = (cluster) => {
     const found = notes[cluster] || { note: givenNotes[cluster] };

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shallowrules.cli.escaping import join_words, shell_word
 from shallowrules.cli.options.shared import typed_arguments
-from shallowrules.cli.output import show_message
+from shallowrules.cli.output import Note, show_message
 from shallowrules.errors import DataError, Finding, OptionName, counted
 from shallowrules.tables.conversion import has_digit
 
@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 MAX_NAMED = 5
-"""Most columns that a message names."""
+"""Maximum number of columns that a message names."""
 
 MAX_SPELLINGS = 3
-"""Most distinct texts that get a --null each; more are hardly all null markers."""
+"""Maximum number of distinct texts that get a --null each; more are unlikely to be null markers."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +124,13 @@ def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
 
 
 class RefusedTable(DataError):
-    """A table that cannot be clustered as it is: all its faults, worded, and options that may help.
+    """A table that cannot be clustered as it is: all its faults, in words, and options that may help.
 
     `said` are the notes and warnings of its reading, which show what was read.
     """
 
     def __init__(
-        self, message: str, findings: Iterable[Finding], remedy: Remedy, said: Sequence[tuple[str, str]] = ()
+        self, message: str, findings: Iterable[Finding], remedy: Remedy, said: Sequence[tuple[str, Note]] = ()
     ) -> None:
         super().__init__(message, findings=findings)
         self.remedy = remedy
@@ -146,7 +146,7 @@ class Refusal:
     remedy: Remedy
 
 
-def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, str]] = ()) -> RefusedTable:
+def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, Note]] = ()) -> RefusedTable:
     """Return why a table is refused; a column's content does not matter if another refusal excludes the column."""
     left_out = {name for refusal in refusals for name in refusal.remedy.exclude}
     remedy = Remedy()
@@ -176,7 +176,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def exclude(names: Iterable[str]) -> str:
-    """Return the option that leaves columns out."""
+    """Return the option that excludes columns."""
     return f"--exclude {column_list(names)}"
 
 
@@ -211,7 +211,7 @@ def _commands(error: DataError) -> list[str]:
 
 
 def remedy_words(finding: Finding, *, needed: bool = False) -> str:
-    """Return the remedy for a finding, to follow its message; "" where the message says all.
+    """Return the remedy for a finding, to follow its message; "" where the message is complete.
 
     A column that is `needed`, as that of the weights is, cannot be left out.
     """
@@ -366,7 +366,7 @@ CHOICES = ("delimiter", "extent", "sheet")
 """Kinds of findings whose message names an option for each remedy."""
 
 
-def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
+def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[Note]:
     """Return a note per column, by name, for numbers that are written in a format or with a unit."""
     found = [note for each in notes.values() for note in each]
     written = [note for note in found if note.kind == "written"]
@@ -376,31 +376,34 @@ def format_notes(notes: Mapping[str, Sequence[Finding]]) -> list[str]:
         shown = first_of([*map(repr, names)])
         what = f"column {shown} is" if len(names) == 1 else f"columns {shown} are"
         option = shell_word(f"{names[0] if len(names) == 1 else 'COLUMN'}={values[0]}")
-        said.append(f"{what} written as {values[0]}: read as numbers (--format {option})")
+        said.append(Note(f"{what} written as {values[0]}: read as numbers", f" (--format {option})"))
     words = {"three digits": _three_digits, **TAKEN_AS_TEXT}
     return [*said, *(words[note.kind](note) for note in found if note.kind in words)]
 
 
-def _three_digits(note: Finding) -> str:
+def _three_digits(note: Finding) -> Note:
     grouped = shell_word(f"{note.column}=1.234,5")
-    return (
+    return Note(
         f"every value of column {note.column!r} has three digits after the point, as in {note.example!r}: it is read "
-        f"as a decimal point; if it groups digits, use --thousands . or, for this column alone, --format {grouped}"
+        "as a decimal point",
+        f"; if it groups digits, use --thousands . or, for this column alone, --format {grouped}",
     )
 
 
-def _unit_words(note: Finding) -> str:
+def _unit_words(note: Finding) -> Note:
     """Return the note for a column whose numbers have a unit, or letters for thousands and millions."""
     remedy = number_remedy(note)
     if not remedy.format:
         letters = ", ".join(map(repr, note.values))
-        return (
+        return Note(
             f"the values of column {note.column!r} are numbers scaled by letters ({letters}), as in {note.example!r}, "
-            "and are read as text: write them out in the file to use them as numbers"
+            "and are read as text",
+            ": write them out in the file to use them as numbers",
         )
-    return (
+    return Note(
         f"the values of column {note.column!r} have the unit {note.values[0]!r}, as in {note.example!r}, and are read "
-        f"as text: use --format {shell_word(remedy.format[0])} to read them as numbers"
+        "as text",
+        f": use --format {shell_word(remedy.format[0])} to read them as numbers",
     )
 
 
@@ -413,24 +416,24 @@ def number_remedy(note: Finding) -> Remedy:
     return Remedy(exclude=(str(note.column),))
 
 
-def _digits_words(note: Finding) -> str:
-    return (
+def _digits_words(note: Finding) -> Note:
+    return Note(
         f"the values of column {note.column!r} have digits but are not numbers in a known format, as in "
         f"{note.example!r}, and are read as text"
     )
 
 
-def _mixed_words(note: Finding) -> str:
+def _mixed_words(note: Finding) -> Note:
     rows = note.rows or 0
     known = rows - (note.count or 0)
-    ways = f"; use {_each('--null', note)} if that means a missing value" if _means_missing(note) else ""
-    return (
+    return Note(
         f"column {note.column!r} holds {note.message} in {known:,} of {counted(rows, 'value')} and other text, such as "
-        f"{note.example!r}, and is read as text{ways}"
+        f"{note.example!r}, and is read as text",
+        f"; use {_each('--null', note)} if that means a missing value" if _means_missing(note) else "",
     )
 
 
-TAKEN_AS_TEXT: Mapping[str, Callable[[Finding], str]] = {
+TAKEN_AS_TEXT: Mapping[str, Callable[[Finding], Note]] = {
     "unit": _unit_words,
     "digits": _digits_words,
     "mixed": _mixed_words,
@@ -455,4 +458,5 @@ def _remedy_of(doubt: Doubt, category_weight: float) -> str:
     categories = any(not column.is_numeric for column in doubt.columns)
     other = lighter if categories else "another --scale"
     this = "it" if len(doubt.columns) == 1 else "them"
-    return f"To let others count, try {other}, or exclude {this}: {exclude(column.name for column in doubt.columns)}."
+    excluded = exclude(column.name for column in doubt.columns)
+    return f"To give other columns more influence, try {other}, or exclude {this}: {excluded}."

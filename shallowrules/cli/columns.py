@@ -11,6 +11,7 @@ from shallowrules.cli.escaping import shell_word
 from shallowrules.cli.missing import MAX_DROPPED_SHARE
 from shallowrules.cli.opening import Opened
 from shallowrules.cli.options.fitting import FitOptions
+from shallowrules.cli.output import Note
 from shallowrules.encoding import ColumnFacts
 from shallowrules.encoding.checks import (
     MAX_CATEGORIES,
@@ -35,7 +36,7 @@ TEXT_FORMATS = ("csv", "workbook")
 """Formats of files in which numbers are text, so that ``--null`` may name one."""
 
 MAX_SHOWN = 5
-"""Most columns with only one value that a note names."""
+"""Maximum number of columns with only one value that a note names."""
 
 
 UUID = "UUID"
@@ -112,7 +113,7 @@ def _too_many_values(findings: Sequence[Finding]) -> str:
 
 def _ids(findings: Sequence[Finding], times: Sequence[Finding]) -> str:
     looks, meant = ("looks like a row ID", "it is") if len(findings) == 1 else ("look like row IDs", "they are")
-    but = "".join(f"; {time.column!r} also looks like {_written_time(time)}" for time in times)
+    but = "".join(f"; {time.column!r} also looks like {''.join(_written_time(time))}" for time in times)
     return (
         f"{_listed(findings)} {looks} (a different value in every row): use {exclude(_names(findings))}, or, if "
         f"{meant} meant, list all columns to cluster by in --columns{but}"
@@ -163,7 +164,7 @@ def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[R
     return [Refusal(tuple(findings), f"values are infinite in {listed}: {way}", remedy)]
 
 
-def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Finding], fit: FitOptions) -> list[str]:
+def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Finding], fit: FitOptions) -> list[Note]:
     """Return the notes on the columns: codes that may have been taken for quantities, and columns that are not used.
 
     `ids` are the columns that look like IDs; columns named by options need no note.
@@ -184,7 +185,7 @@ def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Findin
     ]
 
 
-def label_warnings(opened: Opened, facts: Survey, fit: FitOptions) -> list[str]:
+def label_warnings(opened: Opened, facts: Survey, fit: FitOptions) -> list[Note]:
     """Return a warning of columns that look like the labels of an earlier clustering."""
     names = _names(find_labels(facts, {name for name in opened.columns if name not in insisted(fit)}))
     if not names:
@@ -192,9 +193,11 @@ def label_warnings(opened: Opened, facts: Survey, fit: FitOptions) -> list[str]:
     looks, decide = ("looks like the", "decides") if len(names) == 1 else ("look like", "decide")
     explain = "" if fit.labels is not None else f", --labels {column_list(names[:1])} explains it as it is"
     return [
-        f"{', '.join(map(repr, names))} {looks} labels of an earlier clustering; clustered again, "
-        f"{'it' if len(names) == 1 else 'they'} nearly {decide} the result: {exclude(names)} excludes "
-        f"{'it' if len(names) == 1 else 'them'}{explain}"
+        Note(
+            f"{', '.join(map(repr, names))} {looks} labels of an earlier clustering; clustered again, "
+            f"{'it' if len(names) == 1 else 'they'} nearly {decide} the result",
+            f": {exclude(names)} excludes {'it' if len(names) == 1 else 'them'}{explain}",
+        )
     ]
 
 
@@ -218,7 +221,7 @@ def _doubtful(opened: Opened, fit: FitOptions) -> set[str]:
     return {*opened.columns} - {*fit.numbers, *fit.categories}
 
 
-def _codes(columns: Sequence[str], few: Collection[str], padded: Collection[str]) -> list[str]:
+def _codes(columns: Sequence[str], few: Collection[str], padded: Collection[str]) -> list[Note]:
     """Return notes on whole numbers that may be codes: by their names, as `few` IDs, or `padded` with zeros."""
     with_zeros = [name for name in columns if name in padded]
     called = [name for name in columns if name not in padded and (name in few or CODE.search(name))]
@@ -229,13 +232,16 @@ def _codes(columns: Sequence[str], few: Collection[str], padded: Collection[str]
     ):
         if found:
             notes.append(
-                f"{', '.join(map(repr, found))} {one if len(found) == 1 else more}: --categories {column_list(found)} "
-                f"treats them as categories, --numbers {column_list(found)} as quantities"
+                Note(
+                    f"{', '.join(map(repr, found))} {one if len(found) == 1 else more}",
+                    f": --categories {column_list(found)} treats them as categories, --numbers {column_list(found)} "
+                    "as quantities",
+                )
             )
     return notes
 
 
-def _repeated_ids(findings: Sequence[Finding]) -> list[str]:
+def _repeated_ids(findings: Sequence[Finding]) -> list[Note]:
     """Return a note on columns that look like IDs that repeat."""
     if not findings:
         return []
@@ -245,35 +251,40 @@ def _repeated_ids(findings: Sequence[Finding]) -> list[str]:
     )
     names, one = column_list(_names(findings)), len(findings) == 1
     return [
-        f"{listed} {'looks like an ID' if one else 'look like IDs'}, and IDs are not quantities: --exclude {names} "
-        f"excludes {'it' if one else 'them'}, --numbers {names} treats "
-        f"{'it as a quantity' if one else 'them as quantities'}"
+        Note(
+            f"{listed} {'looks like an ID' if one else 'look like IDs'}, and IDs are not quantities",
+            f": --exclude {names} excludes {'it' if one else 'them'}, --numbers {names} treats "
+            f"{'it as a quantity' if one else 'them as quantities'}",
+        )
     ]
 
 
-def _date_numbers(findings: Sequence[Finding]) -> list[str]:
+def _date_numbers(findings: Sequence[Finding]) -> list[Note]:
     """Return a note on each column of whole numbers that look like dates, which are unevenly far apart, or times."""
     notes = []
     for finding in findings:
         name = column_list(_names([finding]))
+        what, way = _written_time(finding)
         notes.append(
-            f"{finding.column!r} looks like {_written_time(finding)}; --exclude {name} excludes the column, "
-            f"--numbers {name} treats it as a quantity"
+            Note(
+                f"{finding.column!r} looks like {what}",
+                f"{way}; --exclude {name} excludes the column, --numbers {name} treats it as a quantity",
+            )
         )
     return notes
 
 
-def _written_time(finding: Finding) -> str:
-    """Return the dates or times that whole numbers look like, and how to write them."""
+def _written_time(finding: Finding) -> tuple[str, str]:
+    """Return the dates or times that whole numbers look like, and to follow it how to write them."""
     example, shown = finding.example, finding.values[0]
     if finding.kind == "dates":
         what = f"dates written as whole numbers ({example} for {shown}), which are not evenly spaced"
     else:
         what = f"{finding.kind} since 1970 ({example} is {shown})"
-    return f"{what}: write them as {shown} for rules with dates"
+    return what, f": write them as {shown} for rules with dates"
 
 
-def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[str]:
+def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[Note]:
     """Return a note on each column with values that are far from all others and repeat.
 
     ``--null`` applies to every column, and is not advised if another column may have the value as well.
@@ -289,8 +300,11 @@ def _sentinels(rows: Rows, facts: Survey, findings: Sequence[Finding]) -> list[s
         if rows.format == "csv" and others:
             way = f"leave these fields empty in the file ({nulls} would also remove it from {others[0].name!r})"
         notes.append(
-            f"{finding.column!r} is {values} in {finding.count:,} of {counted(finding.rows or 0, 'row')}, far from its "
-            f"other values ({finding.example}): if that is a null marker, {way}"
+            Note(
+                f"{finding.column!r} is {values} in {finding.count:,} of {counted(finding.rows or 0, 'row')}, far from "
+                f"its other values ({finding.example})",
+                f": if that is a null marker, {way}",
+            )
         )
     return notes
 
@@ -306,24 +320,24 @@ def _may_have(column: ColumnFacts, texts: Sequence[str]) -> bool:
     return any(column.ends[0] <= number <= column.ends[1] for number in numbers)
 
 
-def _truth_values(rows: Rows, columns: Sequence[str]) -> list[str]:
+def _truth_values(rows: Rows, columns: Sequence[str]) -> list[Note]:
     """Return a note on columns of a CSV file that are truth values by their words alone."""
     names = [repr(name) for name in columns if rows.types[name] == "boolean"]
     if rows.format != "csv" or not names:
         return []
-    return [f"the only values are true and false in {', '.join(names)}: read as truth values, not as text"]
+    return [Note(f"the only values are true and false in {', '.join(names)}: read as truth values, not as text")]
 
 
-def _constant_columns(facts: Survey) -> list[str]:
+def _constant_columns(facts: Survey) -> list[Note]:
     """Return a note on the columns that have only one value."""
     constant = [column for column in facts.columns if column.only_value is not None]
     if not constant:
         return []
     shown = ", ".join(f"{column.name!r} ({_shown(column)})" for column in constant[:MAX_SHOWN])
     if len(constant) == 1:
-        return [f"column {constant[0].name!r} has only one value ({_shown(constant[0])}) and is not used"]
+        return [Note(f"column {constant[0].name!r} has only one value ({_shown(constant[0])}) and is not used")]
     more = f" and {len(constant) - MAX_SHOWN:,} more" if len(constant) > MAX_SHOWN else ""
-    return [f"{len(constant):,} columns have only one value and are not used: {shown}{more}"]
+    return [Note(f"{len(constant):,} columns have only one value and are not used: {shown}{more}")]
 
 
 def _shown(column: ColumnFacts) -> str:

@@ -1,4 +1,4 @@
-"""Text of a table, made safe for a terminal, which takes some characters for commands, and for a shell."""
+"""Text of a table, made safe for a terminal, which treats some characters as commands, and for a shell."""
 
 from __future__ import annotations
 

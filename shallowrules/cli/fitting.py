@@ -35,7 +35,7 @@ __all__ = ["PageExtras", "describe_work", "fit_rules", "fit_with_slider", "prepa
 
 @dataclass(frozen=True)
 class PageExtras:
-    """What the page of a run is to have besides its rules: a slider over other trees, so many rows as points."""
+    """What the page of a run shows besides its rules: a slider over other trees, some rows as points."""
 
     slider: bool = False
     sample_rows: int = 0
@@ -70,7 +70,7 @@ def fit_with_slider(
     -------
     RuleSet
     dict from str to object
-        What the page is to have besides, where it can: by the names of `Fact`.
+        What else the page shows, where it can: by the names of `Fact`.
     """
     memory = memory_for_parts(rows, memory)
     if memory is not None:
@@ -141,7 +141,7 @@ def with_table(rules: RuleSet, loaded: LoadedTable, chosen: FitOptions) -> RuleS
     """Return rules with facts about their table: notes on it, and its other columns."""
     rules = rules if chosen.histograms else rules.without_histograms()
     statistics = rules.statistics
-    notes = (*statistics.notes, *loaded.notes, *loaded.warnings)
+    notes = (*statistics.notes, *(note.fact for note in (*loaded.notes, *loaded.warnings)))
     return replace(rules, statistics=replace(statistics, notes=notes, other_columns=loaded.other_columns))
 
 
@@ -205,7 +205,7 @@ def prepared_model(
 def _with_way_out(
     refused: RefusedTable, rows: Tables | DatabaseRows, chosen: FitOptions, reading: Reading, memory: int | None
 ) -> DataError:
-    """Return why a table is refused, with the command that works where there is one."""
+    """Return the reason why a table is refused, with a command that works if there is one."""
     from shallowrules.cli.remedies import working_remedy
     from shallowrules.sources.connecting import hide_typed_passwords
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from shallowrules.cli.advice import Refusal, Remedy, column_list, exclude
 from shallowrules.cli.options.fitting import FitOptions
+from shallowrules.cli.output import Note
 from shallowrules.encoding.checks import find_missing
 from shallowrules.encoding.imputing import IMPUTED, Filling
 from shallowrules.encoding.roles import Roles
@@ -28,7 +29,7 @@ MAX_DROPPED_SHARE = 0.2
 """Share of incomplete rows up to which their exclusion is proposed; beyond it, imputing is."""
 
 MAX_SHOWN = 3
-"""Most columns whose substitute for missing values is shown."""
+"""Maximum number of columns whose substitute for missing values is shown."""
 
 
 CATEGORY = Filling(missing="category")
@@ -65,7 +66,7 @@ def filled_text(filled: Sequence[Filled]) -> str:
 
 def complete_rows(
     rows: Rows, facts: Survey, roles: Roles, fit: FitOptions, refused: set[str], ids: Sequence[Finding]
-) -> tuple[Rows, list[str], list[Refusal]]:
+) -> tuple[Rows, list[Note], list[Refusal]]:
     """Return the complete rows with a note, or all rows and why they are refused; imputed values are not missing.
 
     Rows may lack a label: the estimator counts them.
@@ -97,7 +98,7 @@ def complete_rows(
         leave_out = f"; exclude columns ({exclude(names)})" if names else ": correct the file"
         message = f"every row lacks a value, in {_counts(findings)}{leave_out}"
         return rows, [], [Refusal(tuple(findings), message, Remedy(exclude=names))]
-    note = f"{n_rows:,} of {counted(facts.rows, 'row')} excluded for missing values: {_counts(findings)}"
+    note = Note(f"{n_rows:,} of {counted(facts.rows, 'row')} excluded for missing values: {_counts(findings)}")
     return rows.complete(lacking), [note], []
 
 

@@ -21,7 +21,7 @@ __all__ = ["EarlierRules", "NamedRules", "check_numbers", "files_of_names", "nam
 
 @dataclass(frozen=True)
 class NamedRules:
-    """Rules of an earlier fit, whose names are to go on, and their file."""
+    """Rules of an earlier fit, whose names are carried over, and their file."""
 
     rules: RuleSet
     path: str
@@ -50,7 +50,7 @@ class NamedRules:
 
 @dataclass(frozen=True)
 class EarlierRules(NamedRules):
-    """Rules that a fit goes on from; `rescale` and `min_gain` are the estimator's."""
+    """Rules that a fit continues from; `rescale` and `min_gain` are the estimator's."""
 
     rescale: bool
     min_gain: float
@@ -94,7 +94,7 @@ def check_numbers(names: ClusterNames | NamedRules | None, n_clusters: int | Non
 
 
 def files_of_names(names: ClusterNames | NamedRules | None) -> list[str]:
-    """Return the file of --names, which is not to be written on, if it was given."""
+    """Return the file of --names, which must not be overwritten, if it was given."""
     return [] if names is None or names.path is None else [names.path]
 
 

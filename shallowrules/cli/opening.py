@@ -39,7 +39,7 @@ class Opened:
 
     @cached_property
     def first(self) -> Table:
-        """The rows of the first part; of a table in memory all."""
+        """The rows of the first part; all rows of a table in memory."""
         return self.rows.first()
 
 

@@ -9,6 +9,7 @@ import stat
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +22,7 @@ from shallowrules.files import atomic_write
 
 __all__ = [
     "FindingsReported",
+    "Note",
     "check_folder",
     "check_target",
     "messages_of",
@@ -42,6 +44,17 @@ class FindingsReported(click.ClickException):
     """A finding of `verify` or `drift`, in a sentence: not a failure, but the caller has to know about it."""
 
     exit_code = FOUND
+
+
+@dataclass(frozen=True)
+class Note:
+    """A message on a table: the fact, which the rules keep, and to follow it a remedy, which names options."""
+
+    fact: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return self.fact + self.remedy
 
 
 def check_folder(folder: Path, names: Sequence[str], *sources: str, force: bool) -> None:
@@ -105,7 +118,7 @@ def _refuse_loop(path: Path, option: str = "-o") -> None:
 
 
 def _check_overwriting(existing: Sequence[Path], force: bool, option: str = "-o") -> None:
-    """Refuse to replace files without --force, and those that are read-only even so: ShallowRulesError."""
+    """Refuse to replace files without --force, and read-only ones in any case: ShallowRulesError."""
     for path in existing:
         if path.is_file() and not (path.stat().st_mode & WRITABLE and os.access(path, os.W_OK)):
             raise ShallowRulesError(
@@ -136,8 +149,8 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
     A name may contain folders, with ``/`` between its parts; missing ones are created.
 
-    They are written beside, and then take the places of the old ones, which leave first: whoever is ended in between
-    leaves files of one run only. Runs into one folder wait for one another.
+    They are written beside the old ones, which are then removed before the new ones take their places: a run that is
+    killed in between leaves files of one run only. Runs into one folder wait for one another.
     """
     made = not folder.exists()
     folder.mkdir(exist_ok=True)
@@ -214,14 +227,14 @@ def _held(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def show_message(kind: str, message: str) -> None:
+def show_message(kind: str, message: str | Note) -> None:
     """Show a note or a warning on stderr."""
     from rich.text import Text
 
     from shallowrules.cli.terminal import Terminal
 
     console = Terminal(stderr=True, soft_wrap=True)
-    console.print(Text.assemble((f"{kind}: ", "bold yellow"), message))
+    console.print(Text.assemble((f"{kind}: ", "bold yellow"), str(message)))
 
 
 class ProgressLine:
@@ -277,16 +290,17 @@ def warnings_shown() -> Iterator[None]:
         show_message(kind, message)
 
 
-def messages_of(caught: Iterable[warnings.WarningMessage]) -> list[tuple[str, str]]:
-    """Return the kind (note or warning) and text of each warning that is the package's own or meant for users."""
-    found = []
+def messages_of(caught: Iterable[warnings.WarningMessage]) -> list[tuple[str, Note]]:
+    """Return the kind (note or warning) and message of each warning that is the package's own or meant for users."""
+    found: list[tuple[str, Note]] = []
     for warning in caught:
         message = warning.message
         if isinstance(message, ShallowRulesWarning):
             kind = "note" if isinstance(message, ShallowRulesNote) else "warning"
-            found.append((kind, message.worded(spell_plainly)))
+            remedy = message.worded(spell_plainly).removeprefix(message.fact)
+            found.append((kind, Note(message.fact, remedy)))
         elif isinstance(message, UserWarning):
-            found.append(("warning", str(message)))
+            found.append(("warning", Note(str(message))))
     return found
 
 

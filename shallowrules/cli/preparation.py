@@ -23,7 +23,7 @@ from shallowrules.cli.columns import (
 from shallowrules.cli.missing import Filled, complete_rows, fill, find_filled
 from shallowrules.cli.opening import Opened, open_rows
 from shallowrules.cli.options.fitting import FitOptions
-from shallowrules.cli.output import messages_of
+from shallowrules.cli.output import Note, messages_of
 from shallowrules.encoding.roles import Roles
 from shallowrules.errors import (
     DataError,
@@ -65,7 +65,7 @@ class LoadedTable:
         Those to cluster and to explain by; `weight_column`, `label_column` and `measure_column` may stand beside
         them.
     n_rows : int
-    notes, warnings : tuple of str
+    notes, warnings : tuple of Note
         What a reader of the rules should know, and what may be wrong with them.
     cluster_columns, explain_columns : list of str or None
         None for the estimator's default.
@@ -82,8 +82,8 @@ class LoadedTable:
     rows: Rows
     columns: tuple[str, ...]
     n_rows: int
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
+    notes: tuple[Note, ...]
+    warnings: tuple[Note, ...]
     weight_column: str | None = None
     label_column: str | None = None
     measure_column: str | None = None
@@ -158,7 +158,7 @@ def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None
             raise
 
 
-def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, str]]) -> LoadedTable:
+def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, Note]]) -> LoadedTable:
     """Return a table that can be clustered, with notes on it, or raise the reasons why it cannot.
 
     `said` are notes and warnings of its reading.
@@ -208,9 +208,10 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     scale = fit.scale_of(kinds)
     notes += _scale_notes(scale, has_numbers=has_numbers, clustering=fit.labels is None)
     if weight is not None:
-        notes.append(f"rows are weighted by column {weight!r}")
+        notes.append(Note(f"rows are weighted by column {weight!r}"))
     if measure is not None:
-        notes.append(f"column {measure!r} is added up in each cluster, and is neither clustered nor tested by rules")
+        fact = f"column {measure!r} is added up in each cluster, and is neither clustered nor tested by rules"
+        notes.append(Note(fact))
     as_they_are = scale is None and not fit.balances(kinds) and fit.labels is None
     dominant = _dominant_column(rows, space, facts) if as_they_are else []
     return LoadedTable(
@@ -289,7 +290,7 @@ def _only(number: int, what: str) -> str:
     return f"there {'is' if number == 1 else 'are'} only {counted(number, what)}: {way}"
 
 
-def _scale_notes(scale: str | None, *, has_numbers: bool, clustering: bool) -> list[str]:
+def _scale_notes(scale: str | None, *, has_numbers: bool, clustering: bool) -> list[Note]:
     """Return a note on the scales in which distances are taken, unless they are the table's own."""
     if scale is None or not has_numbers:
         return []
@@ -299,15 +300,18 @@ def _scale_notes(scale: str | None, *, has_numbers: bool, clustering: bool) -> l
         "robust": "every column of numbers is scaled to median 0 and an interquartile range of 1",
     }[scale]
     purpose = "for the clustering" if clustering else "to measure distances"
-    return [f"{purpose}, {how} (--scale {scale}); the rules are in the table's own units"]
+    return [Note(f"the rules are in the table's own units; {purpose}, {how}", f" (--scale {scale})")]
 
 
-def _dominant_column(rows: Rows, space: Space, facts: Survey) -> list[str]:
+def _dominant_column(rows: Rows, space: Space, facts: Survey) -> list[Note]:
     """Return a warning if one of several columns has nearly all of the variance, which k-means divides."""
     name, share = largest_variance(rows, space, facts)
     if share <= DOMINANT_SHARE:
         return []
     return [
-        f"column {name!r} has {min(share, 0.999):.1%} of the variance and nearly decides the "
-        "clustering alone, because the columns are on very different scales; --scale minmax gives each the same range"
+        Note(
+            f"column {name!r} has {min(share, 0.999):.1%} of the variance and nearly decides the clustering alone, "
+            "because the columns are on very different scales",
+            "; --scale minmax gives each the same range",
+        )
     ]

@@ -17,7 +17,7 @@ from shallowrules.sources import Where, input_files
 __all__ = ["working_remedy"]
 
 MAX_TRIALS = 6
-"""Most attempts at completing a proposed command."""
+"""Maximum number of attempts at completing a proposed command."""
 
 
 def working_remedy(
@@ -65,7 +65,7 @@ def _tried(
 
 
 def _needed(remedy: Remedy, findings: Sequence[Finding]) -> tuple[str, ...]:
-    """Return the texts of a remedy for missing values that a column has which it does not leave out anyhow."""
+    """Return the null markers of a remedy that occur in a column that it does not exclude anyway."""
     kept = {text for finding in findings if finding.column not in remedy.exclude for text in finding.values}
     return tuple(text for text in remedy.null if text in kept)
 

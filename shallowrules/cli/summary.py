@@ -78,14 +78,16 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
     if statistics.labelled:
         agreeing = "weight gets its given label" if statistics.weighted else "rows get their given label"
     else:
-        agreeing = "weight stays in its cluster" if statistics.weighted else "rows stay in their cluster"
+        agreeing = f"{'weight is' if statistics.weighted else 'rows are'} in the same cluster as without rules"
+    length = f"{statistics.waes:.2f} conditions explain a row on average"
+    if (questions := f"{statistics.wad:.2f}") != f"{statistics.waes:.2f}":
+        length += f"; {questions} questions find its cluster"
     console.print(
         Text(
             f"k-means cost   {show_figure(statistics.normalized_cost, '.3f')} times that of the "
-            f"{'given clusters' if statistics.labelled else 'clustering without rules'} ({extra}); "
-            f"{statistics.agreement:.1%} of the {agreeing}\n"
-            f"rule length    {statistics.waes:.2f} conditions explain a row on average; "
-            f"{statistics.wad:.2f} questions find its cluster"
+            f"{'given clusters' if statistics.labelled else 'clustering without rules'} ({extra})\n"
+            f"agreement      {statistics.agreement:.1%} of the {agreeing}\n"
+            f"rule length    {length}"
         )
     )
     if separation := describe_separation(rules):
@@ -186,11 +188,11 @@ def show_labels(
     titles = {cluster.index: cluster.title for cluster in rules.clusters}
     total = sum(counts.values())
     for index, rows in counts.items():
-        title = "none" if index is None else titles[index]
+        title = "without a cluster" if index is None else titles[index]
         sums = [] if totals is None else [_sum_of(totals, index)]
         table.add_row(Text(one_line(title)), f"{rows:,}", f"{rows / total:.1%}", *sums)
     if not counts:
-        table.add_row("none", "0", "")
+        table.add_row("without a cluster", "0", "")
     console.print(table)
     if totals is not None:
         _show_total(console, totals.name, totals.whole, sum(totals.missing.values()))
@@ -209,7 +211,7 @@ def _show_total(console: Terminal, name: str, total: float, unmeasured: int) -> 
 
 
 def show_new_values(shifts: Iterable[ColumnShift]) -> None:
-    """Say which values of tested columns training did not have."""
+    """Print the values of tested columns that did not occur in training."""
     for sentence in (sentence for shift in shifts for sentence in shift.sentences()):
         show_message("note", one_line(sentence))
 
@@ -225,7 +227,7 @@ def show_shifts(shifts: Iterable[Shift], totals: Totals | None = None) -> None:
             f"{shift.rows:,}",
             f"{shift.share:.1%}",
             f"{shift.trained:.1%}",
-            f"{shift.size:+z.1%}",
+            f"{100 * shift.size:+z.1f} points",
         )
         if totals is not None:
             trained = "–" if shift.total_trained is None else percent(shift.total_trained)
@@ -255,7 +257,7 @@ def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun
     from shallowrules.verification.comparing import grouped_by_reason
 
     console = _console(False)
-    table = _table("form", "rows compared", "disagreements")
+    table = _table("format", "rows compared", "disagreements")
     table.columns[1].justify = table.columns[2].justify = "right"
     for comparison in comparisons:
         style = "bold red" if comparison.disagreements else "green"
@@ -278,7 +280,7 @@ def show_lines(lines: Iterable[str]) -> None:
 def _describe(difference: Difference) -> str:
     values = ", ".join(f"{one_line(name)} = {value!r}" for name, value in difference.values.items())
     by_tree, by_form = difference.places
-    return f"{difference.origin} ({values}) is in {by_tree} by the tree and in {by_form} by this form"
+    return f"{difference.origin} ({values}) is in {by_tree} by the tree and in {by_form} by this format"
 
 
 def _table(*headings: str) -> Table:

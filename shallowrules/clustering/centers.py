@@ -149,10 +149,10 @@ def cluster_parts(
     random_state: Any,
     log: Callable[[str], None],
 ) -> NDArray[np.float64]:
-    """Return centers of our own: those of KMeans on a sample, moved by Lloyd's algorithm over all rows.
+    """Return the package's own centers: those of KMeans on a sample, moved by Lloyd's algorithm over all rows.
 
-    The sample are the rows with the least keys of their values, and sums are exact: centers depend neither on the order
-    of rows nor on the cut into parts.
+    The sample consists of the rows with the least keys of their values, and sums are exact: centers depend neither on
+    the order of rows nor on the division into parts.
 
     Raises
     ------

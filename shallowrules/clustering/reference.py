@@ -233,7 +233,7 @@ def reference_clustering(
 
 
 def into_space(clusterer: Any, X_cluster: NDArray[Any], source: Any = None) -> NDArray[Any]:
-    """Return rows in the space that a fitted clusterer clusters: behind the transformers of a Pipeline.
+    """Return rows in the space that a fitted clusterer clusters: after the transformers of a Pipeline.
 
     Parameters
     ----------
@@ -365,6 +365,11 @@ def _split(clusterer: Any) -> tuple[list[Any], Any]:
             return transformers, clusterer
 
 
+def last_step(clusterer: Any) -> Any:
+    """Return the clusterer behind the transformers of a Pipeline; one that is none, as it is."""
+    return _split(clusterer)[1]
+
+
 @contextmanager
 def _names_checked() -> Iterator[None]:
     """Silence scikit-learn's warning that a matrix has no names: `_check_names` compares them."""
@@ -419,7 +424,7 @@ def _fitted(
 
 
 def fit_clusterer(clusterer: Any, X: Any, n_threads: int = 1, **weights: Any) -> Any:
-    """Fit a clusterer. The result is that of its ``fit`` alone, but for the last bits of products in KMeans."""
+    """Fit a clusterer. The result is that of its ``fit``, except for the last bits of products in KMeans."""
     if not isinstance(clusterer, KMeans):
         return clusterer.fit(X, **weights)
     with single_threaded_blas():
@@ -499,7 +504,8 @@ class _GivenLabels:
                 noise[seen] = given == UNLABELLED
         n_noise = int(np.count_nonzero(noise))
         if n_noise:
-            notes = (f"excluded from fitting: {n_noise:,} of {len(given):,} rows, noise to {type(fitted).__name__}",)
+            by = type(fitted).__name__
+            notes = (f"excluded from fitting: {n_noise:,} of {len(given):,} rows, marked as noise by {by}",)
         return cls(labels, seen, noise, notes)
 
 
@@ -533,7 +539,7 @@ def _predicted_labels(fitted: Any, X: NDArray[Any], names: Sequence[str] | None)
 def _predicted(fitted: Any, X: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.int32] | None:
     """Return the labels of a clusterer with centers; None if each row simply belongs to its nearest center.
 
-    Mixtures, whose components have shapes, and bisecting k-means, which descends its own tree, label otherwise.
+    Mixtures, whose components have shapes, and bisecting k-means, which descends its own tree, label rows differently.
     """
     if isinstance(fitted, KMeans | MiniBatchKMeans) or not hasattr(fitted, "predict"):
         return None

@@ -108,7 +108,7 @@ def find_starts(
     n_starts: int,
     n_threads: int,
 ) -> list[tuple[NDArray[np.float64], Any]]:
-    """Return the centers of starts, each with the state of the random numbers behind it.
+    """Return the centers of starts, each with the state of the random numbers after it.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 MAX_CATEGORIES = 50
-"""Most categories that a column may have: more are IDs or free text, and each would become a column."""
+"""Maximum number of categories that a column may have: more are IDs or free text, and each would become a column."""
 
 ID_LIKE_SHARE = 0.9
 """Share of distinct texts among the rows above which a column looks like IDs or free text."""
@@ -102,7 +102,7 @@ def find_other_types(columns: Iterable[Examined]) -> list[Finding]:
 
 
 def find_too_many_values(columns: Iterable[Examined]) -> list[Finding]:
-    """Return the columns of text with too many values to be categories, as ids and free text have them.
+    """Return the columns of text with too many values to be categories, such as IDs and free text.
 
     `count` is their number, or one more than the limit if counting stopped there.
     """

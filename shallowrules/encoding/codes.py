@@ -18,7 +18,7 @@ from shallowrules.partitions import Part, Partitions
 __all__ = ["MAX_DISTINCT", "with_all_codes"]
 
 MAX_DISTINCT = 1 << 24
-"""Most distinct numbers of a column of codes: all of them are held in memory, 128 MiB."""
+"""Maximum number of distinct numbers of a column of codes: all of them are held in memory, 128 MiB."""
 
 
 @dataclass(frozen=True, eq=False)

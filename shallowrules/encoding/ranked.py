@@ -22,7 +22,7 @@ from shallowrules.tables.conversion import Number
 __all__ = ["RankedColumn", "ReadColumns", "Weighed", "ranked_values"]
 
 MAX_CELLS = 2**20
-"""Most ranges of codes, over all columns, that a pass sums: 8 MB in each part's result."""
+"""Maximum number of ranges of codes, over all columns, that a pass sums: 8 MB in each part's result."""
 
 MIN_BITS, MAX_BITS = 8, 16
 """Binary logarithms of the number of ranges into which a pass divides one: the least and the most."""
@@ -72,7 +72,7 @@ class RankedColumn:
 
 @dataclass(frozen=True)
 class _Range:
-    """The codes from `low` to `high`, among which one of a rank is.
+    """The codes from `low` to `high`, which contain one of a wanted rank.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ class RawColumns:
         return rows.X_cluster, rows.weight
 
     def ends(self, head: Table) -> NDArray[Any]:
-        """Return the smallest number of each column and the largest, of a table that has them."""
+        """Return the smallest and the largest number of each column, if the table has them."""
         encoder = self.encode.encoder
         X = encoder.spaces(encoder.encode_imputed(head))[1]
         return np.array(column_ranges(X), dtype=X.dtype)

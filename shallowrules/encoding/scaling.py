@@ -122,7 +122,7 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
     # Imported here: it takes a second that no reader of tables should wait.
     kind = getattr(import_module("sklearn.preprocessing"), str(SCALES[scale]))
     # Two rows with the ends of every column tell "minmax" all. Of the others nothing is kept that depends on more: what
-    # scikit-learn finds takes no weights ("robust"), or rounds otherwise than for repeated rows ("standard").
+    # scikit-learn finds takes no weights ("robust"), or rounds differently than for repeated rows ("standard").
     scaler = kind().fit(ends)
     if scale == "standard":
         _standardize(scaler, run, read, ends, weights)

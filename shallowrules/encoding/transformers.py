@@ -118,7 +118,7 @@ def encode_through(
     Raises
     ------
     OptionError
-        If the transformer mixes columns, or does something that no rule on a raw column can say.
+        If the transformer mixes columns, or does something that no rule on a raw column can express.
     DataError
         If values are infinite; or if they are missing in a used column and not imputed.
     """

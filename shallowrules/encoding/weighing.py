@@ -94,7 +94,7 @@ def find_pairs(run: Run, read: ReadNumbers, ends: NDArray[Any]) -> NDArray[np.bo
 
 
 def _count_others(rows: Any, state: tuple[ReadNumbers, NDArray[Any]]) -> Added:
-    """Return for each column 1 if it has other numbers than its ends."""
+    """Return for each column 1 if it has different numbers than its ends."""
     read, (low, high) = state
     X, _ = read(rows)
     return Added(

@@ -107,7 +107,7 @@ def check_cluster_as(value: object) -> None:
 
 
 def contract_faults(exporter: Any) -> list[str]:
-    """Return where a class departs from the contract, as far as can be checked without running it."""
+    """Return the points in which a class breaks the contract, as far as they can be checked without running it."""
     if not inspect.isclass(exporter):
         return ["it is not a class"]
     faults = []
@@ -140,8 +140,8 @@ def contract_faults(exporter: Any) -> list[str]:
 def check_exporter(exporter: Any, **options: Any) -> None:
     """Check an exporter class against the contract; for the tests of a plugin's author.
 
-    Looks at its attributes, then exports a small tree with awkward names and a tree that is
-    a single leaf, twice each: text, bytes or files alike.
+    It checks the attributes, then exports a small tree with awkward names and a tree that is a single leaf, twice each,
+    whether as text, bytes or files.
 
     Parameters
     ----------

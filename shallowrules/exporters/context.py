@@ -25,7 +25,7 @@ An exporter adds entries of its own; its module names them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 MAX_LENGTH = 20_000_000
-"""Most characters of rules that are written: Python needs some 100 bytes for each to compile them."""
+"""Maximum number of characters of rules that are written: Python needs some 100 bytes for each to compile them."""
 
 
 @cache
@@ -69,14 +69,14 @@ def check_length(rules: RuleSet) -> None:
         )
 
 
-def check_no_times(rules: RuleSet, exporter: str) -> None:
-    """Raise ExportError for rules that test a date, a point in time or a duration, for a format without these."""
+def check_no_times(rules: RuleSet, exporter: str, held: Container[str] = ()) -> None:
+    """Raise ExportError for rules that test a date, a point in time or a duration, but of the kinds that are `held`."""
     for feature in rules.tested_columns:
         column = rules.columns[feature]
-        if column.is_time:
+        if column.is_time and column.type not in held:
             raise ExportError(
-                f"exporter {exporter!r} writes no rules on {NATURES[column.type]}, and one tests column "
-                f"{column.name!r}: give the table a column of numbers in its place, such as days since a day"
+                f"exporter {exporter!r} cannot write rules on {NATURES[column.type]}, and one tests column "
+                f"{column.name!r}: replace it with a column of numbers, such as days since a fixed date"
             )
 
 

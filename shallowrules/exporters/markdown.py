@@ -1,52 +1,54 @@
 """Rules as a sheet in Markdown that a person can read, check and sign.
 
 Templates see, besides `shallowrules.exporters.context`: ``title``, ``origin`` (the hash of the rules and the version of
-the package), ``made`` (the origin of the rules, empty if unknown), ``figures`` (the sheet's figures for the rules as a
-whole: text by name), ``words`` (text, already Markdown) of every rule, ``above`` and ``at_most`` (exact text or none)
-and ``one_of`` and ``none_of`` (Markdown or none) of every condition, ``doubts`` (doubts to read before signing, with
-remedies), ``imputed``, ``categories``, ``categorical`` and ``flags`` (whether some column has its missing values
-imputed, whether some column and whether some condition is of categories, and whether some condition is of a column of 0
-and 1), ``shares_of_flags`` (whether some column is of 0 and 1, whose share of 1 the tables of means show), and of every
-cluster ``quality`` (text, already Markdown), ``precision_text`` and ``recall_text``, ``total_text`` (its total and
-share, or none), ``profile`` (rows of its table of means, first those in which it differs most from all other rows:
-``column``, ``tested``, ``here`` and ``table``, both text, and ``mark``) and ``left_out`` (columns that the table
-lacks); ``marks`` (the limits for marked columns, text by name); and ``steps``, none unless the style is "ordered": of
-each line of that list ``words`` (Markdown, empty if nothing more is asked), ``title`` of the cluster and ``rows_text``,
-none where a row is in no cluster.
+the package), ``source`` (the table, empty if unknown), ``seed`` (a number or none), ``unused`` (its columns that the
+rules lack, with reasons), ``method`` (the tree, in words), ``figures`` (the sheet's figures for the rules as a whole:
+text by name), ``agreement`` (in words), ``tested`` (the columns that rules test, Markdown), ``words`` (text, already
+Markdown) of every rule, ``doubts`` (doubts to read before signing, with remedies), ``imputed`` (what a missing value of
+tested columns counts as, Markdown, empty if they have no substitute), ``limits``, ``categorical`` and ``flags``
+(whether some condition is of numbers, of categories, and of a column of 0 and 1), ``shares`` (whether some column is of
+either kind, so that the tables of means show shares), and of every cluster ``short_title`` (without a name that was
+made from its rules), ``quality`` (text, already Markdown), ``precision_text`` and ``recall_text``, ``total_text`` (its
+total and share, or none), ``profile`` (rows of its table of means, first those in which it differs most from all other
+rows: ``column``, ``value`` (Markdown: the one whose share is shown, empty for a mean), ``tested`` by its rules,
+``here``, ``table`` and ``mark``, all text) and ``left_out`` (columns that the table lacks); ``marks`` (the limits for
+marked columns, text by name); and ``steps``, none unless the style is "ordered": of each line of that list ``words``
+(Markdown, empty if nothing more is asked), ``title`` of the cluster, ``rows_text`` and ``share_text``; where a row is
+in no cluster, none and twice empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from shallowrules.errors import check_choice
 from shallowrules.exporters.base import check_text
-from shallowrules.exporters.context import describe, rows_text
+from shallowrules.exporters.context import describe
 from shallowrules.exporters.decision_list import ordered_branches
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.exporters.wording import (
     COLUMNS_SHOWN,
     ConditionWords,
-    bound_words_of,
     describe_doubts,
     describe_figures,
-    describe_made,
     describe_marks,
+    describe_method,
     describe_missing,
     describe_origin,
     describe_profile,
     describe_quality,
+    describe_source,
     describe_totals,
-    format_exact,
+    describe_unused,
     format_number,
-    list_values,
     says_flag,
+    show_imputed,
 )
-from shallowrules.rules import Condition, RuleSet
+from shallowrules.rules import Cluster, Condition, Rule, RuleColumn, RuleSet, Statistics
 from shallowrules.rules.figures import percent
 
 __all__ = ["MarkdownExporter", "MarkdownOptions"]
@@ -78,6 +80,8 @@ class MarkdownLanguage:
 
 MARKDOWN = MarkdownLanguage()
 
+WORDS = ConditionWords(escape_markdown, says_flags=True)
+
 
 @dataclass(frozen=True)
 class MarkdownOptions:
@@ -90,9 +94,9 @@ class MarkdownOptions:
     date : str, optional
         To be printed below, as 2026-11-23; none by default, so that equal rules make equal sheets.
     made : str, optional
-        The origin of the rules; by default their own record of it: file, seed, and columns left out.
+        The table that the rules were made from; by default the file that they record.
     all_columns : bool
-        Whether the tables of means show every column, however many there are.
+        Whether the tables of means show every column, and not only those that set a cluster apart.
     style : {"flat", "ordered"}
         What the contents are: the rules, each whole, or a list to be read from the top, in which each relies on those
         before it.
@@ -128,42 +132,40 @@ class MarkdownExporter:
     options = MarkdownOptions
 
     def export(self, rules: RuleSet, **options: Any) -> str:
-        """Return the sheet: figures of the whole, then every cluster, largest first."""
+        """Return the sheet: a summary, then every cluster, largest first, and how the rules were made."""
         settings = MarkdownOptions(**options)
-        by_name = {column.name: column for column in rules.columns}
-        context = describe(rules, lambda rule: {"words": ", and ".join(_words(rule.conditions)) or "every row"})
-        for rule in context["rules"]:
-            for condition in rule["conditions"]:
-                column = by_name[condition["column"]]
-                words = bound_words_of(column) if column.is_time else ("", "")
-                for side, bound, word in (("above", "lower", words[0]), ("at_most", "upper", words[1])):
-                    value = condition[bound]
-                    condition[side] = None if value is None else f"{word} {format_exact(value, column)}".strip()
-                condition["one_of"] = (
-                    None if condition["included"] is None else list_values(condition["included"], escape_markdown)
-                )
-                condition["none_of"] = list_values(condition["excluded"], escape_markdown) or None
+        context = describe(rules, lambda rule: {"words": _words(rule.conditions) or "every row"})
         totals = describe_totals(rules)
         for described, cluster in zip(context["clusters"], rules.by_size, strict=True):
             described["quality"] = describe_quality(cluster, rules.statistics.labelled, escape_markdown)
             described["total_text"] = totals.get(cluster.index)
+            described["short_title"] = _short_title(cluster)
             described["precision_text"] = percent(cluster.precision)
             described["recall_text"] = percent(cluster.recall)
-            described["words"] = _words_of_cluster(described["rules"])
+            described["words"] = _words_of_cluster(rules.rules_of(cluster.index))
             profile = describe_profile(rules, cluster, escape_markdown)
-            described["profile"] = profile if settings.all_columns else profile[:COLUMNS_SHOWN]
-            described["left_out"] = len(profile) - len(described["profile"])
+            shown = profile if settings.all_columns else _telling(profile)
+            described["profile"] = [
+                {**line, "here": line["figures"][0], "table": line["figures"][1], "mark": line["short_mark"]}
+                for line in shown
+            ]
+            described["left_out"] = len(profile) - len(shown)
         context.update(
             title=settings.title,
             origin=describe_origin(rules),
             figures=describe_figures(rules),
             marks=describe_marks(),
-            made=settings.made or describe_made(rules),
-            imputed=any(column.imputed is not None for column in rules.columns),
-            categories=any(not column.is_numeric for column in rules.columns),
-            shares_of_flags=any(column.is_flag for column in rules.columns),
+            source=settings.made or describe_source(rules),
+            seed=rules.settings.get("seed"),
+            unused=describe_unused(rules),
+            method=describe_method(rules),
+            tested=_tested(rules),
+            agreement=_agreement(rules.statistics),
+            imputed=_imputed(rules),
+            shares=any(column.is_flag or not column.is_numeric for column in rules.columns),
             doubts=describe_doubts(rules),
             flags=any(says_flag(condition) for rule in rules for condition in rule.conditions),
+            limits=any(rules.columns[feature].is_numeric for feature in rules.tested_columns),
             categorical=any(not rules.columns[feature].is_numeric for feature in rules.tested_columns),
             steps=_steps(rules) if settings.style == "ordered" else None,
             options={**asdict(settings), "template": None},
@@ -171,41 +173,92 @@ class MarkdownExporter:
         return render(MARKDOWN, "sheet.md.j2", context, settings.template)
 
 
-def _words(conditions: Iterable[Condition]) -> list[str]:
-    """Return the text of each condition, as Markdown."""
-    words = ConditionWords(escape_markdown, says_flags=True)
-    return [
-        f"**{escape_markdown(column.name)}**{describe_missing(column, escape_markdown)} is {words(condition)}"
+def _words(conditions: Iterable[Condition]) -> str:
+    """Return the text of conditions, as Markdown, for a sentence."""
+    return ", and ".join(
+        f"{_name(condition.column)}{describe_missing(condition.column, escape_markdown)} is {WORDS(condition)}"
         for condition in conditions
-        for column in (condition.column,)
-    ]
+    )
+
+
+def _short_words(conditions: Iterable[Condition]) -> list[str]:
+    """Return the text of each condition, as Markdown, for a table; what missing values count as is said below it."""
+    return [f"{_name(condition.column)} is {WORDS(condition)}" for condition in conditions]
+
+
+def _name(column: RuleColumn) -> str:
+    return f"**{escape_markdown(column.name)}**"
+
+
+def _agreement(statistics: Statistics) -> str:
+    """Return the share of the rows that rules label as the clustering without rules does, or as the given labels."""
+    if statistics.labelled:
+        said = "weight has its given label" if statistics.weighted else "rows have their given label"
+    elif statistics.weighted:
+        said = "weight stays in the cluster that it has without rules"
+    else:
+        said = "rows stay in the cluster that they have without rules"
+    return f"{percent(statistics.agreement)} of the {said}"
+
+
+def _tested(rules: RuleSet) -> str:
+    """Return the columns that rules test, as Markdown; of many the first, and how many more there are."""
+    names = [escape_markdown(rules.columns[feature].name) for feature in rules.tested_columns]
+    more = len(names) - COLUMNS_SHOWN
+    return ", ".join(names[:COLUMNS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _imputed(rules: RuleSet) -> str:
+    """Return the substitutes for missing values of tested columns, as Markdown."""
+    columns = [rules.columns[feature] for feature in rules.tested_columns]
+    return ", ".join(
+        f"{show_imputed(column, escape_markdown)} in {_name(column)}"
+        for column in columns
+        if column.imputed is not None
+    )
+
+
+def _telling(profile: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines of a table of means with something to say: those with a mark, and those that its rules test.
+
+    Where no line has a mark, as for a cluster of few rows, all may.
+    """
+    marked = [line for line in profile if line["mark"]] or profile
+    indices = {line["index"] for line in marked[:COLUMNS_SHOWN]}
+    return [line for line in profile if line["tested"] or line["index"] in indices]
+
+
+def _short_title(cluster: Cluster) -> str:
+    """Return the title of a cluster for a table that has its rule: a name that was made from the rule is left out."""
+    return str(cluster.index) if cluster.named_by_rules else cluster.title
 
 
 def _steps(rules: RuleSet) -> list[dict[str, Any]]:
     """Return the data for the ordered list: see the module."""
-    titles = {cluster.index: cluster.title for cluster in rules.clusters}
+    titles = {cluster.index: _short_title(cluster) for cluster in rules.clusters}
     by_leaf = {rule.leaf: rule for rule in rules}
     steps = []
     for branch in ordered_branches(rules):
-        asked = _words(branch.conditions)
+        asked = _short_words(branch.conditions)
         if branch.without is not None:
             column = rules.columns[branch.without]
             if column.imputed is not None:
                 continue
-            asked.append(f"**{escape_markdown(column.name)}** has no value")
+            asked.append(f"{_name(column)} has no value")
         rule = None if branch.leaf is None else by_leaf[branch.leaf]
         steps.append(
             {
-                "words": ", and ".join(asked),
+                "words": ", ".join(asked),
                 "title": None if branch.cluster is None else titles[branch.cluster],
-                "rows_text": None if rule is None else rows_text(rule.rows, rule.share),
+                "rows_text": "" if rule is None else f"{rule.rows:,}",
+                "share_text": "" if rule is None else percent(rule.share),
             }
         )
     return steps
 
 
-def _words_of_cluster(rules: list[dict[str, Any]]) -> str:
-    """Return the words for a cluster's rules in the table of contents."""
+def _words_of_cluster(rules: Sequence[Rule]) -> str:
+    """Return the words for a cluster's rules in the table of all clusters."""
     if len(rules) > RULES_SHOWN:
-        return f"one of {len(rules)} rules, see below"
-    return "; or ".join(rule["words"] for rule in rules)
+        return f"one of {len(rules)} rules holds, see below"
+    return "; or ".join(", ".join(_short_words(rule.conditions)) or "any" for rule in rules)

@@ -1,7 +1,7 @@
 """An exporter's options as data, read from its dataclass, for the command line and the controls of a page.
 
 An option's type says what it is: ``bool``, ``str``, ``int``, ``float``, ``Path``, a ``Literal`` of texts or numbers; a
-``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed besides. Of
+``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed too. Of
 several types the first is offered, or ``Path`` where it is among them. What an option is for is said in the section
 ``Parameters`` or ``Attributes`` of the dataclass's docstring, in the form of numpydoc.
 """
@@ -31,13 +31,13 @@ _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 
 Fact = Literal["table", "dialect", "types", "made", "trees", "points"]
 """What ``run`` knows of the rows that it read: the parts of their table's name, the SQL dialect of their database, the
-types that it declares their columns as, how it makes the rules of them, the rules of other trees, rows as points."""
+types that it declares their columns as, what they are in words, the rules of other trees, rows as points."""
 
 DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",
     "dialect": "that of --database, else {}",
     "types": "those of --database",
-    "made": "the file or table, the seed, excluded columns",
+    "made": "the file or table",
     "trees": "trees grown beside the fit, with --slider",
     "points": "rows of the table, with --sample-rows",
 }
@@ -69,7 +69,7 @@ def on_command_line(
     default_from : {"table", "dialect", "types", "made", "trees", "points"}, optional
         The default that ``run`` supplies: the name of the table that was read, as a list of its parts;
         the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
-        default where a file has it; in words, that database, the seed, and the columns left out; a `RulePath` of other
+        default where a file has it; that database in words; a `RulePath` of other
         trees of the same clustering; some rows as `Points`.
     listed : bool
         Whether a sequence of texts is given as ``A,B,…``, as ``--columns`` is.
@@ -134,7 +134,7 @@ def describe_options(options: type) -> tuple[OptionSpec, ...]:
         if read is None:
             faults.append(
                 f"option {field.name!r} is of the type {field.type}; an option is a bool, str, int, float, Path or "
-                "Literal, or a Mapping from str to one of these or a Sequence of them, or None besides"
+                "Literal, a Mapping from str to one of these or a Sequence of them; each may also be None"
             )
             continue
         kind, shape, choices = read

@@ -2,7 +2,7 @@
 
 It is a TreeModel with the tests of the tree. A row without a value in a column that is tested on its path
 gets no prediction, as in every other format (``missingValueStrategy`` and ``noTrueChildStrategy``). An engine gets
-numbers as numbers: what is text in a file is for the engine to convert, but for the texts that mean "no value". Some
+numbers as numbers: it has to convert text from a file itself, except null markers. Some
 engines (PMML4S) compare all numbers as doubles: where a threshold of whole numbers is 2^53 or more, they do not tell
 neighbors apart there.
 """

@@ -6,6 +6,7 @@ and ``comment`` write it in the language of the output, ``md`` as Markdown text.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -40,7 +41,7 @@ class Language(Protocol):
         ...
 
     def comment(self, text: str) -> str:
-        """Return text that cannot end the comment it stands in."""
+        """Return text that cannot end the comment that it is in."""
         ...
 
 
@@ -164,13 +165,15 @@ def isolate(text: str) -> str:
 
 # Where Markdown (CommonMark with tables) would see syntax. An underscore inside a word is not syntax.
 _MD_SYNTAX = re.compile(r"[\\`*\[\]|~$!]|(?<![^\W_])_|_(?![^\W_])|(?<=[hpsHPS]):(?=//)|(?<=[wW])\.|@")
-_MD_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+# Signs of comparison, as in "a <= 5", stay as they are: they neither open a tag nor, within a line, begin a quotation.
+_MD_HTML = re.compile(r"&|<(?![= ])|>(?!=? )|(?<! )>")
 _MD_LINE_START = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")
 
 
 def escape_markdown(text: object) -> str:
     """Return text as Markdown that shows exactly it, anywhere in a line or table cell."""
-    escaped = _MD_SYNTAX.sub(r"\\\g<0>", one_line(str(text)).strip()).translate(_MD_HTML)
+    escaped = _MD_SYNTAX.sub(r"\\\g<0>", one_line(str(text)).strip())
+    escaped = _MD_HTML.sub(lambda sign: html.escape(sign[0]), escaped)
     start = _MD_LINE_START.match(escaped)
     if start is None:
         return isolate(escaped)

@@ -83,7 +83,7 @@ class SheetReader(ConditionReader):
         return escape_markdown(format_value(value))
 
     def conditions_at(self, place: int) -> Iterator[tuple[Condition, int]]:
-        """Yield the conditions that the text may have at a place, and the place behind each."""
+        """Yield the conditions that the text may have at a place, and the place after each."""
         self.fail(place, "the name of a column, as **income** is")
         for feature, column in enumerate(self.columns):
             said = f"**{escape_markdown(column.name)}**{describe_missing(column, escape_markdown)} is "

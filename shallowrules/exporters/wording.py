@@ -42,17 +42,21 @@ __all__ = [
     "describe_made",
     "describe_marks",
     "describe_means",
+    "describe_method",
     "describe_missing",
     "describe_origin",
     "describe_profile",
     "describe_quality",
     "describe_separation",
+    "describe_source",
     "describe_total",
     "describe_totals",
+    "describe_unused",
     "format_exact",
     "format_number",
     "list_values",
     "says_flag",
+    "show_imputed",
 ]
 
 COLUMNS_SHOWN = 20
@@ -62,6 +66,15 @@ SEPARATING_SHOWN = 5
 
 MEDIAN_BESIDE = 0.25
 """A median is shown beside a mean that is farther from it than this part of the distance between the quartiles."""
+
+METHODS = {
+    "exshallow": "a decision tree of low cost, whatever the length of its rules (ExShallow)",
+    "exgreedy": "a decision tree of low cost, whatever the length of its rules (ExGreedy)",
+    "imm": "a decision tree whose questions separate as few rows as possible from their cluster (IMM)",
+    "exkmc": "a decision tree grown by the questions that lower the cost most (ExKMC)",
+    "cart": "a decision tree that was given (CART)",
+}
+"""The trees that the methods grow, in words."""
 
 Escape = Callable[[str], str]
 """Makes text safe for its context."""
@@ -136,13 +149,15 @@ def says_flag(condition: Condition) -> bool:
 
 def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
     """Return the value that replaces a missing one, in brackets, or nothing."""
-    if column.imputed is None:
-        return ""
+    return "" if column.imputed is None else f" ({show_imputed(column, escape)} where missing)"
+
+
+def show_imputed(column: RuleColumn, escape: Escape = isolate) -> str:
+    """Return the value that replaces a missing one, of a column that has it."""
+    assert column.imputed is not None
     if isinstance(column.imputed, str | bool):
-        value = list_values([column.imputed], escape)
-    else:
-        value = column.show(column.imputed) if column.is_time else format_exact(column.imputed)
-    return f" ({value} where missing)"
+        return list_values([column.imputed], escape)
+    return column.show(column.imputed) if column.is_time else format_exact(column.imputed)
 
 
 def branch_label(node: Cut | Membership, column: RuleColumn, goes_left: bool) -> str:
@@ -154,7 +169,7 @@ def branch_label(node: Cut | Membership, column: RuleColumn, goes_left: bool) ->
         return f"{'≤' if goes_left else '>'} {format_exact(node.threshold + 0)}"
     if not goes_left and column.type == "boolean":
         return list_values([value for value in (False, True) if value not in node.values])
-    values = list_values(node.values, one_line)  # nothing stands behind it
+    values = list_values(node.values, one_line)  # nothing stands after it
     return values if goes_left else f"not {values}"
 
 
@@ -166,47 +181,47 @@ def list_values(values: Sequence[Value], escape: Escape = isolate) -> str:
 def describe_quality(cluster: Cluster, labelled: bool, escape: Escape = isolate) -> str:
     """Return precision and recall of a cluster as a sentence."""
     if labelled:
-        label = escape(repr(cluster.name))
         return (
-            f"{percent(cluster.precision)} of the rows that match these rules have the given label {label} "
-            "(precision), "
-            f"and the rules find {percent(cluster.recall)} of the rows with that label (recall)."
+            f"Of these rows, {percent(cluster.precision)} have the given label {escape(repr(cluster.name))} "
+            f"(precision); of the rows with that label, {percent(cluster.recall)} are here (recall)."
         )
     return (
-        f"{percent(cluster.precision)} of the rows with this label are in this cluster in the original clustering "
-        f"(precision), and {percent(cluster.recall)} of the rows of that cluster get this label (recall)."
+        f"Of these rows, {percent(cluster.precision)} are in this cluster without rules too (precision); "
+        f"of the rows that it has without rules, {percent(cluster.recall)} are here (recall)."
     )
 
 
 def describe_profile(rules: RuleSet, cluster: Cluster, escape: Escape = isolate) -> list[dict[str, Any]]:
     """Return a line per column, first those in which the cluster differs most from all other rows."""
+    tested = {condition.feature for rule in rules.rules_of(cluster.index) for condition in rule.conditions}
     return [
         {
             "index": contrast.index,
             "column": contrast.column.name,
-            "tested": contrast.index in rules.tested_columns,
+            "tested": contrast.index in tested,
             **_figures_of(contrast, cluster, escape),
-            "mark": _mark(contrast),
+            "mark": _mark(contrast, contrast.words),
+            "short_mark": _mark(contrast, contrast.short),
         }
         for contrast in rules.contrasts[cluster.index]
     ]
 
 
-def _figures_of(contrast: Contrast, cluster: Cluster, escape: Escape) -> dict[str, str]:
-    """Return means in the cluster and in the table; of a category, and of a column of 0 and 1, shares."""
+def _figures_of(contrast: Contrast, cluster: Cluster, escape: Escape) -> dict[str, Any]:
+    """Return means in the cluster and in the table; of a category, and of a column of 0 and 1, shares of a value."""
     column, index = contrast.column, contrast.index
     if contrast.value is not None:
         value = list_values([column.values[contrast.value]], escape)
-        shares = cluster.shares[index][contrast.value], column.shares[contrast.value]
-        return {"here": f"{value}: {percent(shares[0])}", "table": f"{value}: {percent(shares[1])}"}
-    here, table = describe_means(column, cluster, index)
-    return {"here": here, "table": table}
+        shares = percent(cluster.shares[index][contrast.value]), percent(column.shares[contrast.value])
+        return {"value": value, "figures": shares, "here": f"{value}: {shares[0]}", "table": f"{value}: {shares[1]}"}
+    figures = describe_means(column, cluster, index)
+    return {"value": "1" if column.is_flag else "", "figures": figures, "here": figures[0], "table": figures[1]}
 
 
 def describe_means(column: RuleColumn, cluster: Cluster, index: int) -> tuple[str, str]:
     """Return the means of a column of numbers in a cluster and in the table; of one of 0 and 1, the shares of 1.
 
-    A median stands behind a mean that is far from it by the spread of the column's middle half.
+    A median stands after a mean that is far from it by the spread of the column's middle half.
     """
     means = cast(float, cluster.means[index]), cast(float, column.mean)
     if column.is_flag:
@@ -226,11 +241,11 @@ def _with_median(mean: float, median: float | None, column: RuleColumn) -> str:
     return f"{said} (median {beside})" if is_far and beside != said else said
 
 
-def _mark(contrast: Contrast) -> str:
-    """Return the marks of a column and what they say, empty where it has none."""
+def _mark(contrast: Contrast, words: str) -> str:
+    """Return the marks of a column and the words for what they say, empty where it has none."""
     if not contrast.marks or not contrast.delta:
         return ""
-    return f"{contrast.marks * ('↑' if contrast.delta > 0 else '↓')} {contrast.words}"
+    return f"{contrast.marks * ('↑' if contrast.delta > 0 else '↓')} {words}"
 
 
 def describe_marks() -> dict[str, str]:
@@ -278,33 +293,40 @@ def describe_doubts(rules: RuleSet) -> list[str]:
     return [f"{doubt.text} {doubt.remedy}" for doubt in doubts_about(rules)]
 
 
-def describe_made(rules: RuleSet, table: str | None = None) -> str:
-    """Return the origin of rules, as far as they record it: file, seed, excluded columns and the reasons.
-
-    Parameters
-    ----------
-    rules : RuleSet
-    table : str, optional
-        The input, instead of the files that the rules name.
-    """
-    settings = rules.settings
-    files = settings.get("tables")
-    if table is None and isinstance(files, list) and files:
-        table = one_line(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
-    if table is None and settings and not files:  # a database: its address may hold a password
-        table = "rows of a database"
-    left_out: dict[str, list[str]] = {}
-    for name in rules.statistics.other_columns[:COLUMNS_SHOWN]:
-        left_out.setdefault(_reason(name, settings), []).append(one_line(name))
-    said = [f"{', '.join(names)} ({reason})" for reason, names in left_out.items()]
-    if (more := len(rules.statistics.other_columns) - COLUMNS_SHOWN) > 0:
-        said.append(f"{more:,} more")
-    parts = [
-        table or "",
-        f"seed {settings['seed']}" if "seed" in settings else "",
-        f"unused columns: {', '.join(said)}" if said else "",
-    ]
+def describe_made(rules: RuleSet) -> str:
+    """Return the origin of rules, as far as they record it: file, seed, excluded columns and the reasons."""
+    seed, unused = rules.settings.get("seed"), describe_unused(rules)
+    parts = [describe_source(rules), "" if seed is None else f"seed {seed}", unused and f"unused columns: {unused}"]
     return "; ".join(filter(None, parts))
+
+
+def describe_source(rules: RuleSet) -> str:
+    """Return the table that rules were made from, as far as they record it."""
+    files = rules.settings.get("tables")
+    if isinstance(files, list) and files:
+        return one_line(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+    # The address of a database may hold a password.
+    return "rows of a database" if rules.settings and not files else ""
+
+
+def describe_unused(rules: RuleSet) -> str:
+    """Return the columns of the table that are not among those of the rules, and the reasons."""
+    others = rules.statistics.other_columns
+    left_out: dict[str, list[str]] = {}
+    for name in others[:COLUMNS_SHOWN]:
+        left_out.setdefault(_reason(name, rules.settings), []).append(one_line(name))
+    said = [f"{', '.join(names)} ({reason})" for reason, names in left_out.items()]
+    more = len(others) - COLUMNS_SHOWN
+    return ", ".join([*said, f"{more:,} more"] if more > 0 else said)
+
+
+def describe_method(rules: RuleSet) -> str:
+    """Return the tree that the rules are of, and what it was grown for."""
+    statistics = rules.statistics
+    if statistics.method == "exshallow" and statistics.tradeoff:
+        saving = f"{100 * statistics.tradeoff:g}% more (of the cost without rules)"
+        return f"a shallow decision tree (ExShallow), which may cost {saving} for each condition that it saves per row"
+    return METHODS.get(statistics.method, f"a decision tree ({statistics.method})")
 
 
 def describe_origin(rules: RuleSet) -> str:
@@ -341,7 +363,6 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
         + (f", weighing {s.weight:,.10g} in all" if s.weighted else ""),
         "clusters": f"{counted(len(rules.clusters), 'cluster')}, described by {counted(len(rules), 'rule')} "
         f"that test {counted(len(rules.tested_columns), 'column')}",
-        "tradeoff": f"{100 * s.tradeoff:g}%",
         "agreement": percent(s.agreement),
         "left_out": counted(s.left_out, "row"),
         "price": price,

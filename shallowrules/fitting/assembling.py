@@ -320,7 +320,7 @@ def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[
     Parameters
     ----------
     encoder : Encoder
-        Not one behind a transformer: each clustered column comes from one raw column.
+        Not one after a transformer: each clustered column comes from one raw column.
     means : ndarray of float64, shape (k, m)
         Of the clusters in the space that was clustered.
     weight : ndarray of float64, shape (k,)
@@ -348,15 +348,14 @@ def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[
 def imputation_note(
     name: str, n_rows: int, value: Number | Value, kind: ColumnType, *, is_new: bool, way: str | None = None
 ) -> str:
-    """Return the note on the missing values of a column of a type, in so many rows.
+    """Return the note on the missing values of a column of a type, in `n_rows` rows.
 
-    `is_new` tells that no other row has the value, a text.
+    `is_new` means that no other row has the value, a text.
     """
     usual = "the most frequent value" if isinstance(value, str | bool) else "the median"
     what = way or ("a category of its own" if is_new else usual)
-    return (
-        f"a missing value of column {name!r} ({counted(n_rows, 'row')}) is taken as {shown_value(value, kind)}, {what}"
-    )
+    rows = counted(n_rows, "row")
+    return f"missing values of column {name!r} ({rows}) are replaced by {shown_value(value, kind)}, {what}"
 
 
 def shown_value(value: Number | Value, kind: ColumnType) -> str:
@@ -393,7 +392,7 @@ def _describe_values(
 def rule_nodes(tree: Tree, encoder: Encoder, table: Table) -> tuple[Node, ...]:
     """Return the tree's nodes as the rules keep them: over raw columns, integers for integer columns.
 
-    Of the table nothing but the types of its columns matters.
+    Only the types of the table's columns matter.
     """
     nodes: list[Node] = []
     for node in range(tree.n_nodes):

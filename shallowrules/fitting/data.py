@@ -133,7 +133,7 @@ class FitData(ABC):
     @property
     @abstractmethod
     def left_out(self) -> int:
-        """Number of rows in no cluster before there was a tree; rows of weight 0 were not meant to count."""
+        """Number of rows in no cluster before there was a tree, without rows of weight 0."""
 
     @property
     @abstractmethod
@@ -152,7 +152,7 @@ class FitData(ABC):
 
     @property
     def kept_centers(self) -> NDArray[np.integer]:
-        """The centers to explain: all, but of a labelling only those that have rows."""
+        """The centers to explain: all of them, or for given labels only those that have rows."""
         return self.used_centers if self.reference.labelled else np.arange(len(self.reference.centers))
 
     @abstractmethod
@@ -164,7 +164,7 @@ class FitData(ABC):
         log: Log,
         tell_best: Callable[[float], None] | None,
     ) -> list[tuple[GrownTree, ...]]:
-        """Return for each trade-off the greedy tree of some centers, and the refined one behind it, if there is one.
+        """Return for each trade-off the greedy tree of some centers, and the refined one after it, if there is one.
 
         Features are model columns, centers those of the reference.
         """
@@ -183,7 +183,7 @@ class FitData(ABC):
 
     @abstractmethod
     def sample(self) -> RowSample:
-        """Return distinct rows, some of them where there are many; which ones, their values say."""
+        """Return distinct rows, or some of them if there are many, chosen by their values."""
 
     @abstractmethod
     def rounded(self, grown: GrownTree, objectives: Objectives) -> GrownTree:

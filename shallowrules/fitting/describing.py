@@ -37,7 +37,7 @@ from shallowrules.trees.tree import LEAF, Tree
 __all__ = ["LabelledRows", "TreeFigures", "TreeRows", "describe_tree", "numbers_of", "rules_of_tree"]
 
 MAX_COLUMNS_AT_ONCE = 4
-"""Columns in which clusters are held against all other rows at the same time: each takes some ten of its size."""
+"""Columns in which clusters are compared with all other rows at the same time: each takes about ten times its size."""
 
 
 def rules_of_tree(

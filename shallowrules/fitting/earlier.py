@@ -28,7 +28,7 @@ def clustering_of(encoder: Encoder, scale: str | None, centers: NDArray[np.float
     Parameters
     ----------
     encoder : Encoder
-        Not one behind a transformer.
+        Not one after a transformer.
     scale : str or None
         The name of its scaler.
     centers : ndarray of float64, shape (k, m)
@@ -70,7 +70,7 @@ def start_from(
     grid: SumGrid,
     log: Log,
 ) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
-    """Return the centers that those of earlier rules lead to on a new table; or None, and a note why there are none.
+    """Return the centers that those of earlier rules lead to on a new table; or None, and a note on why there are none.
 
     Parameters
     ----------
@@ -158,5 +158,5 @@ def outside_notes(
     more = f" and {len(found) - COLUMNS_SHOWN} more columns" if len(found) > COLUMNS_SHOWN else ""
     return [
         f"values lie outside the range of the earlier table, whose scale is kept: {'; '.join(found[:COLUMNS_SHOWN])}"
-        f"{more}; use --rescale to scale by this table"
+        f"{more}; a refit can also scale by this table"
     ]

@@ -105,7 +105,7 @@ def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str])
 
 
 def _weight_note(encoder: Encoder) -> tuple[str, ...]:
-    """Return one note on the weight of categories beside numbers; none on the usual weight."""
+    """Return one note on the weight of categories beside numbers; none for the usual weight."""
     numbers, others = encoder.numbers()
     if encoder.transformer is not None or not numbers or not others or encoder.category_weight == CATEGORY_WEIGHT:
         return ()
@@ -114,7 +114,7 @@ def _weight_note(encoder: Encoder) -> tuple[str, ...]:
 
 
 def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
-    """Return the warnings: fewer leaves than clusters, or given labels that the rules hardly follow."""
+    """Return the warnings: fewer leaves than clusters, or given labels that the rules follow poorly."""
     doubts: list[tuple[str, type[Warning]]] = []
     if n_leaves < k:
         message = (
@@ -137,4 +137,4 @@ def leafless_note(names: Sequence[str], k: int) -> tuple[str, ...]:
     """Return one note on the clusters without a rule, or no note where each has one."""
     if not names:
         return ()
-    return (f"{len(names)} of {k} clusters have no rule, their rows are in others: {', '.join(names)}",)
+    return (f"{len(names)} of {k} clusters have no rule; their rows are in other clusters: {', '.join(names)}",)

@@ -113,7 +113,7 @@ def _shared(
 def _round_all(
     data: FitData, grown: Sequence[tuple[GrownTree, ...]], tradeoffs: Sequence[float], log: Log
 ) -> list[tuple[GrownTree, ...]]:
-    """Return the trees with rounder thresholds, those that are to have them; equal trees stay the same object."""
+    """Return the trees, with rounder thresholds where wanted; equal trees stay the same object."""
 
     def rounded(tree: GrownTree, tradeoff: float) -> GrownTree:
         if not rounds(data.parameters.round_within, tree):

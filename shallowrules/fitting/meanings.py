@@ -82,8 +82,8 @@ def _are_few(column: ColumnFacts) -> bool:
 def find_repeated_ids(rows: Rows, first: Table, facts: Survey, names: Collection[str]) -> list[Finding]:
     """Return which of some columns look like IDs that repeat, as customers do in a table of orders.
 
-    They are whole numbers that are called so, or numbers of five digits and more that leave few out. `first` are the
-    rows of the first part; `distinct` is how many IDs there are, None where that is not known.
+    They are whole numbers whose column's name says so, or numbers of five digits and more with few gaps. `first` are
+    the rows of the first part; `distinct` is how many IDs there are, None where that is not known.
     """
     found = []
     for column in facts.columns:
@@ -259,7 +259,7 @@ def _split(part: Part, cuts: tuple[tuple[str, Number, bool], ...]) -> _Ends:
 
 
 def _present(first: Table, column: ColumnFacts) -> NDArray[Any]:
-    """Return the values of a column of numbers that are there."""
+    """Return the values of a column of numbers that are not missing."""
     raw = first[column.name]
     return raw.numbers() if not raw.n_missing else raw.numbers()[~raw.absent]
 

@@ -54,9 +54,9 @@ class Counting:
     values : mapping from int to tuple of str or bool
         The categories of each column that has some, by its position.
     pairs : bool
-        Whether each cluster is held against each of the clustering that is followed.
+        Whether each cluster is compared with each of the clustering that is followed.
     ranked : mapping from int to ValueBins or None
-        By their positions the columns of numbers in which each cluster is held against all other rows, with their bins
+        By their positions the columns of numbers in which each cluster is compared with all other rows, with their bins
         if there are too many values for exact figures.
     n_threads : int
         The result does not depend on it.

@@ -152,7 +152,7 @@ def _cluster(
     n_columns: int,
     log: Log,
 ) -> tuple[Added, Reference]:
-    """Return the sums of the clusters around given centers or our own, and the clustering."""
+    """Return the sums of the clusters around given centers or the package's own, and the clustering."""
     log(f"clustering {counted(facts.rows, 'row')} x {counted(n_columns, 'column')}")
     notes: tuple[str, ...] = ()
     if parameters.clusterer is None:
@@ -416,7 +416,7 @@ class _Growing:
     tell_best: Callable[[float], None] | None
 
     def run(self) -> tuple[GrownTree, ...]:
-        """Return the greedy tree, and behind it the refined one, if there is one."""
+        """Return the greedy tree, and after it the refined one, if there is one."""
         tree, unique = self._greedy()
         trees = [tree]
         if self._refines and tree.n_leaves == len(self.kept) > 1:

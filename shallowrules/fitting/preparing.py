@@ -57,7 +57,7 @@ def prepare(
         check_rows(table.n_rows if weight is None else int(np.count_nonzero(weight)), parameters)
     labelling = _given_labels(parameters.clusterer, table.n_rows)
     check_round_within(parameters.round_within, labelled=labelling is not None)
-    # Rows in no cluster are as those of weight 0: they do not count, and get a label by the tree.
+    # Rows in no cluster are like those of weight 0: they do not count, and get a label from the tree.
     fit_weight = weight if labelling is None else _without_unlabelled(weight, labelling.labels)
     fit_weight = None if fit_weight is None else exact_weights(fit_weight)
     cluster_columns, explain_columns = choose_columns(parameters, table.names, labelled=labelling is not None)
@@ -162,7 +162,7 @@ def _transformer_input(given: GivenTable) -> Any:
 def _pipeline_input(given: GivenTable, encoder: Encoder, cluster_columns: list[int]) -> Any:
     """Return the input of a Pipeline in `clusterer`, which may choose columns by name or type: those of X.
 
-    None where it takes the rows as they are clustered: of a Table, and behind a transformer.
+    None where it takes the rows as they are clustered: of a Table, and after a transformer.
     """
     if encoder.transformer is not None or isinstance(given.X, Table):
         return None

@@ -1,4 +1,4 @@
-"""Go on from earlier rules: their tree is judged beside the new one, and clusters keep numbers and names.
+"""Continue from earlier rules: their tree is compared with the new one, and clusters keep numbers and names.
 
 The objective J is that of refinement, ``cost / reference cost + tradeoff * WAES``, on the new rows. The earlier rules
 as they stand go first. Their cuts with thresholds placed again, and the tree that was grown, are each taken only where
@@ -136,13 +136,13 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
     if best is old:
         asked = f"{data.parameters.min_gain:.1%}"
         note = (
-            f"the earlier rules stay: no others lower J (cost and length) by {asked} (--min-gain), including on rows "
-            "that they were not fitted to"
+            f"the earlier rules stay: no others lower J (cost and length) by {asked}, the least gain that was asked "
+            "for, including on rows that they were not fitted to"
         )
-        return Judgement(taken, (note,), ", as these differ in imputed values alone", stays=True)
+        return Judgement(taken, (note,), ", since these differ only in imputed values", stays=True)
     how = "the earlier cuts have new thresholds" if best is again else "the tree is new"
     empty = "" if old.n_clusters else ", and one of them matches no row"
-    keeping = f"{' (a larger --min-gain)' if stays else ''}, with {old}"
+    keeping = f"{' (with a larger gain asked for)' if stays else ''}, with {old}"
     return Judgement(taken, (f"{how}: {best}; by the earlier rules {old}{empty}",), keeping)
 
 
@@ -154,7 +154,7 @@ def _staying(tree: GrownTree, encoder: Encoder) -> GrownTree:
 
 @dataclass(frozen=True, eq=False)
 class _Judging:
-    """How trees are held against each other: on all rows, and on rows that they were not made from."""
+    """How trees are compared: on all rows, and on rows that they were not made from."""
 
     data: FitData
     sample: RowSample
@@ -181,7 +181,7 @@ class _Judging:
         for own, other in (tables, tables[::-1]):
             try:
                 made = make(own)
-            except OptionError:  # all its clusters are on one side of a cut that is to be kept
+            except OptionError:  # all its clusters are on one side of a kept cut
                 return False
             before += self.figures(other.routed(than.tree), other).objective
             after += self.figures(other.routed(made), other).objective
@@ -328,8 +328,8 @@ def _flow_notes(rules: RuleSet, judgement: Judgement, parameters: FitParameters,
         statistics = rules.statistics
         cost = show_figure(statistics.normalized_cost, ".4g")
         notes.append(
-            f"{rules.flow.share:.1%} of {counted(rules.flow.rows, 'row')} change cluster; the earlier rules would do, "
-            f"and change none{judgement.old_rules}; these have cost {cost}, {statistics.waes:.3g} conditions"
+            f"{rules.flow.share:.1%} of {counted(rules.flow.rows, 'row')} change cluster; the earlier rules would also "
+            f"do, and would change none{judgement.old_rules}; these have cost {cost}, {statistics.waes:.3g} conditions"
         )
     return notes
 

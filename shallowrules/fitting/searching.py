@@ -26,7 +26,7 @@ MIN_FALL = 0.1
 def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeoff: float) -> GrownTree | None:
     """Return the best tree within a bound that is found from some trees, or None.
 
-    Rounding would know nothing of the bound: the thresholds are to stay in their gaps.
+    Rounding would ignore the bound, so the thresholds stay in their gaps.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeof
 
 
 def takes_more_rules(data: FitData, grown: GrownTree) -> bool:
-    """Whether a tree has a rule for each cluster and could have more, which nobody has said anything about."""
+    """Whether a tree has one rule for each cluster and could have more, and the user has not chosen a number."""
     parameters, k = data.parameters, len(data.kept_centers)
     takes_more = parameters.method == "exshallow" and parameters.max_leaves is None and not parameters.keep
     return takes_more and not data.reference.labelled and grown.n_leaves == k and 1 < k <= MAX_SEARCHED_CLUSTERS
 
 
 def grow_more(over: Explained, grown: GrownTree, n_leaves: int) -> GrownTree | None:
-    """Return a cheaper tree with at most so many rules, made by cutting leaves in two; None without one.
+    """Return a cheaper tree with at most a given number of rules, made by cutting leaves in two; None without one.
 
     Parameters
     ----------
@@ -110,12 +110,12 @@ def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[s
 def _notes_of(costs: Sequence[float], k: int) -> list[str]:
     """Return a note on the normalized costs of a tree of k rules, of one more and two more, if they are worth one."""
     if not costs or costs[0] <= 1.0:
-        return []  # no dearer than the clustering itself
+        return []  # no more expensive than the clustering itself
     worth = [i for i, (before, cost) in enumerate(pairwise(costs)) if before - cost > MIN_FALL * (costs[0] - 1.0)]
     if not worth:
         return []
     n_rules, cost = k + 1 + worth[-1], costs[1 + worth[-1]]
     return [
-        f"with {n_rules} rules instead of {k} the cost falls from {costs[0] - 1:+z.1%} to {cost - 1:+z.1%} or less: "
-        f"--max-leaves {n_rules}"
+        f"with {n_rules} rules instead of {k}, the cost would fall from {costs[0] - 1:+z.1%} to "
+        f"{cost - 1:+z.1%} or less"
     ]

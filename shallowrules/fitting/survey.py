@@ -76,7 +76,7 @@ class WeightSurvey:
         return math.frexp(self.total)[1]
 
     def facts(self, n_rows: int) -> WeightFacts:
-        """Return the facts of these weights as `exact_weights` makes them, those of so many rows."""
+        """Return the facts of these weights as `exact_weights` makes them, those of a given number of rows."""
         largest, smallest, half, with_fraction = exact_weights(
             np.array([self.largest, self.smallest, 0.5, 2.0 + self.fraction]), self.exponent
         )

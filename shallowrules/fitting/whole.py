@@ -449,7 +449,8 @@ class RegionRows:
     labels : ndarray of int32
         Of the reference.
     reference_cost : float
-        Its part of the cost of the reference, by weight: so much a condition costs in refinement as in the whole table.
+        Its part of the cost of the reference, by weight: a condition then costs as much in refinement as in the whole
+        table.
     """
 
     X_explain: NDArray[Any]
@@ -556,7 +557,7 @@ def _extended(
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """A table and its clustering as they are for a search that goes on from grown trees."""
+    """A table and its clustering as needed for a search that continues from grown trees."""
 
     data: TableData
     rows: RegionRows

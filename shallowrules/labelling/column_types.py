@@ -16,7 +16,7 @@ POSTGRES = (
     "FROM pg_catalog.pg_attribute AS a LEFT JOIN pg_catalog.pg_collation AS c ON c.oid = a.attcollation "
     "WHERE a.attrelid = {table}::regclass AND a.attnum > 0"
 )
-"""A deterministic collation takes no two texts for equal, whatever its order."""
+"""A deterministic collation treats no two texts as equal, whatever its order."""
 
 DUCKDB = (
     "SELECT current_setting('default_collation') <> '' OR EXISTS (SELECT 1 FROM "

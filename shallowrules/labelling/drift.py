@@ -1,4 +1,4 @@
-"""How the shares of the clusters have moved since training, and which values training did not have."""
+"""How the shares of the clusters have moved since training, and which values did not occur in training."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 VALUES_SHOWN = 5
-"""Categories that training did not have which are named, the most frequent first."""
+"""Maximum number of new categories that are named, the most frequent first."""
 
 Counts = Mapping[int | None, int]
 """Rows by the number of their cluster, None for those without one."""
@@ -76,7 +76,7 @@ class Shift:
 
 @dataclass(frozen=True)
 class ColumnShift:
-    """Values of a column that rules test and that training did not have, by rows.
+    """Values of a column that rules test and that did not occur in training, by rows.
 
     Attributes
     ----------
@@ -102,12 +102,12 @@ class ColumnShift:
     examples: tuple[Value, ...] = ()
 
     def sentences(self) -> list[str]:
-        """Return the news in the table, a sentence for each kind."""
+        """Return the new values in the table, in a sentence for each kind."""
         column = self.column
         facts = [
-            (self.below, f"a value below {_end(column, column.minimum)}, the least in training"),
-            (self.above, f"a value above {_end(column, column.maximum)}, the greatest in training"),
-            (self.unseen, f"a value that training did not have: {', '.join(map(format_value, self.examples))}"),
+            (self.below, f"a value below {_end(column, column.minimum)}, the minimum in training"),
+            (self.above, f"a value above {_end(column, column.maximum)}, the maximum in training"),
+            (self.unseen, f"a value that did not occur in training: {', '.join(map(format_value, self.examples))}"),
             (self.missing, "no value" if column.imputed is None else "no value, and one is imputed"),
         ]
         return [
@@ -154,7 +154,7 @@ def _most_frequent(found: Counter[Value]) -> tuple[Value, ...]:
 
 
 class UnseenCategories:
-    """Counts the categories that training did not have, of rows that come in parts."""
+    """Counts the categories that did not occur in training, for rows that come in parts."""
 
     def __init__(self, columns: Sequence[RuleColumn]) -> None:
         self.columns = [column for column in columns if column.type == "text"]
@@ -171,7 +171,7 @@ class UnseenCategories:
             self._found[column.name] += _count_unseen(column, read.values[~read.absent])
 
     def shifts(self, n_rows: int) -> tuple[ColumnShift, ...]:
-        """Return the columns that have any, of so many rows."""
+        """Return the columns that have any, of a given number of rows."""
         return tuple(
             ColumnShift(column, n_rows, unseen=found.total(), examples=_most_frequent(found))
             for column in self.columns
@@ -272,7 +272,7 @@ def query_counts(
 def unseen_in_database(
     rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str], n_rows: int
 ) -> tuple[ColumnShift, ...]:
-    """Return the columns of text of an open table, of so many rows, with categories that training did not have.
+    """Return the columns of text of an open table with categories that did not occur in training.
 
     They are counted in the database; the parameters are those of `count_in_database`.
     """

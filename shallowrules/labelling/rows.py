@@ -111,7 +111,7 @@ def _fetch_batches(
 ) -> str | None:
     """Add all rows and their clusters in batches, and return the query for them.
 
-    None where only all rows together tell the type of a column, or whether the rules can be held against it.
+    None where only all rows together tell the type of a column, or whether the rules can be compared with it.
     """
     expected = source.rows.sample
     if source.rows.is_whole_table and progress is not None:

@@ -77,7 +77,7 @@ def find_tested_columns(rules: RuleSet, source: DatabaseSource, given: Mapping[s
     Raises
     ------
     DataError
-        If one is missing, or is declared as another type than the rules test.
+        If one is missing, or is declared as a different type than the rules test.
     """
     tested = tuple(rules.columns[feature] for feature in rules.tested_columns)
     dialect = dialect_of_database(source.rows.backend)
@@ -105,7 +105,7 @@ def find_columns(
     given : mapping from str to str
         The table's names of columns of the rules that have a different name there.
     where : str, optional
-        What the table is called in a message; by default the message stands behind it.
+        What the table is called in a message; by default the message stands after it.
     *folds : callable
         As `find_name` has them.
 

@@ -47,7 +47,7 @@ def read_as_told(rules: RuleSet, reading: Reading, columns: Mapping[str, str] | 
 
 
 def _written(column: RuleColumn, reading: Reading) -> Conversion:
-    """Return how the numbers of a column are written, with the marks that are told of the whole file."""
+    """Return how the numbers of a column are written, with the marks that were given for the whole file."""
     written = column.conversion.number_format
     if reading.decimal != ".":
         thousands = OTHER[reading.decimal] if written.thousands == reading.decimal else written.thousands

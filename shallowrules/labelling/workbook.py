@@ -1,4 +1,4 @@
-"""Labelled rows as a sheet for Excel and LibreOffice: typed cells, a header that stays in sight, and a filter."""
+"""Labelled rows as a sheet for Excel and LibreOffice: typed cells, a header that stays visible, and a filter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_DIGITS = 15
 """Digits of a number that Excel keeps; of a whole number with more, it writes zeros for the last ones."""
 
 FIRST_DAY = dt.date(1900, 3, 1)
-"""Before it, Excel counts a day that was none."""
+"""Before it, Excel counts a day that did not exist."""
 
 SAMPLE_ROWS = 1_000
 """Rows that decide the widths of columns."""

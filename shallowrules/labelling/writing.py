@@ -1,4 +1,4 @@
-"""The file that rows are written to with their clusters: whole or not at all, in the format that its ending says."""
+"""The file that rows are written to with their clusters: whole or not at all, in the format of its ending."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def check_format(target: Path) -> tuple[str, str, bool]:
     ending = Path(name.removesuffix(".gz")).suffix
     if ending not in FORMATS or (compressed and FORMATS[ending][0] in ("parquet", "xlsx")):
         raise OptionError(
-            f"-o {target}: the ending says what to write; known are: {', '.join(FORMATS)}, and .gz for text"
+            f"-o {target}: the ending decides the format; use one of: {', '.join(FORMATS)}, and .gz for text"
         )
     return ending, FORMATS[ending][0], compressed
 
@@ -180,9 +180,7 @@ def _put_before(path: Path, header: Sequence[str], delimiter: str, *, compressed
     os.replace(path, rows)
     try:
         with open(rows, "rb") as source, open(path, "wb") as target:
-            target.write(
-                gzip.compress(content) if compressed else content
-            )  # files of gzip may stand one behind another
+            target.write(gzip.compress(content) if compressed else content)  # files of gzip may stand one after another
             shutil.copyfileobj(source, target)
     finally:
         rows.unlink()

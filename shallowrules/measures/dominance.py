@@ -1,8 +1,8 @@
-"""How the values of each group stand to those of all other rows: Cliff's delta, and medians.
+"""How the values of each group compare with those of all other rows: Cliff's delta, and medians.
 
 Cliff's delta is the share of pairs, a row of the group and one of the others, in which the former has the higher value,
-minus the share in which it has the lower one (Cliff, "Dominance statistics", 1993). It needs the order of the values
-alone, so that no tail of a column hides what sets a group apart.
+minus the share in which it has the lower one (Cliff, "Dominance statistics", 1993). It needs only the order of the
+values, so no tail of a column hides what sets a group apart.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def values_of(codes: NDArray[np.uint64], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """How the values of each group stand to those of all other rows.
+    """How the values of each group compare with those of all other rows.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class ValueBins:
 
     @classmethod
     def between(cls, ends: Sequence[float], n_groups: int) -> ValueBins:
-        """Return the narrowest bins, of so many groups, from the least value to the greatest."""
+        """Return the narrowest bins, of a given number of groups, from the least value to the greatest."""
         low, high = codes_of(np.array(ends, np.float64)).tolist()
         most = min(MAX_BIN_CELLS // n_groups, 1 << MAX_BIN_BITS)
         shift = max(0, (high - low).bit_length() - most.bit_length())
@@ -172,7 +172,7 @@ class WeightsByValue:
         return WeightsByValue(self.n_groups, self.dtype, *found, self.shift)
 
     def standing(self) -> Standing:
-        """Return how the values of each group stand to all others; pairs of equal values count half."""
+        """Return how the values of each group compare with all others; pairs of equal values count half."""
         places, groups, n_groups = self.places, self.groups, self.n_groups
         weight = self.weight.astype(np.float64)
         weight *= 2.0 ** -math.frexp(weight.sum())[1]  # so that no product is beyond floats
@@ -203,7 +203,7 @@ class WeightsByValue:
 
 
 def _ends(wanted: NDArray[Any], reached: NDArray[Any]) -> NDArray[np.integer]:
-    """Return the two places at which so much weight is reached, which differ if it is at the end of one."""
+    """Return the two places at which this much weight is reached, which differ if it is at the end of one."""
     both = np.stack([np.searchsorted(reached, wanted, side) for side in ("left", "right")])
     return np.minimum(both, len(reached) - 1)
 

@@ -24,8 +24,8 @@ MAX_BINS = 20
 """Bins of a picture: more would not be visible."""
 
 NARROW_BINS = 2000
-"""At most this many narrow bins, and a tenth of them or more but for whole numbers: where a column has a long tail, the
-bins of a picture are joined from a few of them."""
+"""At most this many narrow bins, and at least a tenth of that except for whole numbers: where a column has a long tail,
+the bins of a picture are joined from a few of them."""
 
 TAIL = 0.005
 """Share of the weight at each end that may be put into one bin, where that leaves more room for the rest."""
@@ -191,7 +191,7 @@ def join_bins(bins: NarrowBins, counts: NDArray[Any], *, integer: bool) -> tuple
 
 
 def _plain_width(low: int, high: int, most: int) -> int:
-    """Return the least of 1, 2, 5, 10, 20, … whose multiples part ``low`` to ``high`` into at most so many bins."""
+    """Return the least of 1, 2, 5, 10, 20, … whose multiples divide ``low`` to ``high`` into at most `most` bins."""
     power = 1
     while True:
         for width in (power, 2 * power, 5 * power):

@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 KEPT_BITS = 62
-"""Bits kept below the largest value: more than a float64 has, so that what is dropped does not show. Two grids have so
-many for up to a million rows."""
+"""Bits kept below the largest value: more than a float64 has, so that what is dropped makes no difference. Two grids
+have so many for up to a million rows."""
 
 UNIT = 1200
 """`ExactSums` are kept in units of this negative power of two: below every double and its last bit."""
@@ -102,7 +102,7 @@ def group_sums(
     n_groups : int
     weight : ndarray of float64, shape (n_rows,), optional
         All positive. For whole numbers (that sum to less than 2**43) the result is, bit by bit, that of rows repeated
-        so often; for others what a row adds is rounded once. It does not depend on the order of the rows.
+        that many times; for others each row's term is rounded once. It does not depend on the order of the rows.
     n_threads : int
         The result does not depend on it.
     ranges : Ranges, optional

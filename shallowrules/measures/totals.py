@@ -69,10 +69,10 @@ def check_measure(column: Column) -> None:
 
 
 def refuse_infinite(name: str, n_rows: int) -> None:
-    """Raise DataError if a measure is infinite in so many rows."""
+    """Raise DataError if a measure is infinite in any rows."""
     if n_rows:
         raise DataError(
-            f"the measure {name!r} is infinite in {counted(n_rows, 'row')}, so that it has no sum: correct these "
+            f"the measure {name!r} is infinite in {counted(n_rows, 'row')}, so it has no sum: correct these "
             "values, or leave them empty"
         )
 

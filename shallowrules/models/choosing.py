@@ -25,6 +25,7 @@ from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, pre
 from shallowrules.models.silhouettes import SILHOUETTE_ROWS, draw_rows
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, show_figure
+from shallowrules.tables.frames import frame_of
 
 __all__ = ["ClusterCount", "ClusterCounts", "compare_cluster_counts"]
 
@@ -95,16 +96,16 @@ class ClusterCount:
         """The reasons against it, with its figures."""
         found = []
         if self.stability < STABLE:
-            found.append(f"its clusters differ from seed to seed (agreement {self.stability:.2f})")
+            found.append(f"they differ from seed to seed (agreement {self.stability:.2f})")
         if self.price > 1 + CHEAP:
-            found.append(f"its rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
+            found.append(f"their rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
         if self.smallest < SMALL:
-            found.append(f"its smallest cluster has {self.smallest:.1%} of the rows")
+            found.append(f"the smallest has {self.smallest:.1%} of the rows")
         return tuple(found)
 
 
 class ClusterCounts(Sequence[ClusterCount]):
-    """Several numbers of clusters beside one another; `compare_cluster_counts` makes it, and ``print`` shows a table.
+    """Several numbers of clusters, side by side; `compare_cluster_counts` makes it, and ``print`` shows a table.
 
     Attributes
     ----------
@@ -198,7 +199,7 @@ class ClusterCounts(Sequence[ClusterCount]):
         return f"{best.k} clusters: {why}{end}"
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return the figures as columns; ``pandas.DataFrame(counts.table())`` makes it a frame.
+        """Return the figures as columns.
 
         Returns
         -------
@@ -209,6 +210,13 @@ class ClusterCounts(Sequence[ClusterCount]):
             name: np.array([getattr(count, name) for count in self.counts])
             for name in ClusterCount.__dataclass_fields__
         }
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """Return `table` as a frame: ``k`` and ``n_rules`` are Int64, the others Float64; NaN stays NaN.
+
+        The parameter, the frame and the errors are those of `RuleSet.to_frame`.
+        """
+        return frame_of({name: values.tolist() for name, values in self.table().items()}, backend)
 
     def __repr__(self) -> str:
         return f"ClusterCounts({', '.join(str(count.k) for count in self.counts)}; recommended: {self.recommended.k})"

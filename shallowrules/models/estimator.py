@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -31,12 +30,13 @@ from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.fitting.whole import TableData
 from shallowrules.measures.totals import check_measure
 from shallowrules.models.silhouettes import plot_silhouettes
+from shallowrules.models.tree_mixin import TreeMixin
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
-from shallowrules.tables.table import Column, Table, unmasked
+from shallowrules.tables.table import Column, Table, is_sparse, unmasked
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
@@ -50,7 +50,7 @@ NOT_OF_ALL_TABLES = ("feature_names_in_", "labels_", "reference_labels_")
 """Attributes that some tables do not set: those of an earlier fit go."""
 
 
-class ExplainableKMeans(ClusterMixin, BaseEstimator):
+class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
     """k-means whose clusters are explained by a shallow decision tree.
 
     A k-means clustering is made, or adopted from `clusterer`; a tree is grown that follows it at
@@ -81,14 +81,15 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         a cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of
         some thousand rows; the best trees are judged on all rows. "thorough" keeps searching within `budget`; an
         interrupt then ends the search with the best tree so far. A cluster may lose its leaf and another one be split;
-        clusters are then numbered so that as many rows as can be keep the number of their reference cluster. With
+        clusters are then numbered so that as many rows as possible keep the number of their reference cluster. With
         ``tradeoff=0`` "full" takes the cheapest tree of a few small trade-offs.
     budget : float or str, default=100
-        Of ``refine="thorough"`` only: how many times what growing the greedy tree takes it may take, about, or how many
-        seconds, as in ``"30s"``. Either way the rules say the former in a note: with that number the tree is the same.
+        Of ``refine="thorough"`` only: about how many times the work of growing the greedy tree it may take, or how many
+        seconds, as in ``"30s"``. Either way a note in the rules gives the former: with that number the tree is the
+        same.
     round_within : float or None, default=None
         The share of ``normalized_cost_ + tradeoff * waes_`` by which it may rise for rounder thresholds: 0.002 is
-        0.2%. They may leave the gap between rows then, and a note in the rules says how many rows change cluster. 0
+        0.2%. They may then leave the gap between rows, and a note in the rules says how many rows change cluster. 0
         keeps every threshold in its gap. None is 0.0005 for refined trees, but never above the greedy tree's, and 0
         for others. Not for given labels.
     keep : sequence of str, default=()
@@ -103,7 +104,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
           are left out of fitting and counted. Given fitted, it is not fitted again; `clone` drops its fit
           unless it is wrapped in ``sklearn.frozen.FrozenEstimator``.
         - A Pipeline of transformers and a clusterer gets X as it is. Distances are taken in the space
-          behind the transformers, rules are in the columns of X. `scale` stays None.
+          after the transformers, rules are in the columns of X. `scale` stays None.
         - Numbers of shape (k, number of clustered columns): the centers themselves.
         - One label per row, of any kind; their names are kept. Rows whose label is missing (None, NaN) are left
           out of fitting and counted; -1 is a label like any other. Distances are taken in the explained
@@ -128,13 +129,13 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
         "auto" is the weight by which a column of categories varies as much as a column of numbers, on average over the
         columns that are not constant, once these are scaled: the square root of the mean variance of numbers by the
-        mean Gini impurity of categories, to four digits. A column of two numbers counts as categories then. Without
+        mean Gini impurity of categories, to four digits. A column of two numbers then counts as categories. Without
         columns of both kinds it is sqrt(1/2). `category_weight_` holds it.
     two_values : {"number", "category"}, default="number"
         How a column of two numbers, such as 0 and 1, is clustered: scaled as other numbers, or weighed as if its
         values were texts, as ``category_weight="auto"`` always does. Rules test its numbers in any case.
     impute : {None, "median"}, default=None
-        None refuses missing values. "median" takes those of a column as the median of its numbers (a value of the
+        None refuses missing values. "median" replaces those of a column by the median of its numbers (a value of the
         table, the lower of two in the middle) or its most frequent category, and the rules, SQL and Python do
         so for new rows; in columns without a missing value in X they are refused later too.
     missing : {None, "category"}, default=None
@@ -142,17 +143,17 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         rules, SQL and Python; `impute` then fills numbers and truth values alone. Codes are numbers here.
     transformer : scikit-learn transformer, default=None
         In place of `scale`, `category_weight`, `impute` and `missing`: takes X to the space to cluster in. Fitted or
-        not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules ask for the columns of
-        X all the same: scalers, OneHotEncoder, OrdinalEncoder, SimpleImputer, monotone functions, and Pipeline and
+        not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules still test the columns of
+        X: scalers, OneHotEncoder, OrdinalEncoder, SimpleImputer, monotone functions, and Pipeline and
         ColumnTransformer of them are seen through; what mixes columns goes into `clusterer`.
     random_state : int, RandomState instance or None, default=None
         Passed to KMeans. A number is from 0 to 2**32 - 1.
     earlier : RuleSet or None, default=None
-        Rules to go on from, as from month to month: `rules_` of an earlier fit, or ``RuleSet.from_json(path)``. Columns
-        keep the scale of their table, k-means starts from their centers, and their tree is judged beside the new one,
-        as it stands and with other thresholds. Clusters keep numbers (`classes_`, which then need not ascend) and
-        names by the rows that they share; ``rules_.flow`` has the rows by their clusters in both. Of given labels
-        the scale alone is kept, and a given `clusterer` has centers of its own.
+        Rules to continue from, for example from month to month: `rules_` of an earlier fit, or
+        ``RuleSet.from_json(path)``. Columns keep the scale of their table, k-means starts from their centers, and their
+        tree is compared with the new one, as it is and with other thresholds. Clusters keep numbers (`classes_`,
+        which then need not ascend) and names by the rows that they share; ``rules_.flow`` has the rows by their
+        clusters in both. With given labels only the scale is kept, and a given `clusterer` has centers of its own.
     rescale : bool, default=False
         Beside `earlier`: scale the columns by this table.
     min_gain : float, default=0.02
@@ -207,13 +208,15 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     category_weight_ : float
         The weight that was used.
     on_progress : callable or None
-        Not a parameter, so `clone` does not take it along, nor do pickles: if set, growing calls it now and then with
+        Not a parameter, so neither `clone` nor pickles keep it: if set, growing calls it now and then with
         the share of its work that is done, and at the end with 1. An exception from it ends the fit.
     on_best : callable or None
         Like `on_progress`: if set, a thorough search calls it with J of the best tree so far.
     prices_more_rules : bool
         Not a parameter either: if set, a note in the rules says how far one or two more rules would lower the cost at
         least, as the command line does.
+    n_iter_ : int
+        Iterations of the clusterer, where it counts them.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.
@@ -361,8 +364,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         cut into parts. There are no `labels_` and no `reference_labels_`. The table is read in passes. If the numbers
         of its rows fit, they are collected in the memory of this process and the tree is grown at once; if not, it is
         grown by passes, two for each level, and a better one is searched for on some rows and judged on all, as `fit`
-        does with more than 65,536 distinct rows. With fewer, or over 512 clusters, the refined tree may be another one
-        then; its J too is never above the greedy tree's.
+        does with more than 65,536 distinct rows. With fewer, or over 512 clusters, the refined tree may then be a
+        different one; its J too is never above the greedy tree's.
 
         Parameters
         ----------
@@ -390,7 +393,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         DataError
             If the table cannot be used; the message names the file or partition, the column and the rows.
         OptionError
-            For what does not work on parts: ``method="imm"`` and ``"exkmc"``, `transformer`, a Pipeline as
+            For options that do not work on parts: ``method="imm"`` and ``"exkmc"``, `transformer`, a Pipeline as
             clusterer.
         """
         parameters, memory = _parameters(self), check_memory(memory)
@@ -409,16 +412,6 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self), self.on_best)
             return fitted(self, data, trees[-1])
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
-        _, columns = self._model_columns(X)
-        return self.tree_.apply(columns)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the cluster of each row, one of `classes_`, shape (n_samples,)."""
-        _, columns = self._model_columns(X)
-        return self.classes_[self.tree_.predict(columns)]
-
     def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[Any]:
         """Fit and return the cluster of each training row, one of `classes_`, shape (n_samples,)."""
         return self.fit(X, sample_weight=sample_weight).labels_
@@ -429,11 +422,9 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Each row is charged its squared distance to the mean of the cluster that the tree gives it; on
         the training rows this is minus ``inertia_``.
         """
-        given, columns = self._model_columns(X)
-        weight = None if sample_weight is None else _read_weights(sample_weight, given.table.n_rows)
-        labels = self.tree_.predict(columns)
-        space = self._clustered_space(given, columns)
-        gaps = space - self._clustered_centers[labels]
+        columns, space = self._new_rows(X)
+        weight = None if sample_weight is None else _read_weights(sample_weight, len(space))
+        gaps = space - self._clustered_centers[self.tree_.predict(columns)]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
 
@@ -466,8 +457,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         MissingExtraError
             If matplotlib is not installed.
         """
-        given, columns = self._model_columns(X)
-        labels, space = self.classes_[self.tree_.predict(columns)], self._clustered_space(given, columns)
+        columns, space = self._new_rows(X)
+        labels = self.classes_[self.tree_.predict(columns)]
         return plot_silhouettes(space, labels, self.rules_, seed_of(self.random_state), ax)
 
     def _html_repr(self) -> str:
@@ -476,10 +467,6 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
 
         return show_model(super()._html_repr(), getattr(self, "rules_", None))
 
-    def _clustered_space(self, given: GivenTable, columns: NDArray[Any]) -> NDArray[Any]:
-        """Return new rows in the space that was clustered."""
-        return to_clustered_space(given, columns, self.encoder_, self.clusterer_, self._cluster_columns)
-
     def _model_columns(self, X: Any) -> tuple[GivenTable, NDArray[Any]]:
         """Return new rows, read, and their model columns."""
         check_is_fitted(self)
@@ -487,6 +474,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         ranges = given.ranges(thread_count(self.n_jobs))
         refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
+
+    def _new_rows(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        given, columns = self._model_columns(X)
+        return columns, to_clustered_space(given, columns, self.encoder_, self.clusterer_, self._cluster_columns)
 
     def __copy__(self) -> ExplainableKMeans:
         again = type(self).__new__(type(self))
@@ -507,13 +498,15 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
 
 
 def unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
-    """Return a new model of the same parameters, but for those given.
+    """Return a new model with the same parameters, except those given.
 
     Unlike `sklearn.base.clone` it keeps the fit of a clusterer that is given fitted.
     """
     again = type(model)(**{**model.get_params(deep=False), **parameters})
     again.on_progress, again.on_best = model.on_progress, model.on_best
     again.prices_more_rules = model.prices_more_rules
+    if hasattr(model, "_sklearn_output_config"):  # of set_output
+        again._sklearn_output_config = dict(model._sklearn_output_config)
     return again
 
 
@@ -682,7 +675,12 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
     """
     matrix = None
-    if isinstance(X, Mapping) and not issparse(X):  # a dok_array is both, and validate_data refuses it
+    if is_sparse(X):
+        raise TypeError(  # as scikit-learn does
+            "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and "
+            "explain its labels (clusterer=labels) by a dense table of some of its columns"
+        )
+    if isinstance(X, Mapping):
         X = Table.of(X)
     if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
         table = Table.of(X)

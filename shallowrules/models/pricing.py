@@ -74,7 +74,7 @@ def edit_rules(
     rules : RuleSet
     model : ExplainableKMeans
         With the parameters that the rules were made with; it need not be fitted and is not changed. The table is
-        clustered by it again, so that `random_state` has to be a number. A warning says if that gives another
+        clustered by it again, so that `random_state` has to be a number. A warning says if that gives a different
         clustering than that of the rules.
     X : array-like, dataframe or Table of shape (n_samples, n_features)
         As for ``fit``.
@@ -93,14 +93,15 @@ def edit_rules(
     Returns
     -------
     RuleEdit
-        Of its rules, the names and notes that people gave are kept, and a note tells of the edit.
+        Its rules keep the names and notes that people gave, and a note describes the edit.
 
     Raises
     ------
     OptionError
-        If a replacement cannot be read, or an option has another type.
+        If a replacement cannot be read, or an option has the wrong type.
     DataError
-        If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster is not there.
+        If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster does not
+        exist.
 
     Examples
     --------

@@ -19,7 +19,7 @@ SILHOUETTE_ROWS = 4000
 
 
 def draw_rows(n_rows: int, weight: NDArray[np.float64] | None, most: int, seed: int) -> NDArray[np.intp]:
-    """Return some rows, each as likely as it is heavy; all if they are few."""
+    """Return some rows, drawn in proportion to their weight; all if they are few."""
     known = np.arange(n_rows) if weight is None else np.flatnonzero(weight > 0)
     if len(known) <= most:
         return known

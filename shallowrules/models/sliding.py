@@ -32,7 +32,7 @@ __all__ = ["FREE_VALUES", "MULTIPLE", "TableFit", "fit_table", "sample_points"]
 MULTIPLE = 1.0
 """The trees of a slider are grown if they visit at most this many times the rows that the fit visits, ..."""
 FREE_VALUES = 6e8
-"""... or so many rows that these have this many values: about as much work as Python takes to start."""
+"""... or rows with this many values in all: about as much work as Python takes to start."""
 
 CLUSTERING_PASSES = 100.0
 """Visits of all rows that count as a clustering by k-means, with its ten starts of ten steps or so."""
@@ -147,8 +147,8 @@ class TableFit:
 def sample_points(fit: TableFit, n_rows: int) -> tuple[tuple[float, float, int], ...]:
     """Return some rows, drawn by the seed of the fit, as two projected coordinates from 0 to 1 and the cluster.
 
-    The directions are those in which the means of the clusters lie farthest apart, and where these lie on a line, the
-    one in which the rows do besides. The farthest half percent on each side is moved to the end.
+    The directions are those in which the means of the clusters lie farthest apart, and where these lie on a line, in
+    addition the one in which the rows do. The farthest half percent on each side is moved to the end.
     """
     data, labels = fit.data, fit.model.labels_
     counted = np.arange(len(labels)) if data.fit_weight is None else np.flatnonzero(data.fit_weight > 0)

@@ -32,6 +32,7 @@ from shallowrules.measures.metrics import (
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of, unfitted
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
+from shallowrules.tables.frames import frame_of
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.searching import Goal
 from shallowrules.trees.thorough import BUDGET
@@ -73,7 +74,8 @@ BETWEEN = 8
 STARTS = 2
 """Trees within a bound, and beyond it, from which the best one under it is searched for."""
 MIN_GAP, MAX_GAPS = 0.1, 6
-"""Trees of a path this many conditions apart have others searched for between them, in so many gaps. Not tuned."""
+"""Between trees of a path that are this many conditions apart, others are searched for, in this many gaps. Not
+tuned."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class TradeoffPath:
     """The trees that no other beats on both cost and length; `tradeoff_path` makes it.
 
     Iterating gives the `TradeoffPoint` of each, from the cheapest to the shortest; ``print`` shows them as a
-    table. The table that it was made from is kept, so that any tree of it can be had as a fitted model.
+    table. The table that it was made from is kept, so that any tree of it is available as a fitted model.
 
     Attributes
     ----------
@@ -221,7 +223,7 @@ class TradeoffPath:
         return show_path(self.table(), [remark])
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return the points as columns, cheapest first; ``pandas.DataFrame(path.table())`` makes it a frame.
+        """Return the points as columns, cheapest first.
 
         Returns
         -------
@@ -231,6 +233,13 @@ class TradeoffPath:
         """
         names = TradeoffPoint.__dataclass_fields__
         return {name: np.array([getattr(point, name) for point in self.points]) for name in names}
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """Return `table` as a frame: ``n_leaves`` is Int64, ``refine`` String, the others are Float64.
+
+        The parameter, the frame and the errors are those of `RuleSet.to_frame`.
+        """
+        return frame_of({name: values.tolist() for name, values in self.table().items()}, backend)
 
     def select(self, *, max_cost: float | None = None, max_conditions: float | None = None) -> ExplainableKMeans:
         """Return the tree that meets a goal best, as a fitted model.
@@ -253,7 +262,7 @@ class TradeoffPath:
         OptionError
             If no bound is given, or one is not a finite number above 0.
         DataError
-            If no tree is within `max_cost`, or within `max_conditions` given alone. It says what can be had.
+            If no tree is within `max_cost`, or within `max_conditions` given alone. The message says what is possible.
         """
         check_goal(max_cost, max_conditions)
         return self._select(max_cost, max_conditions)
@@ -382,8 +391,8 @@ def tradeoff_path(
         Says how to cluster; its method must be "exshallow". It is not changed, and its own `tradeoff` not used.
     X : array-like, dataframe or Table of shape (n_samples, n_features)
     tradeoffs : sequence of float, optional
-        The values of the paper's lambda to try, at least 0; by default `TRADEOFFS`, 20 of them. Between the trees of
-        these that are far apart in length others are searched for then.
+        The values of the paper's lambda to try, at least 0; by default `TRADEOFFS`, 20 of them. Then others are
+        searched for between the trees of these that are far apart in length.
     y : ignored
     sample_weight, measure : array-like of shape (n_samples,), optional
         As for ``fit``.

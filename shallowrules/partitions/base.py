@@ -89,7 +89,7 @@ class ColumnKind:
         return cls(column.type, dtype, column.conversion, not column.absent.all())
 
     def merged(self, other: ColumnKind) -> ColumnKind | None:
-        """Return the kind of a column in both; None where the types do not go together."""
+        """Return the kind of a column in both; None where the types do not match."""
         conversion = _both(self.conversion, other.conversion)
         for one, another in ((self, other), (other, self)):
             if not another.has_values and (one.type != another.type or not one.has_values):
@@ -182,7 +182,7 @@ class KindsFound:
         return KindsFound(kinds, self.names, origin=self.origin)
 
     def checked(self) -> dict[str, ColumnKind]:
-        """Return the kinds of the columns in all parts; DataError names those that do not go together."""
+        """Return the kinds of the columns in all parts; DataError names those that do not match."""
         if self.clash:
             raise DataError(self.clash)
         check_names(self.names)
@@ -420,7 +420,7 @@ class TableParts(ThreadedPartitions):
     Parameters
     ----------
     tables : sequence of Table
-        With the same columns; DataError says what does not go together.
+        With the same columns; DataError says what does not match.
     n_threads : int
     """
 

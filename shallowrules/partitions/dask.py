@@ -37,7 +37,7 @@ class DaskParts(Partitions):
     Raises
     ------
     DataError
-        If the partitions have other columns than each other, or there are no rows; in a pass, if the client or its
+        If the partitions have different columns, or there are no rows; in a pass, if the client or its
         cluster goes away.
     MissingExtraError
         If `distributed` is not installed.
@@ -72,7 +72,7 @@ class DaskParts(Partitions):
                 raise
             raise DataError(
                 "the client of Dask, or its cluster, went away before the work on the table was done: connect to a "
-                "cluster that runs (distributed.Client), and fit again"
+                "running cluster (distributed.Client), and fit again"
             ) from error
 
     def _reaches_workers(self) -> bool | None:

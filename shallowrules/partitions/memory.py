@@ -13,7 +13,7 @@ from shallowrules.tables.table import nearest_double
 __all__ = ["LARGEST_MEMORY", "available_memory", "check_memory", "rows_within"]
 
 LARGEST_MEMORY = 1 << 50
-"""Bytes, more than any machine has: who allows more allows as much."""
+"""Bytes, more than any machine has: a higher limit is the same as this one."""
 
 AVAILABLE_SHARE = 0.5
 """Share of the machine's available memory that the work may use by default."""
@@ -46,7 +46,7 @@ def check_memory(given: Any) -> int | None:
 
 
 def rows_within(memory: int | None, row_bytes: int) -> int:
-    """Return how many rows of so many bytes may be collected in this process, to grow a tree over them.
+    """Return how many rows of a given number of bytes may be collected in this process, to grow a tree over them.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def open_partitions(
     Raises
     ------
     DataError
-        If there are no rows, or a part has other columns, or a column of another type.
+        If there are no rows, or a part has different columns, or a column of a different type.
     OptionError
         If `source` is none of these, or `memory` is not a number of bytes.
     """
@@ -87,5 +87,5 @@ def open_partitions(
     else:
         raise OptionError(
             f"source is a {type(source).__name__}: give files, rows of a database (DatabaseRows), or a table of Dask "
-            "or Spark; a table in memory is one for fit"
+            "or Spark; use fit for a table in memory"
         )

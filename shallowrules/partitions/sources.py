@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["PART_ROWS", "open_files", "open_stored_rows"]
 
 PART_ROWS = 131_072
-"""Rows of a part: so many that what is done once per part does not show, so few that those in work are small."""
+"""Rows of a part: enough that what is done once per part does not matter, few enough that the parts in work stay
+small."""
 
 ENGINE_SHARE = 0.25
 """Share of the memory that the embedded DuckDB may take, which reads files; what is beyond is on disk."""
 
 MIN_ENGINE_MIB = 256
-"""What it gets at least: it holds a whole row group of a Parquet file, which may have 100 MB."""
+"""The minimum that it gets: it holds a whole row group of a Parquet file, which may have 100 MB."""
 
 
 class FileParts(ThreadedPartitions):

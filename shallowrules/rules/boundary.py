@@ -1,4 +1,4 @@
-"""Rows that are hard for some form of the rules: on thresholds and beside them, missing, of look-alikes, as text."""
+"""Rows that are hard for some form of the rules: on thresholds and beside them, missing values, look-alikes, text."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def boundary_table(rules: RuleSet) -> Table:
 
     From a row inside the box: each threshold of the rule and the two numbers next to it, and in each column
     of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits). For text, each
-    category of the rule, a text that no row had, the empty one, and what a collation takes for the category:
-    in other capitals, with a blank or an accent more.
+    category of the rule, a text that no row had, the empty one, and texts that a collation treats as the category: with
+    other capitals, an extra blank or an accent.
     """
     return table_of_rows(rules, [row for rule in rules for row in _around(rules, rule, _Hard(), neighbors)])
 
@@ -240,7 +240,7 @@ def _no_category(column: RuleColumn) -> Cell:
 
 
 class _Hard(ConditionVisitor[list[Cell]]):
-    """Values on the edge of a condition, and those that engines take for others."""
+    """Values on the edge of a condition, and those that engines confuse with others."""
 
     def between(self, condition: Between) -> list[Cell]:
         """Return each bound and its neighbors, missing values and the ends of the type."""
@@ -303,7 +303,8 @@ class _HardTexts(_Hard):
             if isinstance(node, Cut):
                 column = rules.columns[node.column]
                 numbers.setdefault(node.column, {*column.conversion.null_numbers}).add(node.threshold)
-        # Beside a fraction, NumPy takes whole numbers for floats, so that those beyond 2**53 lose their neighbors.
+        # Beside a fraction, NumPy makes floats of whole numbers, so those beyond 2**53 cannot be told from their
+        # neighbors.
         self.fractional = {
             feature for feature, found in numbers.items() if all(abs(number) < 2**53 for number in found)
         }
@@ -323,7 +324,7 @@ class _HardTexts(_Hard):
 
 
 def _similar(values: Sequence[str]) -> Iterator[str]:
-    """Give categories, and texts that a collation or a careless comparison takes for them."""
+    """Give categories, and texts that a collation or a careless comparison treats as equal to them."""
     for value in values:
         yield from (value, value.swapcase(), value + " ", " " + value, value + "\u0301", value + "x", value[:-1])
 

@@ -47,10 +47,10 @@ class RuleColumn:
     `dates`, `decimal`, `nulls` and `format` say how the text of a file became the values, where it was needed
     (`shallowrules.tables.conversion.Conversion`). `imputed` is the substitute for missing values, None if they stay
     missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
-    lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of what separates the
-    clusters that the rules explain: of the sum of squares between them, in the space that was clustered, that of all
-    its categories together; None where it is not known. `quartiles` are the lower one, the median and the upper one of
-    the training rows; none where they were not measured.
+    lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of the separation of
+    the clusters that the rules explain: of the sum of squares between them, in the space that was clustered, that of
+    all its categories together; None where it is not known. `quartiles` are the lower one, the median and the upper one
+    of the training rows; none where they were not measured.
     """
 
     name: str

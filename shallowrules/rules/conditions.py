@@ -6,8 +6,8 @@ do so:
 
 - ``match`` in every writer tells them apart in every writer, and nothing finds the one that forgot a kind;
 - `functools.singledispatch` takes a kind that nobody registered for ``object``, at run time;
-- a visitor with abstract methods cannot be made while it lacks a kind: mypy refuses it, and so does Python, in an
-  exporter of our own and in a stranger's alike.
+- a visitor with abstract methods cannot be made while it lacks a kind: mypy refuses it, and so does Python, in the
+  package's exporters and in plugins alike.
 
 So a fourth kind is a class here, an abstract method, and an error in each writer until it has an answer.
 """
@@ -58,7 +58,7 @@ class Between:
         return f"{lower[1]} {lower[0].replace('>', '<')} {name} {' '.join(upper)}"
 
     def bound(self, *, above: bool) -> tuple[str, str] | None:
-        """Return the sign of one bound and the text behind it; None where that side is open."""
+        """Return the sign of one bound and the text after it; None where that side is open."""
         bound = self.lower if above else self.upper
         if bound is None:
             return None

@@ -1,4 +1,4 @@
-"""What a later fit goes on from, the space and the centers of a clustering; and where rows were by earlier rules."""
+"""What a later fit continues from, the space and the centers of a clustering; and the rows by earlier rules."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Clustering:
     centers: tuple[tuple[float, ...], ...]
 
     def check(self, n_columns: int) -> None:
-        """Raise RulesFormatError for what is not a clustering of a table of so many columns."""
+        """Raise RulesFormatError if this is not a clustering of a table of a given number of columns."""
         n = len(self.columns)
         if not (n == len(self.values) == len(self.origins) == len(self.units)) or not n:
             raise RulesFormatError("clustering has columns, values, origins and units of different lengths, or none")
@@ -112,7 +112,7 @@ class Flow:
         return Flow(self.clusters, self.titles, tuple(pairs))
 
     def check(self, clusters: set[int]) -> None:
-        """Raise RulesFormatError for what is not a flow into these clusters."""
+        """Raise RulesFormatError if this is not a flow into these clusters."""
         if len(self.clusters) != len(self.titles) or len(set(self.clusters)) != len(self.clusters):
             raise RulesFormatError("flow has a cluster twice, or clusters without a title each")
         if not self.pairs or any(len(pair) != 3 for pair in self.pairs):
@@ -123,4 +123,4 @@ class Flow:
         if not all(pair[0] in known and pair[1] in new and 0 < pair[2] < 2**63 for pair in self.pairs):
             raise RulesFormatError("flow.pairs has a cluster that is not listed, no rows, or more than 64 bits hold")
         if len({pair[:2] for pair in self.pairs}) != len(self.pairs):
-            raise RulesFormatError("flow.pairs has two clusters twice")
+            raise RulesFormatError("flow.pairs has the same two clusters twice")

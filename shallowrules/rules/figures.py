@@ -34,7 +34,7 @@ def is_cheaper(price: float) -> bool:
 
 
 def describe_cheaper(*, labelled: bool = False) -> str:
-    """Return why rules can cost less than the clustering that they explain; `labelled` is one that was given."""
+    """Return why rules can cost less than the clustering that they explain; `labelled` says that it was given."""
     if labelled:
         return "the given clusters are not those of least k-means cost, and the rules lead to clusters that cost less"
     return "k-means stops at a local optimum, and the rules lead to a clustering that costs less"

@@ -1,4 +1,4 @@
-"""Rules held against the columns of a table."""
+"""Rules matched to the columns of a table."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def match_rules(rules: Sequence[Rule], columns: Sequence[RuleColumn], tested: It
     Raises
     ------
     DataError
-        If a tested column is missing, or holds values of another type than the rules compare.
+        If a tested column is missing, or holds values of a different type than the rules compare.
     """
     n_rows, read = read_columns(columns, tested, data)
     matching = {feature: _Matching(columns[feature], column) for feature, column in read.items()}

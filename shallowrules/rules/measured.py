@@ -100,7 +100,7 @@ def _standing_fault(cluster: Cluster, index: int, column: RuleColumn, n_columns:
 
 
 def _check_deltas(index: int, column: RuleColumn, clusters: Sequence[Cluster]) -> None:
-    """Check that what the clusters have more than the others, others have less than they."""
+    """Check that the clusters' deltas balance: what one has more than the others, these have less."""
     filled = [cluster for cluster in clusters if cluster.rows]
     deltas = [cluster.deltas[index] if cluster.deltas else None for cluster in filled]
     if None in deltas:
@@ -131,7 +131,7 @@ def _edges_fault(column: RuleColumn) -> str | None:
 
 
 def _check_histograms_of_column(column: RuleColumn, index: int, place: int, clusters: Sequence[Cluster]) -> None:
-    """Check the histograms of a column, which are at a place of their own in each cluster."""
+    """Check the histograms of a column, whose position is the same in each cluster."""
 
     def refuse(cluster: Cluster, fault: str) -> NoReturn:
         raise RulesFormatError(f"cluster {cluster.index} has a histogram of column {column.name!r} {fault}")

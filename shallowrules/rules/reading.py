@@ -73,7 +73,7 @@ def read_codes(column: Column, conversion: Conversion) -> Column:
 
 
 def code_numbers(column: Column, conversion: Conversion) -> Column:
-    """Return a column of codes as doubles, as which they are compared."""
+    """Return a column of codes as doubles, for comparison."""
     if column.absent.all():
         return replace(column, type="float", values=np.full(len(column.values), np.nan), missing=None)
     numbers = _parsed(column, conversion) if column.type == "text" else column

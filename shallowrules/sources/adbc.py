@@ -1,7 +1,7 @@
 """Rows of PostgreSQL by ADBC, which copies them in binary.
 
-Used where the driver is installed. Every column is cast, so that it comes with the type and the values that it has by a
-cursor. DuckDB turns Arrow into arrays.
+Used where the driver is installed. Every column is cast, so that it has the type and the values that a cursor would
+give. DuckDB turns Arrow into arrays.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Copied", "copied_as", "is_usable", "read_copied"]
 
 MIN_VERSION = (12,)
-"""Least version of PostgreSQL. Others that speak its protocol (Redshift) report an older one, and may not copy in
+"""Minimum version of PostgreSQL. Others that speak its protocol (Redshift) report an older one, and may not copy in
 binary."""
 
 READ_ONLY = "SET default_transaction_read_only = on"
@@ -55,7 +55,7 @@ class Copied:
     expression : str
         The SQL that gives the values of a ``{column}`` in this type.
     scale : int, optional
-        Of a decimal that arrives as a float: its digits behind the point.
+        Of a decimal that arrives as a float: its digits after the point.
     """
 
     type: ColumnType | Literal["decimal"]

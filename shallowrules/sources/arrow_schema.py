@@ -46,7 +46,7 @@ def duration_units(encoded: bytes) -> dict[str, int]:
 
 
 def _durations(message: bytes) -> Iterator[tuple[str, int]]:
-    start = 8 if message[:4] == b"\xff\xff\xff\xff" else 4  # behind the length of the message
+    start = 8 if message[:4] == b"\xff\xff\xff\xff" else 4  # after the length of the message
     buffer = message[start:]
     schema = _offset(buffer, _slot(buffer, _at(buffer, 0), HEADER))
     fields = _offset(buffer, _slot(buffer, schema, FIELDS))

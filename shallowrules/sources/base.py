@@ -59,7 +59,7 @@ class Source(ABC):
     Attributes
     ----------
     column_notes : dict from str to tuple of Finding
-        By the name of a column that was read: what was found out about it, and is to be said.
+        By the name of a column that was read: findings about it that have to be reported.
     """
 
     names_may_repeat: ClassVar[bool] = False
@@ -80,7 +80,7 @@ class Source(ABC):
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
         """Return columns by position, those named in `as_text` as text where the source holds text.
 
-        Faults of a column are added to `findings`, and the column then comes as text.
+        Faults of a column are added to `findings`, and the column is then read as text.
         """
 
     def zero_padded(self) -> set[str]:
@@ -202,7 +202,7 @@ def refuse(findings: Sequence[Finding]) -> None:
 
 
 def check_names(names: Sequence[str], among: Collection[str] | None = None) -> None:
-    """Refuse names that a database would take for one, of all or `among` some."""
+    """Refuse names that a database would treat as the same, of all or `among` some."""
     alike = named_alike(names, among)
     if alike is None:
         return

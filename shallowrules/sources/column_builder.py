@@ -75,7 +75,7 @@ class ColumnBuilder:
 
 
 def _has_scale(value: Decimal) -> bool:
-    """Return whether a decimal has digits behind its point, or is not a number."""
+    """Return whether a decimal has digits after its point, or is not a number."""
     if value.same_quantum(WHOLE):
         return False
     exponent = value.as_tuple().exponent

@@ -88,7 +88,7 @@ SECRET = re.compile(r"((?:^|(?<=[?&\s]))\w*(?:pass|pwd|secret|token)\w*=)[^&\s]+
 
 
 def hide_password(text: str) -> str:
-    """Return a text of others with three asterisks in place of what looks like the password of a URL or a driver."""
+    """Return a text of others with three asterisks for anything that looks like the password of a URL or a driver."""
     return SECRET.sub(r"\1***", PASSWORD.sub(r"\1:***", text))
 
 
@@ -186,7 +186,7 @@ def _split_url(text: str) -> URL:
     if re.fullmatch(r"[^:]*://[^/].*@.*@.*", text, re.DOTALL):
         raise OptionError(
             f"{_show_beginning(text)!r} has more than one @: write %40 for each but the one before the host, or give "
-            f"the password by an entry of {SETTINGS_FILE}",
+            f"the password in an entry of {SETTINGS_FILE}",
             option="database",
         )
     try:
@@ -217,7 +217,7 @@ def _entry(name: str, settings: Path) -> Mapping[str, str]:
     if name not in databases:
         known = ", ".join(f"@{other}" for other in databases) or "none"
         hint = suggestion(name, databases, mark="@")
-        raise OptionError(f"{settings} has no table [databases.{name}]; known are: {known}{hint}", option="database")
+        raise OptionError(f"{settings} has no table [databases.{name}]; use one of: {known}{hint}", option="database")
     found: Mapping[str, str] = databases[name]
     return found
 
@@ -226,7 +226,7 @@ def _refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> No
     """Raise DataError for a name that is not among the known ones, with the one that it is most like."""
     for name in names:
         if name not in known:
-            hint = suggestion(name, known) or f"; known are: {', '.join(known)}"
+            hint = suggestion(name, known) or f"; use one of: {', '.join(known)}"
             raise DataError(f"{what} {name!r} is not known{hint}")
 
 

@@ -1,8 +1,8 @@
-"""CSV: the shape of the file is decided here and nothing is guessed from a sample, but which way to try first.
+"""CSV: the shape of the file is decided here and nothing is guessed from a sample, except which way to try first.
 
 The header, the one delimiter and the structure of every line are known before DuckDB reads the file with all of it
 fixed. A column that looks numeric in a sample is read as numbers at once, and as text if that fails in any row; types
-of the others are decided in SQL over all rows. So nothing is renamed, padded or retyped in silence.
+of the others are decided in SQL over all rows. So nothing is silently renamed, padded or retyped.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ NUMBERS = ("integer", "float")
 COUNTED_COLUMNS = 20
 """Columns up to which types are counted side by side; of more columns all fields are counted as one long column.
 
-DuckDB plans a query in the square of its expressions: 100 columns of 6 counts took 0.3 s of CPU for 40 rows.
+The time in which DuckDB plans a query grows with the square of its expressions: 100 columns of 6 counts took 0.3 s of
+CPU for 40 rows.
 """
 
 SAMPLE_PLACES = 16
@@ -99,8 +100,8 @@ class CsvSource(DuckDBSource):
     """A CSV file: everything is text, and a column is numeric if all of its values are.
 
     It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
-    that a sample takes for numbers are loaded as numbers, unless their text is asked for. `header_line` is where `text`
-    begins in the file, for messages; `kind` is that of the file, of which a text may have been made.
+    that look like numbers in a sample are loaded as numbers, unless their text is asked for. `header_line` is where
+    `text` begins in the file, for messages; `kind` is that of the file, of which a text may have been made.
     """
 
     names_may_repeat = True
@@ -249,7 +250,7 @@ class CsvSource(DuckDBSource):
                     kinds[j], conversions[j] = self._text_or_numbers(j, conversions[j], given, numbers, found)
                     note_dates(self, self.names[j], self._value(f"c{j}"), dates, given)
                 findings += found
-                # Numbers and texts with a digit may be taken as categories, and words for missing stand out then too.
+                # Numbers and texts with a digit may be treated as categories, among which null markers stand out too.
                 if kinds[j] == "text" and (not found or any(map(has_digit, found[0].values))):
                     plain.append(j)
         for j in positions:
@@ -384,7 +385,7 @@ class CsvSource(DuckDBSource):
         """Return SQL for a text as a double, NULL where it is not a number."""
         if conversion.format:
             return f"TRY_CAST({plain_number(value, conversion.number_format)} AS DOUBLE)"
-        # DuckDB would take 1_000 and +-1 for numbers, and with a decimal comma a dot can only group digits.
+        # DuckDB would read 1_000 and +-1 as numbers, and with a decimal comma a dot can only group digits.
         foreign = f"contains({value}, '_') OR contains({value}, '+-')"
         if conversion.decimal == ",":
             foreign += f" OR contains({value}, '.')"
@@ -473,7 +474,7 @@ class CsvSource(DuckDBSource):
     def _rewrite(self) -> None:
         """Write a copy with every field quoted, one line end, no blank lines, and no line break in the header.
 
-        DuckDB takes that for the end of the header, and passes over rows below it.
+        DuckDB mistakes that for the end of the header, and skips rows below it.
         """
         with open_text(self.file) as stream, open(self._rewritten_to, "w", encoding="utf-8", newline="") as copy:
             writer = csv.writer(copy, delimiter=self.delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -489,7 +490,7 @@ class CsvSource(DuckDBSource):
         return {self.names[j] for row in self._sample() for j, field in enumerate(row) if PADDED.fullmatch(field)}
 
     def _sampled_types(self) -> dict[int, ColumnType]:
-        """Return the columns that a sample takes for numbers or surely text: which way to try first, nothing more.
+        """Return the columns that look like numbers in a sample or are surely text: only which way to try first.
 
         Not among them are numbers whose points may group digits.
         """

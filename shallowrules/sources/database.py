@@ -69,12 +69,13 @@ class DatabaseRows:
 
     def __post_init__(self) -> None:
         if (self.table is None) == (self.query is None):
-            raise OptionError("--database wants either --table or --query: the rows to read", option="database")
+            raise OptionError("--database needs either --table or --query: the rows to read", option="database")
         if self.sample is not None and not self.sample >= 1:
-            raise OptionError(f"a sample has at least 1 row, not {self.sample}", option="sample")
+            raise OptionError(f"a sample must have at least 1 row, not {self.sample}", option="sample")
         if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:
             raise OptionError(
-                f"a timeout is more than 0 and at most {MAX_TIMEOUT:,} seconds, not {self.timeout}", option="timeout"
+                f"a timeout must be more than 0 and at most {MAX_TIMEOUT:,} seconds, not {self.timeout}",
+                option="timeout",
             )
         _ = self.name_parts  # OptionError if it is not a name
 
@@ -166,14 +167,14 @@ class DatabaseSource(Source):
         return self.as_declared(columns, positions)
 
     def as_declared(self, columns: Sequence[Column], positions: Sequence[int]) -> list[Column]:
-        """Return columns of values, by position, as their declarations say more of them than they do."""
+        """Return columns of values, by position, with the types of their declarations."""
         declared = self._declared_in_table()
         return [self._as_declared(column, j, declared) for column, j in zip(columns, positions, strict=True)]
 
     def _as_declared(
         self, column: Column, position: int, declared: Mapping[str, Literal["boolean"] | TimeType]
     ) -> Column:
-        """Return a column of values as its declaration says more of it than they do."""
+        """Return a column of values with the type of its declaration."""
         kind = self.declared[position].kind
         if kind == "other":
             return _as_other(column)
@@ -230,7 +231,7 @@ class DatabaseSource(Source):
         return self.declared[position].fetched.format(column=self.quote(self.names[position]))
 
     def fetch(self, statement: str, n_rows: int = BATCH_ROWS) -> Iterator[Sequence[Sequence[Any]]]:
-        """Yield the rows of a query in batches, by a cursor of the server where it has any."""
+        """Yield the rows of a query in batches, through a server-side cursor if there is one."""
         result = self.connection.exec_driver_sql(statement, execution_options={"stream_results": True})
         try:
             while batch := result.fetchmany(n_rows):
@@ -265,7 +266,7 @@ class DatabaseSource(Source):
             before = ["SET threads = 1", f"SELECT setseed({random.Random(seed).random()})"]
             drawn = "random()"
         else:
-            raise OptionError(f"a sample of {name} is not known: write a query that draws one", option="sample")
+            raise OptionError(f"cannot draw a sample from {name}: write a query that draws one", option="sample")
         return f"{statement} ORDER BY {drawn} LIMIT {min(n_rows, INT64[-1])}", before
 
     def _declared_in_table(self) -> dict[str, Literal["boolean"] | TimeType]:

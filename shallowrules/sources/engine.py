@@ -52,8 +52,8 @@ __all__ = [
 Item = TypeVar("Item")
 
 BATCH_COLUMNS = 100
-"""Columns of one query. DuckDB plans a query in the square of its expressions: 2,000 counts took 0.22 s of CPU in one
-query of 1,000 columns each and 0.02 s per 100."""
+"""Columns of one query. The time in which DuckDB plans a query grows with the square of its expressions: 2,000 counts
+took 0.22 s of CPU in one query of 1,000 columns each and 0.02 s per 100."""
 
 NEARLY_ALL = 0.9
 """Share of numbers from which a column is taken for numbers with something wrong in it."""
@@ -281,7 +281,7 @@ def find_dates(source: DuckDBSource, name: str, text: str, given: int, findings:
         )
         raise DataError(
             f"column {name!r} has {example!r} in row {row}, which is not a date in the format {told!r} ("
-            f"{format_words(told)}): correct it, or give the format of all its values by --dates"
+            f"{format_words(told)}): correct it, or give the format of all its values with --dates"
         )
     if not forms:
         return None

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 FIGURE_SHARE = 0.8
-"""Share of figures among the values of a column from which text in its first row is a name or a unit."""
+"""Share of figures among the values of a column above which text in its first row is a name or a unit."""
 
 LETTERS_OF_FIGURES = re.compile(
     r"(?<=\d)e[+-]?\d+|(?<=\d)t(?=\d)|(?<=\d)z$|(?<=\d)\s*[ap]\.?m\.?$|\b(eur|usd|chf|gbp)\b", re.IGNORECASE

@@ -2,7 +2,7 @@
 
 Text files and spreadsheets give their first and last rows as texts; what is decided here is the same for both. What is
 certain is left out with a note. What is doubtful is refused with the options that decide it, so that no row of data is
-lost in silence, and no total kept in silence.
+silently lost, and no total silently kept.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ NOTE = re.compile(
 
 
 class Remark(NamedTuple):
-    """A message on a file: a note of an action, or a warning."""
+    """A message on a file, a note of an action or a warning: the fact, and the option that is about it."""
 
-    parts: tuple[str | OptionName, ...]
+    fact: str
+    remedy: tuple[str | OptionName, ...] = ()
     is_warning: bool = False
 
 
@@ -197,13 +198,12 @@ def _find_top(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -
                 " if it is a row",
             )
         if nature == "values":
-            remark: tuple[str | OptionName, ...] = (
+            remark = Remark(
                 f"{unit} {row.place}, {_shown(row.fields)}, looks like the rows below it, so there is no header; "
-                f"columns are named column1 to column{body.width} (",
-                OptionName("header", "none"),
-                ")",
+                f"columns are named column1 to column{body.width}",
+                in_effect("header", "none"),
             )
-            return Extent(body.width, None, row.place, remarks=(*remarks, Remark(remark)))
+            return Extent(body.width, None, row.place, remarks=(*remarks, remark))
     left_out, more = _below_header(rows, start, body, reading, unit)
     first = rows[start + 1 + len(left_out)].place if start + 1 + len(left_out) < len(rows) else row.place + 1
     return Extent(body.width, row.place, first, left_out, remarks=(*remarks, *more))
@@ -245,13 +245,13 @@ def _titles(titles: Sequence[Record], place: int, reading: Reading, unit: str) -
         return ()
     what = counted(len(titles), f"title {unit}")
     shown = _shown(titles[0].fields)
-    return (Remark((f"skipped {what} above the header, {shown} (", OptionName("skip", place - 1), ")")),)
+    return (Remark(f"skipped {what} above the header, {shown}", in_effect("skip", place - 1)),)
 
 
 def _nature(fields: Sequence[str], body: Body) -> str:
     """Return whether the first row has "names" or "values", is "doubtful" or "unknown".
 
-    "figures" are names that are figures, such as years; of what is unknown, nothing speaks against names.
+    "figures" are names that are figures, such as years; if "unknown", nothing rules out names.
     """
     names = [j for j in body.figures if not is_figure(fields[j]) and not is_missing(fields[j])]
     figures = [j for j in body.figures if is_figure(fields[j])]
@@ -332,7 +332,7 @@ def _below_header(
         else:
             break
         left_out.append(record.place)
-        remarks.append(Remark((f"skipped {unit} {record.place}, {_shown(record.fields)}, {what}",)))
+        remarks.append(Remark(f"skipped {unit} {record.place}, {_shown(record.fields)}, {what}"))
     return tuple(left_out), tuple(remarks)
 
 
@@ -365,7 +365,7 @@ def _find_end(rows: Sequence[Record], body: Body, reading: Reading, *, whole: bo
         kept -= 1
     remarks = []
     if n_empty:
-        remarks.append(Remark((f"skipped {counted(n_empty, 'empty row')} at the end",)))
+        remarks.append(Remark(f"skipped {counted(n_empty, 'empty row')} at the end"))
     if reading.footer is None:
         _check_totals(rows[:kept], left)
         if left:
@@ -411,11 +411,11 @@ def _is_wordy(fields: Sequence[str], body: Body) -> bool:
 def _left_footer(left: Sequence[Record]) -> Remark:
     shown = ", ".join(_shown(record.fields, 1) for record in left[:3]) + (", …" if len(left) > 3 else "")
     what = "the last row" if len(left) == 1 else f"the last {len(left)} rows"
-    return Remark((f"skipped {what}, {shown} (", OptionName("footer", len(left)), ")"))
+    return Remark(f"skipped {what}, {shown}", in_effect("footer", len(left)))
 
 
 def _check_totals(rows: Sequence[Record], left: Sequence[Record]) -> None:
-    """Refuse to leave out a total whose label rows above have too."""
+    """Refuse to skip a total whose label is also that of rows above it."""
     for number, record in enumerate(left):
         j = next(j for j, field in enumerate(record.fields) if field.strip())
         label = record.fields[j].strip()
@@ -437,14 +437,20 @@ def _totals_within(rows: Sequence[Record]) -> list[Remark]:
     found = [label for label in labels if SUM.fullmatch(label)]
     if not found:
         return []
-    parts = (
-        f"{counted(len(found), 'row')} within the table {'is' if len(found) == 1 else 'are'} called {found[0]!r}: use ",
+    remedy = (
+        ": use ",
         OptionName("comment", found[0]),
         " to skip lines with this prefix, or ",
         OptionName("footer", 0),
         " to skip nothing",
     )
-    return [Remark(parts, is_warning=True)]
+    fact = f"{counted(len(found), 'row')} within the table {'is' if len(found) == 1 else 'are'} called {found[0]!r}"
+    return [Remark(fact, remedy, is_warning=True)]
+
+
+def in_effect(name: str, value: object) -> tuple[str | OptionName, ...]:
+    """Return the option that a remark says is in effect, in brackets, to follow the fact."""
+    return " (", OptionName(name, value), ")"
 
 
 def _shown(fields: Sequence[str], most: int = 3) -> str:

@@ -1,4 +1,4 @@
-"""Files as they lie there: which ones a name means, of what kind each is, and what is compressed in it."""
+"""Files on disk: which ones a name means, of what kind each is, and what is compressed in it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(?P<delimiter>[,;|\t])"?\r?\n', re.IGNORECASE)
 
 MAX_PIPED = 64 * 10**9
-"""Bytes of a pipe that are kept, at most half of what is free beside."""
+"""Bytes of a pipe that are kept, at most half of the free space besides."""
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
@@ -45,7 +45,7 @@ CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 
 RULES_FILE = "rules.json"
 RULES_DOCUMENT = re.compile(rb'\s*\{\s*"format"\s*:\s*"shallowrules/')
-"""How the documents begin that this package writes: they lie beside tables, and are none."""
+"""How this package's own documents begin: they are found beside tables, and are not tables."""
 
 
 def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = None) -> list[str]:

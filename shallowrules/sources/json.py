@@ -31,7 +31,7 @@ NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE")
 """DuckDB's names for the types of numbers."""
 
 GEOJSON = ".geojson"
-"""The ending of files in which DuckDB takes each feature for a row; with named columns it finds no values in them."""
+"""The ending of files in which DuckDB reads each feature as a row; with named columns it finds no values in them."""
 
 
 class JsonSource(DuckDBSource):

@@ -112,7 +112,7 @@ def _join(folder: str, name: str) -> str:
 
 
 def _paths_in(folder: str) -> list[str]:
-    """Return the paths of what is in a folder, sorted; DataError if that cannot be told."""
+    """Return the paths of what is in a folder, sorted; DataError if they cannot be listed."""
     try:
         return [_join(folder, name) for name in sorted(os.listdir(folder))]
     except OSError as error:

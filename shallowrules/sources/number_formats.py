@@ -55,13 +55,13 @@ NAMES = ("kr", "kr.", "K\u010d", "z\u0142", "Ft", "Fr.", "lei", "RM", "Rs", "Rs.
 """Currencies without a sign of their own."""
 
 DIGIT_NEAR = re.compile("[^0-9]{1,6}[0-9]")
-"""How numbers behind a currency begin."""
+"""How numbers after a currency begin."""
 
 LETTERS = re.compile(r"[^\W\d_]")
 """Characters that make a text with digits more than a number: ``A1`` is a name, 7:30 or 12,34,567 may be a quantity."""
 
 SCALES = ("k", "K", "M", "m", "B", "b", "G", "T", "bn", "mn", "Mio", "Mio.", "Mrd", "Mrd.", "million", "billion")
-"""Letters behind a number that multiply it."""
+"""Letters after a number that multiply it."""
 
 
 def formats_by_column(formats: Sequence[str], told: Conversion) -> dict[str, Conversion | None]:
@@ -148,7 +148,7 @@ class Finder:
         return DetectedFormat(nearly, fitting, notes=notes)
 
     def _without_digits(self, value: str) -> int:
-        """Return how many texts of a column have not a digit."""
+        """Return how many texts of a column have no digit."""
         return int(self.source.row(f"count(*) FILTER (NOT regexp_matches({value}, '[0-9]'))")[0])
 
     def _candidates(self, texts: Sequence[str]) -> list[NumberFormat]:
@@ -199,7 +199,7 @@ def numbers_in_text(
 ) -> Field | None:
     """Return how to fetch a column of a file with types whose texts are all numbers in a format; None for other text.
 
-    Texts of digits alone stay text: who wrote them could have written numbers. What is found is noted.
+    Texts of digits alone stay text: whoever wrote them could have written numbers. A format that is found is noted.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def two_readings(
     among = f", and {bare:,} of {counted(given, 'value')} {'has' if bare == 1 else 'have'} no {what}" if bare else ""
     message = (
         f"column {name!r} can be read in two ways: wherever there is a {what}, exactly three digits follow it, as in "
-        f"{example!r}{among}, so that it may group digits or be the decimal separator"
+        f"{example!r}{among}, so it may group digits or be the decimal separator"
     )
     return Finding(
         "two readings",
@@ -286,7 +286,7 @@ def count_points(value: str) -> tuple[str, str, str, str]:
 
 
 def begins_with_currency(text: str) -> bool:
-    """Return whether a text that begins with a letter may be a number behind a currency."""
+    """Return whether a text that begins with a letter may be a number after a currency."""
     return DIGIT_NEAR.match(text) is not None and (parts := parts_of(text)) is not None and is_currency(parts.before)
 
 
@@ -299,7 +299,7 @@ def is_currency(text: str) -> bool:
 
 
 def _units(name: str, texts: Sequence[str]) -> tuple[Finding, ...]:
-    """Return a note on numbers with a unit behind them, none for other texts."""
+    """Return a note on numbers with a unit after them, none for other texts."""
     parts = [parts_of(text) for text in texts]
     units = {each.behind for each in parts if each is not None and not each.before and set(each.marks) <= set(MARKS)}
     all_have_one = parts and all(each is not None and each.behind and not each.before for each in parts)

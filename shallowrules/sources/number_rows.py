@@ -63,7 +63,7 @@ def read_numbers(text: str, delimiter: str, found: Scan, types: Mapping[int, Col
 
 
 def _first_row(text: str, start: int, line_ends: int) -> tuple[int, int] | None:
-    """Return where the first row begins behind a byte that has so many line ends before it, and which row it is.
+    """Return where the first row after a byte begins, and which row it is, given the line ends before that byte.
 
     The row -1 is the header. None where a line is too long to be read here.
     """

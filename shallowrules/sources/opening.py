@@ -61,7 +61,7 @@ def read_table(
     """Read a CSV, Parquet or JSON file or a sheet, or several that are one table; or rows of a database.
 
     The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
-    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` behind; ``.xlsx``, ``.xls``, ``.ods``.
+    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` after; ``.xlsx``, ``.xls``, ``.ods``.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def read_table(
 def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
     """Open what `read_table` reads, until the end of the context.
 
-    What is raised is what `read_table` raises.
+    It raises the exceptions of `read_table`.
 
     Yields
     ------
@@ -226,7 +226,7 @@ def _told_dates(told: Sequence[str]) -> dict[str, str]:
             raise OptionError(
                 OptionName("dates"),
                 f" {each!r} is not a column and a format of dates, such as signup=%d/%m/%Y; the formats are "
-                f"{', '.join(form for form in FORMATS if ':' not in form)}, also with a time behind it: %H:%M, "
+                f"{', '.join(form for form in FORMATS if ':' not in form)}, also with a time after it: %H:%M, "
                 "%H:%M:%S, %I:%M %p or %I:%M:%S %p",
             )
         found[name] = form
@@ -269,7 +269,7 @@ def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
         return None
     kind = kind_of(os.fspath(path), file)
     if kind == "csv" and (told_delimiter(file) is not None or not _is_plain(os.fspath(path), file, delimiter)):
-        return None  # DuckDB takes that line for the names
+        return None  # DuckDB mistakes that line for the names
     if kind == "csv":
         said = "" if delimiter is None else f", delim={quote_text(delimiter)}"
         return f"read_csv({file_literal(file)}, header=true, sample_size=-1{said})"

@@ -92,7 +92,7 @@ class ParquetSource(DuckDBSource):
 
 
 def _microseconds(name: str, per_second: int) -> str:
-    """Return SQL for the microseconds of a duration in other units; what is finer is cut off, towards the past."""
+    """Return SQL for the microseconds of a duration in other units; anything finer is truncated towards the past."""
     wide = f"CAST({name} AS HUGEINT)"
     if per_second <= MICROSECONDS:
         return f"({wide} * {MICROSECONDS // per_second})"

@@ -40,7 +40,7 @@ def check_delimiter(delimiter: str | None) -> None:
 def possible_delimiters(name: str, text: str, decimal: str) -> tuple[str, ...]:
     """Return the delimiters to try for a file of that name by default.
 
-    The decimal separator is the delimiter only where no other one fits and fields have it within quotes.
+    The decimal separator is taken as the delimiter only if no other one fits and fields have it within quotes.
     """
     if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return ("\t",)
@@ -50,14 +50,14 @@ def possible_delimiters(name: str, text: str, decimal: str) -> tuple[str, ...]:
 
 
 def find_delimiter(name: str, text: str, decimal: str) -> str:
-    """Return the one delimiter by which header and rows have equally many fields."""
+    """Return the one delimiter by which the header and the rows have the same number of fields."""
     possible = possible_delimiters(name, text, decimal)
     fits = _fits(text, decimal) if len(possible) > 1 else {}
     if not fits:
         return possible[0]  # a single column
     perfect = [delimiter for delimiter, (share, _) in fits.items() if share == 1]
     if len(perfect) > 1:
-        what = f"the delimiter may be {' or '.join(map(repr, perfect))}: all rows have equally many fields by each"
+        what = f"the delimiter may be {' or '.join(map(repr, perfect))}: with each, rows have equal numbers of fields"
         _refuse_delimiter(what, perfect)
     return max(fits, key=lambda delimiter: fits[delimiter])
 
@@ -102,7 +102,7 @@ def check_single(name: str, text: str, delimiter: str, decimal: str) -> None:
     if not others:
         return
     message = (
-        f"by the delimiter {delimiter!r} there is one column only, {name!r}, and {others[0]!r} divides it in every "
+        f"with the delimiter {delimiter!r} there is one column only, {name!r}, and {others[0]!r} divides it in every "
         "row: the delimiter looks wrong"
     )
     if others != [decimal]:

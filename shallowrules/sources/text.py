@@ -29,7 +29,7 @@ PART_BYTES = 8 << 20
 """A file is looked at in as many parts at once as there are processors, each of this size or larger."""
 
 SCAN_BYTES = 1 << 18
-"""Bytes that are looked at at once: few enough to stay in a processor's cache."""
+"""Bytes that are examined at a time: few enough to stay in a processor's cache."""
 
 
 def check_encoding(encoding: str) -> None:
@@ -38,9 +38,7 @@ def check_encoding(encoding: str) -> None:
         # Codecs such as "zlib" are not text encodings, and look-up alone would take them.
         "".encode(encoding)
     except (LookupError, ValueError):  # ValueError: a zero byte in the name, or the codec "undefined"
-        raise OptionError(
-            f"unknown encoding {encoding!r}; known are for example: utf-8, utf-16, cp1252, latin-1"
-        ) from None
+        raise OptionError(f"unknown encoding {encoding!r}; use for example utf-8, utf-16, cp1252, latin-1") from None
 
 
 def found_encoding(file: str, encoding: str) -> str:
@@ -149,7 +147,7 @@ class Scan:
     blank_lines : bool
         Whether a line may be blank.
     odd_numbers : bool
-        Whether there is a digit behind an underscore, or +-: DuckDB takes 1_000 and +-1 for numbers.
+        Whether there is a digit after an underscore, or +-: DuckDB reads 1_000 and +-1 as numbers.
     whole_numbers : bool
         Whether below the header there are digits, signs and blanks alone: else DuckDB may take 1.5, 1e3 or 0x1F for a
         whole number.

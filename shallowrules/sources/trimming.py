@@ -15,7 +15,7 @@ from typing import TextIO
 from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesNote, ShallowRulesWarning, counted
 from shallowrules.files import Reading
 from shallowrules.sources.evidence import Record, is_blank, is_figure, width_of
-from shallowrules.sources.extent import Extent, Remark, find_comment, find_extent, is_comment
+from shallowrules.sources.extent import Extent, Remark, find_comment, find_extent, in_effect, is_comment
 
 __all__ = ["Trimmed", "check_reading", "say", "trim"]
 
@@ -65,7 +65,7 @@ def check_reading(reading: Reading) -> None:
 
 
 def say(remarks: Sequence[tuple[str, Remark]]) -> None:
-    """Warn of what was found in files, each thing once."""
+    """Warn of findings in files, each once."""
     by_remark: dict[Remark, list[str]] = {}
     for file, remark in remarks:
         by_remark.setdefault(remark, []).append(file)
@@ -74,13 +74,13 @@ def say(remarks: Sequence[tuple[str, Remark]]) -> None:
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         place = (f"{files[0]}{more}: ",) if several else ()
         category = ShallowRulesWarning if remark.is_warning else ShallowRulesNote
-        warnings.warn(category(*place, *remark.parts), stacklevel=2)
+        warnings.warn(category(*place, remark.fact, remedy=remark.remedy), stacklevel=2)
 
 
 def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, line: int = 1) -> Trimmed:
     """Return a text file as one that begins with the header of its table and ends with its last row.
 
-    Where the file is that already, it is read itself.
+    If the file is one already, it is read as it is.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, l
     Raises
     ------
     DataError
-        If it is doubtful what a row is.
+        If it is unclear whether something is a row.
     """
     n_lines = line + os.path.getsize(text)  # at most
     skipped = max(line, min(reading.skip or 0, n_lines) + 1)  # the first line that is looked at
@@ -110,7 +110,7 @@ def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, l
         aligned = _aligned(text, os.path.join(scratch, "aligned"), line, skipped)
         if aligned is not None:
             found = trim(aligned, replace(reading, delimiter=","), ",", scratch, line)
-            remark = Remark(("columns are separated by blanks (", OptionName("delimiter", " "), ")"))
+            remark = Remark("columns are separated by blanks", in_effect("delimiter", " "))
             return replace(found, delimiter=",", remarks=(remark, *found.remarks))
     comment = reading.comment or find_comment(first)
 
@@ -140,7 +140,7 @@ def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, l
         os.truncate(copy, os.path.getsize(copy) - (os.path.getsize(text) - end))
     remarks = extent.remarks
     if dropped and comment is not None and reading.comment is None:
-        remarks = (Remark(("skipped comment lines (", OptionName("comment", comment), ")")), *remarks)
+        remarks = (Remark("skipped comment lines", in_effect("comment", comment)), *remarks)
     return Trimmed(copy, begin - (extent.header is None), delimiter, remarks)
 
 

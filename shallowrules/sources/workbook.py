@@ -43,7 +43,7 @@ def sheet_text(file: str, reading: Reading, scratch: str) -> Trimmed:
     Raises
     ------
     DataError
-        If it cannot be read, it is not to be told which sheet is meant, or it is doubtful what a row is.
+        If it cannot be read, it is unclear which sheet is meant, or whether something is a row.
     MissingExtraError
         If the package that reads workbooks is not installed.
     """
@@ -83,7 +83,7 @@ def _written(records: Sequence[Record], extent: Extent, path: str) -> Trimmed:
 
 
 def _cells(file: str, sheet: str | None) -> Cells:
-    """Return the cells of a sheet, all rows alike long; DataError where it is not to be told which one is meant."""
+    """Return the cells of a sheet, all rows alike long; DataError if it is unclear which one is meant."""
     try:
         import python_calamine
     except ModuleNotFoundError:

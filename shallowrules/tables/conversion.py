@@ -138,7 +138,7 @@ class Conversion:
 
     @property
     def is_for_sql(self) -> bool:
-        """Whether SQL can convert the text: where it is a matter of the marks between digits alone."""
+        """Whether SQL can convert the text: where only the marks between digits matter."""
         return self.number_format.has_marks_alone
 
     @property

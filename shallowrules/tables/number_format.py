@@ -36,7 +36,7 @@ Negative = Literal["front", "minus", "behind", "parentheses"]
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a text that may be a number: what is before its first digit, behind its last one, and between."""
+    """The parts of a text that may be a number: what is before its first digit, after its last one, and between."""
 
     before: str
     digits: str
@@ -207,7 +207,7 @@ class NumberFormat:
 
 
 def could_be_grouped(digits: str, mark: str) -> bool:
-    """Return whether a mark in a number may part groups of three digits."""
+    """Return whether a mark in a number may separate groups of three digits."""
     return re.fullmatch(f"[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})+", digits) is not None
 
 

@@ -44,7 +44,9 @@ __all__ = [
     "Table",
     "Value",
     "is_code_text",
+    "is_missing",
     "is_number_text",
+    "is_sparse",
     "nearest_double",
     "time_column",
     "times_among_text",
@@ -423,6 +425,8 @@ class Table:
         """
         if isinstance(data, Table):
             return data
+        if is_sparse(data):
+            raise DataError("expected a table of rows and columns, got a sparse matrix: make it dense (toarray())")
         if isinstance(data, Mapping):
             columns = tuple(replace(Column.of(str(name), values), name=str(name)) for name, values in data.items())
             return cls(columns, len(columns[0].values) if columns else 0)
@@ -447,6 +451,11 @@ class Table:
             )
         make: Callable[[str, Any], Column] = _from_masked if isinstance(matrix, np.ma.MaskedArray) else _column
         return cls(tuple(make(name, matrix[:, j]) for j, name in enumerate(names)), len(matrix))
+
+
+def is_sparse(data: Any) -> bool:
+    """Return whether data is a sparse matrix of SciPy, some of which are mappings, too."""
+    return hasattr(data, "tocsr")
 
 
 def _fits(value: Number | Value, dtype: np.dtype[Any]) -> bool:
@@ -684,7 +693,7 @@ def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool
 
 
 def _is_rounded(values: NDArray[Any], doubles: NDArray[np.float64]) -> bool:
-    """Return whether whole numbers may compare otherwise with a number than with the double nearest to it."""
+    """Return whether whole numbers may compare differently with a number than with the double nearest to it."""
     # Other doubles are not whole numbers, and have none between them and the number.
     near = ~(np.abs(doubles) < DOUBLE_EXACT) | (doubles == np.floor(doubles))
     exact = (value for value in values[near] if isinstance(value, int | np.integer | Decimal))
@@ -708,7 +717,7 @@ def _from_series(name: str, series: Any) -> Column:
         return _from_decimals(name, series)
     if dtype.is_float():
         values = series.to_numpy()
-        if values.dtype.kind != "f":  # pandas' own missing values leave no other type than that of objects
+        if values.dtype.kind != "f":  # pandas' own missing values leave no type other than that of objects
             single = dtype == nw.Float32
             values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
         return Column(name, "float", values)

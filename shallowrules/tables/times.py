@@ -1,7 +1,7 @@
 """Dates, points in time and durations: whole numbers to the rules, and written as what they are.
 
 A date is its days since 1970-01-01; a point in time its microseconds since then, in UTC where it has a time zone; a
-duration its microseconds. What is finer is cut off, towards the past. Years go from 1 to 9999.
+duration its microseconds. Anything finer is truncated towards the past. Years go from 1 to 9999.
 """
 
 from __future__ import annotations
@@ -176,14 +176,14 @@ def _clock(rest: int) -> str:
 
 
 def parse_time(kind: str, text: str) -> int | None:
-    """Return the number of what a text says, in the forms of `format_time` and ISO 8601; None if it says none."""
+    """Return the number of what a text says, in the forms of `format_time` and ISO 8601; None if it is not one."""
     text = text.strip(" ")
     number = _duration(text) if kind == "duration" else _moment(kind, text)
     return number if number is not None and number in _RANGES[kind] else None
 
 
 def time_of_text(kind: str, text: str) -> int | None:
-    """Return the number of a value that a text says, as rules of a kind compare it; None if it says none.
+    """Return the number of a value that a text says, as rules of a kind compare it; None if it is not one.
 
     It is what `parse_time` returns; to rules on dates a point in time is its day, too.
     """
@@ -228,7 +228,7 @@ def is_moment(kind: str) -> bool:
 
 
 def bound_text(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
-    """Return how a value above a bound, or at most the bound, is asked for: the sign, and the text behind it.
+    """Return how a value above a bound, or at most the bound, is asked for: the sign, and the text after it.
 
     A point in time is before the next microsecond, or not: that is the rounder one.
 
@@ -243,7 +243,7 @@ def bound_text(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
 
 
 def bound_words(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
-    """Return how a bound is asked for in words, to follow "is": the words, and the text behind them.
+    """Return how a bound is asked for in words, to follow "is": the words, and the text after them.
 
     Examples
     --------
@@ -264,7 +264,7 @@ BOUND_WORDS: Mapping[str, tuple[str, str]] = {
 
 
 def threshold_of(kind: str, sign: str, text: str) -> int | None:
-    """Return the threshold of a comparison by ``<=``, ``<``, ``>`` or ``>=`` with a text; None if it says no time."""
+    """Return the threshold of a comparison by ``<=``, ``<``, ``>`` or ``>=`` with a text; None if it is not a time."""
     number = parse_time(kind, text)
     if number is None:
         return None

@@ -1,8 +1,8 @@
-"""Extending: more rules than clusters, where they pay. A cluster is then the rows of several leaves.
+"""Extending: more rules than clusters, where that is worthwhile. A cluster is then the rows of several leaves.
 
 The objective is ``J' = cost / reference cost + tradeoff * WAES``, as of other trees: the cost is that of the clusters
-around their means, the length that of each row's own rule. It does not price that a cluster of several rules is longer
-to read.
+around their means, the length that of each row's own rule. It does not account for the extra reading that a cluster of
+several rules takes.
 
 Leaves of the finished tree are split, one part for a different cluster, where that lowers J' most. With half of the
 new leaves, and with all, an iterated local search continues; likewise from the tree of the data alone, whose leaves
@@ -62,7 +62,7 @@ def extend(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> GrownTree:
-    """Return a tree of at most so many leaves whose J' is lower, or the tree itself if there is none.
+    """Return a tree of at most a given number of leaves whose J' is lower, or the tree itself if there is none.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def _stream(
 
 
 def _merged_from_data(table: CodedTable, aim: SearchObjective, n_leaves: int) -> CutTree | None:
-    """Return the tree of the data alone with so many leaves, merged by Ward's criterion; None without one."""
+    """Return the tree from the data alone with `n_leaves` leaves, merged by Ward's criterion; None without one."""
     found = from_data(table, n_leaves, replace(aim, n_clusters=0))
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Goals: the cheapest tree of at most so many conditions, or the shortest that costs at most so much.
+"""Goals: the cheapest tree of at most a given number of conditions, or the shortest that costs at most a given amount.
 
 The trees of all trade-offs leave gaps: a tree in a gap is the best under a bound, and the best at no trade-off. An
 iterated local search under the bound itself starts from trees on both sides of it and from the tree of the data alone.

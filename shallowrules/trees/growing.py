@@ -353,7 +353,7 @@ def grow_path(
     for begin in range(0, len(tradeoffs), MAX_TRADEOFFS):
         some = np.array(tradeoffs[begin : begin + MAX_TRADEOFFS], dtype=np.float64)
         forest = Forest(_kernel.grow_path(inputs, some, n_threads=n_threads, progress=progress))
-        inputs = inputs._replace(distances=None)  # the rows lie otherwise now
+        inputs = inputs._replace(distances=None)  # the rows are in a different order now
         for i in range(len(some)):
             tree = forest.tree(i)
             key = b"".join(array.tobytes() for array in (tree.feature, tree.cut, tree.center))
@@ -431,7 +431,7 @@ def routed(tree: CutTree, data: GrowthData, n_threads: int) -> GrownTree:
 
 
 def with_gaps(tree: GrownTree, data: GrowthData, n_threads: int) -> GrownTree:
-    """Return a tree whose gaps are those between the rows that its cuts part."""
+    """Return a tree whose gaps are those between the rows that its cuts separate."""
     lower, upper = _kernel.gaps_of_cuts(
         data.X_explain, tree.feature, tree.cut, tree.left, tree.right, tree.labels, n_threads=n_threads
     )

@@ -1,7 +1,7 @@
 """Rows that come to other leaves where thresholds move, added up over a table or over its parts.
 
-What is returned has a method `merged`, and sums are exact, so that they depend neither on the order of rows nor on how
-a table is cut into parts.
+The results have a method `merged`, and sums are exact, so they depend neither on the order of rows nor on how a table
+is divided into parts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_TABLE = 1 << 20
 """Keys up to this one are looked up in a table; more are sorted."""
 
 MIN_GROUP_ROWS = 8
-"""From so many rows for each group on, threads share the rows."""
+"""From this many rows per group on, threads share the rows."""
 
 MAX_MOVED = 0.02
 """A threshold that moves more than this share of the weight is not a candidate; so the rows that it moves are few."""
@@ -281,7 +281,7 @@ def sum_both(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[Round
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """For each of some choices the rows that come into another leaf, by both leaves."""
+    """For each of some choices, the rows that move to another leaf, by both leaves."""
 
     moved: Sequence[Groups]
 

@@ -107,7 +107,7 @@ def place_exact_thresholds(
 def rounder_cuts(grown: GrownTree, encoder: Encoder, table: Table) -> dict[int, list[RounderCut]]:
     """Return for each node whose threshold could have fewer digits the thresholds that have fewer, ascending.
 
-    They may separate the rows in another way than the tree does.
+    They may separate the rows in a different way than the tree does.
     """
     found = {}
     for node in np.flatnonzero(grown.feature != LEAF).tolist():

@@ -1,8 +1,8 @@
-"""The cuts of a tree with thresholds for other rows than those that it was grown from.
+"""The cuts of a tree with thresholds for different rows than those that it was grown from.
 
 Each cut keeps its column. Its threshold is moved to where the objective of the rows below it is lowest, given the
 means of all clusters and every other cut, one cut after the other until none moves. Of the thresholds that are as good
-but for a small share of the objective, the present one is kept if it is among them, else the roundest is taken.
+up to a small share of the objective, the present one is kept if it is among them, else the roundest is taken.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def place_again(
     Returns
     -------
     GrownTree
-        What it has besides thresholds is that of `tree`.
+        All but its thresholds are those of `tree`.
     """
     numbers = [column.kind == "number" for column in encoder.columns]
     inner = [node for node in np.flatnonzero(tree.feature != LEAF).tolist() if numbers[tree.feature[node]]]
@@ -85,7 +85,7 @@ def _prices(tree: GrownTree, rows: RowSample, penalty: float) -> NDArray[np.floa
 def _best_gap(
     values: NDArray[Any], left: NDArray[np.float64], right: NDArray[np.float64], cut: float, room: float
 ) -> tuple[float, float] | None:
-    """Return the gap between rows in which a threshold is to lie, None where it is to stay.
+    """Return the gap between rows for a new threshold, None if the threshold should stay.
 
     Parameters
     ----------

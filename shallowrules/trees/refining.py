@@ -4,8 +4,8 @@ The objective of a finished tree is ``J = cost / reference cost + tradeoff * WAE
 each in the kernel:
 
 - lookahead: of several cuts of a node, the one whose finished subtree has the lowest J;
-- improving a finished tree: every node's cut in turn, with the means of the leaves; and removing a leaf that is
-  hardly missed in order to split another in two;
+- improving a finished tree: every node's cut in turn, with the means of the leaves; and removing a leaf that saves
+  little cost in order to split another in two;
 - iterated local search: a cut or a leaf of a finished tree is changed at random, the tree improved around it, and the
   change kept if J fell.
 
@@ -140,7 +140,7 @@ class Refinement:
         where = (
             f"on {self.n_sampled} rows"
             if self.n_sampled
-            else f"nothing ahead for over {MAX_SEARCHED_CLUSTERS} clusters"
+            else f"no lookahead for more than {MAX_SEARCHED_CLUSTERS} clusters"
         )
         return (
             f"refined ({where}): cost {cost:.4f} -> {new_cost:.4f}, conditions {waes:.3f} -> {new_waes:.3f}, "
@@ -235,7 +235,7 @@ def finished(
 
 @dataclass(frozen=True, eq=False)
 class WholeTable:
-    """A large table, on which trees are judged that were found on a part of it.
+    """A large table, on which trees found on a part of it are judged.
 
     Attributes
     ----------
@@ -369,7 +369,7 @@ class Search:
         return best if objective(best) < objective(greedy) * (1 - TIE) else greedy
 
     def _pick(self, found: list[Candidate], greedy: Candidate) -> Candidate:
-        """Return the tree of the lowest J, or one neither dearer nor longer with a large enough share of its gain.
+        """Return the tree of the lowest J, or one no worse in cost and length with a large enough share of its gain.
 
         That one's J is not above that of a tree from the data alone.
         """
@@ -431,9 +431,9 @@ class Search:
         return found, notes
 
     def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Candidate]]:
-        """Grow trees ahead and one from the data, and perturb the best, on the sample.
+        """Grow lookahead trees and one from the data, and perturb the best, on the sample.
 
-        Where none comes of it the greedy one is improved. Of the work that `progress` is told of, these are two
+        If that gives none, the greedy one is improved. Of the work that `progress` is told of, these are two
         thirds.
         """
         aim = self.aim
@@ -476,7 +476,7 @@ class Search:
     def _neither_dearer_nor_longer(
         self, table: CodedTable, found: list[Candidate], greedy: Candidate
     ) -> list[Candidate]:
-        """Search with other condition penalties, until a tree is neither dearer nor longer than the greedy one."""
+        """Search with other condition penalties, until a tree is no worse than the greedy one in cost or length."""
         aim = self.aim
         best = min(found, key=aim.objective)
         if best.no_worse_than(greedy):

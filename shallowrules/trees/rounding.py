@@ -1,12 +1,12 @@
-"""Rounder thresholds: cuts that leave the gap between rows where J hardly knows the difference.
+"""Rounder thresholds: cuts that leave the gap between rows where that hardly changes J.
 
 For each cut there are some thresholds of fewer digits near its gap. What one of them alone does to J is known exactly
 from the rows between it and the cut: those come into other leaves. Of all cuts together that choice is taken which has
-the fewest digits while these changes add up to what J may rise by (a knapsack, solved exactly). What rows do that two
-cuts move is found by sending all rows through the chosen tree; if J rose by more, or a leaf lost all its rows, a
+the fewest digits while these changes add up to what J may rise by (a knapsack, solved exactly). The effect of rows that
+two cuts move is found by sending all rows through the chosen tree; if J rose by more, or a leaf lost all its rows, a
 smaller choice is taken.
 
-All sums are exact, so that the choice depends neither on the order of rows nor on how a table is cut into parts.
+All sums are exact, so the choice depends neither on the order of rows nor on how a table is divided into parts.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class RowSample:
 
     @classmethod
     def of(cls, run: Run, encode: Callable[[Any], Any], n_columns: int) -> RowSample:
-        """Return that of a table or of its parts, with so many model columns."""
+        """Return that of a table or of its parts, with a given number of model columns."""
         found = sample_of_rows(run, encode, _both)
         return cls(found.rows[:, :n_columns], found.rows[:, n_columns:], found.weight)
 

@@ -82,7 +82,7 @@ SAMPLE_ROWS = 4096
 """Distinct rows on which trees are searched for, about. On 8,000 or 16,000 rows, or all, avila and letter gain no
 more, and it takes longer."""
 SAMPLE_MARGIN = 1.25
-"""A table of at most so many times these rows is not sampled."""
+"""A table of at most this multiple of these rows is not sampled."""
 BROAD_ROWS = 32768
 """Distinct rows of a large table on which the best trees of the sample are judged and improved. Not tuned."""
 MIN_CLUSTER_ROWS = 32
@@ -130,8 +130,8 @@ and the share of it by which it rises with a change that is repaired, at most. S
 steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within what seeds differ by; a rise of 0.1 gains 0.1% less
 on some tables."""
 N_KEPT = 2
-"""Trees of such a search that are judged on all rows where it had a sample: the best one after each of so many parts of
-the work. Later ones fit the sample closer, and not always the table."""
+"""Trees of such a search that are judged on all rows where it had a sample: the best one after each of this many parts
+of the work. Later ones fit the sample closer, and not always the table."""
 MAX_BINS = 512
 """Cuts of a node are searched between this many bins of a feature, then within the best bin. Not tuned."""
 MAX_PASSES, MAX_VISITED_VALUES = 40.0, 1.5e7
@@ -213,7 +213,7 @@ class Goal:
         return figures[self.kind == "length"]
 
     def low(self, figures: tuple[float, float]) -> float:
-        """Return the one of them that is to be low."""
+        """Return the one of them to minimize."""
         return figures[self.kind == "cost"]
 
 
@@ -242,7 +242,7 @@ class Candidate:
         return b"".join(array.tobytes() for array in (self.tree.feature, self.tree.cut, self.tree.center))
 
     def no_worse_than(self, other: Candidate) -> bool:
-        """Whether it is neither dearer nor longer."""
+        """Whether it is neither more expensive nor longer."""
         return all(mine <= its * (1 + TIE) for mine, its in zip(self.figures, other.figures, strict=True))
 
 
@@ -366,7 +366,7 @@ class CodedTable:
     def split(
         self, tree: CutTree, aim: SearchObjective, n_leaves: int, progress: Progress | None = None
     ) -> list[Candidate]:
-        """Cut leaves of a tree in two, for other clusters, up to so many; return the tree after each cut."""
+        """Cut leaves of a tree in two, for other clusters, up to a given number; return the tree after each cut."""
         found = split_leaves(
             self.coded,
             _arrays(tree),
@@ -419,7 +419,7 @@ def key_order(
     order = np.lexsort((keys, labels))
     in_order, label_of = keys[order], labels[order]
     is_next = (in_order[1:] == in_order[:-1]) & (label_of[1:] == label_of[:-1])
-    if is_next.any():  # they differ in other columns than the clustered ones
+    if is_next.any():  # they differ in columns other than the clustered ones
         tied = np.zeros(len(order), dtype=bool)
         tied[1:] = is_next
         run = np.cumsum(~tied)
@@ -449,7 +449,7 @@ def sample_of(table: CodedTable) -> CodedTable:
     """Return some rows of each cluster, weighted so that the clusters keep their weight; `table` if it is small.
 
     They are spread evenly over the column of the largest variance, rows of equal values there in the order of their
-    keys: whatever the order of the table.
+    keys, so the order of the table does not matter.
     """
     n_rows, X_cluster = len(table.rows), table.coded.X_cluster
     if n_rows <= SAMPLE_MARGIN * SAMPLE_ROWS:
@@ -485,7 +485,7 @@ def broad_sizes(weights: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def highest_keys(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return for each cluster a key below which as good as surely so many of its distinct rows are."""
+    """Return for each cluster a key below which a given number of its distinct rows almost certainly are."""
     share = np.minimum((sizes + 6 * np.sqrt(sizes) + 6) / np.maximum(counts, 1), 1.0)
     highest: NDArray[np.uint64] = np.ldexp(share, 64).clip(max=2.0**64 - 2048).astype(np.uint64)
     highest[share == 1.0] = np.iinfo(np.uint64).max
@@ -499,7 +499,7 @@ def some_of(table: CodedTable, n_rows: int) -> CodedTable:
 
 
 def _sizes(weights: NDArray[Any], n_sampled: int) -> NDArray[np.int64]:
-    """Return how many rows of each cluster a sample has, if there are so many."""
+    """Return how many rows of each cluster a sample has, if there are enough."""
     shares = np.round(n_sampled * weights / weights.sum()).astype(np.int64)
     return np.where(weights > 0, np.maximum(MIN_CLUSTER_ROWS, shares), 0)
 
@@ -569,7 +569,7 @@ def look_ahead(
     max_trees: float,
     progress: Progress | None = None,
 ) -> list[Candidate]:
-    """Grow a tree ahead, from the means of the best one's leaves where there is one, and improve it; on the sample."""
+    """Grow a lookahead tree, from the means of the best one's leaves if there is one, and improve it; on the sample."""
     centers = (data.explain_centers, data.cluster_centers) if best is None else leaf_means(sample, best.tree, data.k)
     shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
     return grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, max_trees, progress)
@@ -647,7 +647,7 @@ def grown_ahead(
     progress: Progress | None,
     cuts: tuple[int, int] = (0, 1),
 ) -> list[Candidate]:
-    """Grow a tree ahead from some centers and improve it on the sample; none if a center got no leaf.
+    """Grow a lookahead tree from some centers and improve it on the sample; none if a center got no leaf.
 
     Parameters
     ----------

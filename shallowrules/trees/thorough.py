@@ -103,7 +103,7 @@ class Thorough:
     tell_best: Callable[[float], None] | None = None
 
     def tell(self, found: list[Candidate], aim: SearchObjective) -> float:
-        """Tell J of the best of some trees, and return it."""
+        """Report J of the best of some trees, and return it."""
         best = min(map(aim.objective, found)) / aim.unit
         if self.tell_best is not None:
             self.tell_best(best)
@@ -177,7 +177,7 @@ def _rounds(
             return
         yield number, None if progress is None else tell
         if progress is not None:
-            tell(1.0)  # a round of a small table is over before the kernel tells of it
+            tell(1.0)  # a round on a small table is over before the kernel reports it
 
 
 def _round(
@@ -192,7 +192,7 @@ def _round(
     number: int,
     progress: Progress | None,
 ) -> list[Candidate]:
-    """Grow a tree ahead and perturb it, and perturb the best one so far."""
+    """Grow a lookahead tree and perturb it, and perturb the best one so far."""
     centers = leaf_means(broad, best.tree, data.k)
     if number % 2 == 0:
         coded = sample.coded

@@ -33,7 +33,7 @@ thorough search takes up to 5 growths more for the lookahead."""
 
 
 def is_long(n_rows: int, n_sampled: int) -> bool:
-    """Whether a table has so many more rows than its sample that the lookahead takes several rounds."""
+    """Whether a table has enough more rows than its sample that the lookahead takes several rounds."""
     return n_rows >= len(ROUND_FACTORS) * n_sampled
 
 
@@ -50,7 +50,7 @@ def visits_of_growth(n_rows: int) -> float:
 
 
 def visits_of_search(n_rows: int, n_columns: int) -> float:
-    """Return the visits of searching for a better tree than the greedy one on a table of so many distinct rows."""
+    """Return the visits of searching for a better tree than the greedy one, given the number of distinct rows."""
     n_searched = BROAD_ROWS if n_rows > MAX_IMPROVED_ROWS else n_rows
     n_sampled = n_searched if n_searched <= SAMPLE_MARGIN * SAMPLE_ROWS else SAMPLE_ROWS
     rounds = len(ROUND_FACTORS) * MAX_TREES if is_long(n_rows, n_sampled) else ONE_ROUND_TREES

@@ -72,7 +72,7 @@ class Certificate:
         Of each style of SQL, on the rows.
     boundary : BoundaryRows
     not_run : tuple of NotRun
-        The installed exporters besides ``"sql"``, of which nothing was run.
+        The installed exporters besides ``"sql"`` that were not run.
     time : datetime
     """
 
@@ -97,7 +97,7 @@ class Certificate:
 
     @property
     def disagreeing(self) -> list[str]:
-        """The styles that gave a row another cluster than the tree, on rows of the table or on boundary rows."""
+        """The styles that gave a row a different cluster than the tree, on rows of the table or on boundary rows."""
         found = [*self.comparisons, *self.boundary.comparisons]
         return list(dict.fromkeys(comparison.form for comparison in found if comparison.disagreements))
 
@@ -149,7 +149,7 @@ class Certificate:
         yield ""
         what = "a query" if self.table is None else one_line(self.table)
         drawn = (
-            "" if self.sample is None else f", of which {counted(self.sample, 'row')} were drawn by seed {self.seed}"
+            "" if self.sample is None else f", of which {counted(self.sample, 'row')} were drawn with seed {self.seed}"
         )
         yield _line("rules", f"SHA-256 {self.rules.sha256}")
         yield _line("database", f"{one_line(self.database)}, {one_line(f'{self.engine} {self.version}')}")

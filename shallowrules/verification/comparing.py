@@ -28,7 +28,7 @@ NO_ANSWER = "a value that is not a cluster's"
 
 @dataclass(frozen=True)
 class Difference:
-    """A row that a form gives another cluster than the tree does; None is not a cluster.
+    """A row that a form gives a different cluster than the tree does; None is not a cluster.
 
     `origin` says which row it is, `values` what it holds in the tested columns. `found` may also be `SEVERAL` or
     `NO_ANSWER`.
@@ -49,7 +49,7 @@ class Difference:
 class Comparison:
     """How one form of the rules did.
 
-    `rows` are those compared, `disagreements` those with another cluster than the tree's, `differences` the first of
+    `rows` are those compared, `disagreements` those with a cluster other than the tree's, `differences` the first of
     these.
     """
 
@@ -66,7 +66,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class NotRun:
-    """An installed exporter of which nothing was run, and why."""
+    """An installed exporter that was not run, and why."""
 
     exporter: str
     reason: str

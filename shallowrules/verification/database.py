@@ -2,8 +2,8 @@
 
 A row comes from the database with its values and with the cluster that SQL gives it, in one query: the order of rows
 means nothing. Every style is run on the rows of the table, or a sample of them that is drawn once, and on boundary rows
-in a temporary table whose columns have the types of the table's own. What a column makes of a value is what the tree
-labels.
+in a temporary table whose columns have the types of the table's own. The tree labels each value as the column stores
+it.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class _Verification:
         return "MariaDB" if "mariadb" in version.lower() else title, version
 
     def _unlabelled(self, read: _Read) -> Iterator[Unlabelled]:
-        """Yield why rows have no cluster, by the column in which the tree found no value."""
+        """Yield the reasons why rows have no cluster, by the column in which the tree found no value."""
         for feature in self.rules.tested_columns:
             stopped = read.walk.stopped_at == feature
             strays = stopped & read.strays[feature] if feature in read.strays else np.zeros(len(stopped), bool)
@@ -289,7 +289,7 @@ class _Verification:
         return Comparison(form, n_rows, disagreements, tuple(differences[:MAX_DIFFERENCES]))
 
     def _read(self, understood: Callable[[Any], int], *statements: str) -> _Read:
-        """Run queries of an answer, which `understood` reads, and the tested columns, and walk the rows that come."""
+        """Run queries for an answer, which `understood` reads, and the tested columns; return what their rows hold."""
         builders = [ColumnBuilder(column.name) for column in self.tested]
         found: list[NDArray[np.int64]] = []
         for statement in statements:
@@ -319,7 +319,7 @@ def _stray(column: RuleColumn) -> str:
 
 
 def _not_run() -> Iterator[NotRun]:
-    """Yield the other exporters than that of SQL: a database runs nothing else that they write."""
+    """Yield the exporters other than that of SQL: a database does not run what they write."""
     for exporter in installed_exporters():
         if exporter.name != "sql":
             yield NotRun(exporter.name, cannot_be_run(exporter) or "verify runs it on the rows of a file")
@@ -370,7 +370,7 @@ def _compare_chosen(read: _Read, clusters: Mapping[int, int], origin: str) -> tu
     Returns
     -------
     tuple of int and list of Difference
-        How many rows are chosen by another predicate than that of their cluster, or not by that; and some of them.
+        How many rows are chosen by a predicate other than that of their cluster, or not by that one; and some of them.
     """
     every = read.found == NO_CLUSTER
     labels, counts = np.unique(read.walk.labels[every], return_counts=True)

@@ -70,7 +70,7 @@ def verify(
     exporters : sequence of str, optional
         Names of those whose forms to run; by default all that are installed and can be run here.
     on_not_run : callable, optional
-        Is called with each form of which nothing was run: where `exporters` is None that of an installed exporter, and
+        Is called with each form that was not run: where `exporters` is None that of an installed exporter, and
         where `dialects` is None the SQL of a dialect that cannot express the rules.
 
     Yields
@@ -82,7 +82,7 @@ def verify(
     Raises
     ------
     DataError
-        If the table lacks a tested column, or it holds values of another type than the rules compare.
+        If the table lacks a tested column, or it holds values of a different type than the rules compare.
     OptionError
         If a dialect cannot be executed here, an exporter named by `exporters` is not known or has nothing to run, or
         what `answers` has for rows without a cluster is a cluster's.
@@ -148,8 +148,8 @@ def verify(
 def _in_their_types(rules: RuleSet, part: Part) -> Part:
     """Return rows with times in place of their texts, and numbers in place of what SQL does not convert.
 
-    Databases have types of their own for times; of codes SQL takes no text but '3', and of formats no $3. Rows with a
-    fraction that a column of whole numbers would round are left out.
+    Databases have types of their own for times; of codes SQL takes no text but '3', and of formatted numbers no $3.
+    Rows with a fraction that a column of whole numbers would round are left out.
     """
     columns = []
     held = np.ones(part.table.n_rows, dtype=bool)
@@ -179,7 +179,7 @@ def _choose(exporters: Sequence[str] | None, not_run: list[NotRun]) -> list[str]
         elif exporters is None:
             not_run.append(NotRun(each.name, reason))
         else:
-            raise OptionError(f"nothing of exporter {each.name!r} can be run: {reason}", option="exporters")
+            raise OptionError(f"exporter {each.name!r} cannot be run: {reason}", option="exporters")
     return chosen
 
 

@@ -1,8 +1,8 @@
-"""A CSV file as people load it, and the rules on what comes of that.
+"""A CSV file as people load it, and the rules on the result.
 
 `pandas.read_csv`, DuckDB's ``read_csv`` and SQLite's ``.import`` take the file with their defaults, but for a delimiter
 other than a comma, and may change values on the way: a code loses its zeros, the word NA becomes a missing value, an
-empty field an empty text. A form then gives the label of the tree, another one, or ends in an error.
+empty field an empty text. A form then gives the label of the tree, a different one, or ends in an error.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class LoadingReport:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What came of a file.
+    """The result for a file.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class Loader:
 def verify_loading(
     rules: RuleSet, table: Table, file: CsvFile, answers: Answers, exporters: Collection[str], dialects: Collection[str]
 ) -> LoadingReport:
-    """Compare what people run on a CSV file that they load with the tree, for one loader after the other.
+    """Compare the forms that people run on a loaded CSV file with the tree, for one loader after another.
 
     Parameters
     ----------
@@ -243,15 +243,15 @@ def _compare(loader: Loader, loaded: Loaded, rows: Rows, answers: Answers, repor
 
 
 def _unread(rules: RuleSet) -> list[str]:
-    """Return for each tested column whose text SQL does not read as the rules do its name, why, and what to do."""
+    """Return for each tested column whose text SQL does not read as the rules do: its name, why, and what to do."""
     found = []
     for column in (rules.columns[feature] for feature in rules.tested_columns):
         if column.dates:
-            why, wanted = f"written as {format_words(column.dates)}, and SQL takes dates alone", "a date"
+            why, wanted = f"written as {format_words(column.dates)}, and SQL reads only dates", "a date"
         elif column.codes:
-            why, wanted = "and SQL takes a text for a code only if it is written plainly, as '3'", "a whole number"
+            why, wanted = "and SQL reads a text as a code only if it is written plainly, as '3'", "a whole number"
         elif not column.conversion.is_for_sql:
-            why, wanted = f"written as {column.format}, and SQL takes numbers alone", "a number"
+            why, wanted = f"written as {column.format}, and SQL reads only numbers", "a number"
         else:
             continue
         found.append(f"{column.name!r} as text, {why}: make it {wanted} in the table")

@@ -26,7 +26,7 @@ class TemporaryTable:
     source : DatabaseSource
         What has the columns.
     name_parts : sequence of str
-        Its name, behind a schema where it needs one.
+        Its name, after a schema where it needs one.
     positions : sequence of int
         The columns of the source that it has, in this order.
     """

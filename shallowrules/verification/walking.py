@@ -18,7 +18,7 @@ __all__ = ["Walk", "walk", "walk_columns"]
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Where each row of a table came to.
+    """Where each row of a table ended up.
 
     Parameters
     ----------

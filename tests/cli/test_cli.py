@@ -44,7 +44,7 @@ def test_run_writes_four_files_and_a_summary(folder):
     assert len(rules.clusters) == 3
     assert sorted(cluster.rows for cluster in rules.clusters) == [20, 20, 20]
     assert result.stderr == f"note: {SCALED}\n"
-    assert SCALED in rules.statistics.notes
+    assert SCALED.removesuffix(" (--scale minmax)") in rules.statistics.notes
     for rule in rules:
         assert str(rule) in result.stdout
     for text in ("33.3%", "k-means cost", f"{rules.statistics.normalized_cost:.3f}", "t_rules/report.md"):
@@ -249,7 +249,7 @@ def test_the_tradeoff_and_the_scale_are_passed_on():
     assert statistics["tradeoff"] == 0.25
     for scale in ("none", "standard", "robust"):
         notes = json.loads(call("fit", "t.csv", "-k", 3, "--scale", scale).stdout)["statistics"]["notes"]
-        assert (scale == "none") == (not any(f"--scale {scale}" in note for note in notes))
+        assert (scale == "none") == (not any("every column of numbers is scaled" in note for note in notes))
 
 
 def test_categories_get_rules_by_name(folder):
@@ -282,7 +282,7 @@ def test_notes_are_shown_and_kept(folder, words):
         ("warning", ["'big'", "99.9%"]),
     ):
         [note] = [note for note in notes if all(part in note for part in parts)]
-        assert f"{kind}: {note}\n" in result.stderr
+        assert f"{kind}: {note}" in result.stderr
     words(result.stderr.strip())
     assert RuleSet.from_json("t_rules/rules.json").statistics.rows == 29
 
@@ -371,14 +371,14 @@ def test_given_labels_are_explained(folder, words):
     words(re.search(r"k-means cost .*(?= written )", shown)[0])
     sheet = (folder / "t_rules" / "report.md").read_text(encoding="utf-8")
     for line in (
-        "| Left out | 1 row |",
-        "| Cluster | Rows | Share | Precision | Recall | Rule |",
+        "| Left out | 1 row that was in no cluster",
+        "| Cluster | Rows | Share | Correct | Found | A row is here if |",
         "| 1 (low) | 20 | 33.9% | 95.0% | 100.0% | ",
         "| 2 (wide\\|) | 20 | 33.9% | 100.0% | 100.0% | ",
         f"- {left_out}",
     ):
         assert line in sheet
-    assert re.search(r"^\| Agreement .*\| 98\.3% \|", sheet, re.MULTILINE)
+    assert re.search(r"^\| Agreement \| 98\.3% of the rows have their given label \|", sheet, re.MULTILINE)
     assert re.search(r"\b95\.0% .* 'low' \(precision\)", sheet)
     assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
     assert call("label", "t_rules/rules.json", "t.csv", "-o", "out.parquet").exit_code == 0
@@ -527,10 +527,11 @@ def test_what_was_found_in_a_file_is_shown_and_kept(folder, words):
     (folder / "t.csv").write_text("my table\n3,x\n4,y\n5,x\n6,y\n")
     result = call("run", "t.csv", "-k", 2)
     assert result.exit_code == 0
-    found = [note for note in RuleSet.from_json("t_rules/rules.json").statistics.notes if "--" in note]
-    assert "--skip 1" in found[0]
-    assert "--header none" in found[1]
-    assert all(result.stderr.count(f"note: {note}\n") == 1 for note in found)
+    notes = RuleSet.from_json("t_rules/rules.json").statistics.notes
+    found = []
+    for part, option in (("skipped", "--skip 1"), ("no header", "--header none"), ("own units", "--scale standard")):
+        found += [note for note in notes if part in note]
+        assert result.stderr.count(f"note: {found[-1]} ({option})\n") == 1
     words("\n".join(found[:2]))
 
 

@@ -234,8 +234,18 @@ def test_rules_that_test_nothing_label_every_row():
 def test_the_counts_are_said(rules):
     name_clusters(rules, "low", "mid", "high")
     said = " ".join(call(write_csv(), "-o", "out.csv").stderr.split())
-    for part in ("0 (low) 2 33.3%", "1 (mid) 1 16.7%", "2 (high) 1 16.7%", "none 2 33.3%", "written out.csv"):
+    for part in (
+        "0 (low) 2 33.3%",
+        "1 (mid) 1 16.7%",
+        "2 (high) 1 16.7%",
+        "without a cluster 2 33.3%",
+        "written out.csv",
+    ):
         assert part in said
+    assert said.endswith(
+        "note: 2 rows without a cluster: no value in a column that a rule tests; `shallowrules drift` counts these for "
+        "each column"
+    )
 
 
 def test_what_is_refused_leaves_nothing_behind(rules, folder, words):

@@ -99,11 +99,11 @@ def test_all_that_a_run_writes_has_the_totals(shop):
         assert f"| {text} |" in sheet
         assert f"\n**revenue**: {text}, {missing} of the rows without a value.\n" in sheet
         assert f"<bdi>revenue</bdi>: <b>{text}</b>, {missing} of the rows without a value</p>" in page
-    assert f"| Total of revenue | {whole:,.0f} | the sum over the table, 22 rows without a value:" in sheet
+    assert f"| Total of revenue | {whole:,.0f}, 22 rows without a value |" in sheet
     assert "revenue (is added up)" in sheet
     assert json.loads(Path("out/settings.json").read_text(encoding="utf-8"))["options"]["measure"] == "revenue"
     again = call("edit", "out/rules.json", "--rules", "out/report.md", "--table", "shop.csv", "-o", "same.json")
-    assert "all 3 rules are as they were" in again.stderr
+    assert "all 3 rules are unchanged" in again.stderr
     assert [c.total for c in RuleSet.from_json("same.json").clusters] == [c.total for c in rules.clusters]
 
 
@@ -112,8 +112,11 @@ def test_labels_and_weights(shop):
     assert done.exit_code == 0, done.output
     rules = RuleSet.from_json("out/rules.json")
     sheet = Path("out/report.md").read_text(encoding="utf-8")
-    assert "| Cluster | Rows | Share | revenue | Precision | Recall | Rule |\n|---|--:|--:|--:|--:|--:|---|\n" in sheet
-    assert "the sum over the table, each row times its weight, 22 rows" in sheet
+    heading = (
+        "| Cluster | Rows | Share | revenue | Correct | Found | A row is here if |\n|---|--:|--:|--:|--:|--:|---|\n"
+    )
+    assert heading in sheet
+    assert ", each row times its weight, 22 rows without a value |" in sheet
     labels = rules.assign(shop)
     for cluster in rules.clusters:
         mine = shop[labels == cluster.index].dropna()
@@ -161,7 +164,7 @@ def test_what_cannot_be_added_up_is_refused(shop, memory):
         assert message in " ".join(done.stderr.split()), (options, done.stderr)
     shop.assign(revenue=shop["revenue"].fillna(np.inf)).to_parquet("infinite.parquet", index=False)
     found = refused("fit", "infinite.parquet", *FIT, *memory)
-    assert found.startswith("the measure 'revenue' is infinite in 22 rows, so that it has no sum")
+    assert found.startswith("the measure 'revenue' is infinite in 22 rows, so it has no sum")
 
 
 def test_refit_and_edit_measure_again(shop):
@@ -210,7 +213,7 @@ def test_rows_without_a_cluster_have_a_sum_too(shop):
     done = call("drift", "rules.json", "gaps.csv", "--measure", "revenue", "--max-shift", "1")
     assert table_of(done.stdout, "revenue")["without"] == shown(lost, whole)
     done = call("label", "rules.json", "gaps.csv", "--measure", "revenue", "-o", "out.csv")
-    assert table_of(done.stderr, "revenue")["none"] == shown(lost, whole)
+    assert table_of(done.stderr, "revenue")["without"] == shown(lost, whole)
 
 
 def test_what_label_and_drift_refuse(shop):
@@ -220,7 +223,10 @@ def test_what_label_and_drift_refuse(shop):
         for command in (["drift"], ["label", "-o", "out.csv"]):
             name, *rest = command
             found = refused(name, "rules.json", *table, *rest, "--measure", "age", status=2)
-            assert found == "--measure names 'age', which is a column of the rules: name one that they do not have"
+            assert found == (
+                "--measure names 'age', which is a column of the rules: name a different column, or fit the "
+                "rules with this measure, which excludes the column from the clustering"
+            )
             assert "no column 'nope'" in refused(name, "rules.json", *table, *rest, "--measure", "nope")
             assert "'city'" in refused(name, "rules.json", *table, *rest, "--measure", "city")
     with closing(sqlite3.connect("sqlite.db")) as connection:

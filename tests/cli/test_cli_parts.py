@@ -267,7 +267,7 @@ def test_a_missing_value_is_said_and_filled(sales, tmp_path):
     assert "1 row" in done.output
     labels = ["--labels", "segment", "--impute", "median", "-o", "rules.json", "--force"]
     found, done = rules_of("fit", "sales", *labels, "--memory", "1GB")
-    assert "'amount' (1 row) is taken as" in " ".join(done.output.split())
+    assert "'amount' (1 row) are replaced by" in " ".join(done.output.split())
     assert found == rules_of("fit", "sales", *labels)[0]
 
 

@@ -1,4 +1,4 @@
-"""Advice on tables with gaps, words for missing, values with digits and IDs: it runs, and loses what it says."""
+"""Advice on tables with gaps, null markers, values with digits and IDs: it runs, and loses what it says."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_uuids_are_named(tmp_path):
 
 @st.composite
 def tables(draw):
-    """Return a table with random gaps, sentinels, IDs, words for missing, and values with digits."""
+    """Return a table with random gaps, sentinels, IDs, null markers, and values with digits."""
     n_rows = draw(st.integers(40, 120))
     columns = plain(n_rows)
     for number in range(draw(st.integers(1, 5))):

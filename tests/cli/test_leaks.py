@@ -1,6 +1,6 @@
 """A password is in nothing that a command says or writes, whatever command, however it is given, whatever goes wrong.
 
-The commands and their options are read from the command line itself, so that one that is added later is tried too.
+The commands and their options are read from the command line itself, so any that are added later are tried too.
 """
 
 from __future__ import annotations

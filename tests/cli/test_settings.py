@@ -111,7 +111,7 @@ def test_nothing_of_a_database_is_in_it(table) -> None:
     text = (table / "out" / "settings.json").read_text()
     assert "shop" not in text
     assert "tables" not in text
-    assert "| Made from | table t in sqlite:///shop.db; seed 0 |" in (table / "out" / "report.md").read_text()
+    assert "| Table | table t in sqlite:///shop.db (60 rows, 2 columns) |" in (table / "out" / "report.md").read_text()
     assert "tables" not in json.loads((table / "out" / "rules.json").read_text())["settings"]
     again = call("run", "--database", "sqlite:///shop.db", "--table", "t", "--settings", "out/settings.json", "-o", "b")
     assert again.exit_code == 0, again.stderr

@@ -30,7 +30,7 @@ RANDOM_STATES = [
 
 
 def outcome(kmeans, X, weight, fit):
-    """Return what a fit warns of, and what it gives, bit by bit, or raises, with the next random number behind it."""
+    """Return what a fit warns of, and what it gives, bit by bit, or raises, with the next random number after it."""
     kmeans = deepcopy(kmeans)
     if kmeans.random_state is None:
         np.random.seed(3)  # noqa: NPY002 - the numbers that KMeans takes
@@ -177,10 +177,10 @@ def costs(X, weight, closest, rows):
     weighted=st.booleans(),
 )
 def test_where_rounding_may_decide(seed, n_rows, n_columns, n_clusters, offset, mirrored, weighted):
-    """What is not called doubtful is what scikit-learn takes.
+    """Rows that are not marked doubtful are those that scikit-learn takes.
 
     Numbers fall on the boundary of two rows; of a table that is its own mirror image, rows leave the same. Whole
-    numbers give sums that are known exactly, and a tenth of them rounded ones.
+    numbers give exact sums, and tenths of them give rounded ones.
     """
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 9, size=(n_rows, n_columns))

@@ -115,7 +115,7 @@ class Whole(Numbers):
 
 @dataclass(frozen=True)
 class Decimals(Numbers):
-    """Numbers of at most `precision` decimal digits, `scale` of them behind the point."""
+    """Numbers of at most `precision` decimal digits, `scale` of them after the point."""
 
     precision: int
     scale: int
@@ -266,7 +266,7 @@ def moments(
 
 
 def durations(most: int = 10_000 * DAY) -> Times:
-    """Return the durations of at most so many microseconds."""
+    """Return the durations of at most a given number of microseconds."""
     return Times("duration", -most, most)
 
 

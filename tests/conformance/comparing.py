@@ -1,4 +1,4 @@
-"""Run every style of SQL over a table, and find the rows that get another cluster than the tree gives them."""
+"""Run every style of SQL over a table, and find the rows that get a different cluster than the tree gives them."""
 
 from __future__ import annotations
 

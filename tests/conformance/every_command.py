@@ -6,7 +6,7 @@
         python tests/conformance/every_command.py --only postgres --each 9
 
 The tables telco and avila are read from the folder that SHALLOWRULES_DATA names. The exit status is 1 if a row gets
-another cluster, or what was made is not taken away wholly. A command that refuses a column type says so in the table.
+a different cluster, or something created is not dropped. A command that refuses a column type says so in the table.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Run:
         return result
 
     def count(self, command: str, table: str, expected: Labels, found: Mapping[int, Any]) -> None:
-        """Count rows, and those with another cluster than is expected, which may be not there at all."""
+        """Count rows, and those with a different cluster than is expected, which may be not there at all."""
         self.rows[command, table] += len(expected)
         wrong = [row for row, label in expected.items() if found.get(row, "no such row") != label]
         self.mismatches[command, table] += len(wrong)
@@ -245,7 +245,7 @@ class Run:
     def applied(
         self, title: str, table: str, rules: RuleSet, expected: Labels, columns: Mapping[str, str], key: str
     ) -> None:
-        """Apply and take away each style by the command; update twice, and by batches."""
+        """Apply and drop each style by the command; update twice, and by batches."""
         there = ["label", "rules.json", "--database", self.place.url, "--table", table, "--cluster-column", CLUSTER]
         there += [word for old, new in columns.items() for word in ("--column", f"{old}={new}")]
         before = self.place.query(_SCHEMAS[self.place.dialect])

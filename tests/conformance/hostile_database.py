@@ -6,7 +6,7 @@ Each round draws a rule set and a table as `hostile.py` does, also with names th
 name that a database has, or differ by case from another's. Other tables, with a view on one, stand beside. The styles
 `view`, `table`, `update` and `column` are run as `export` writes them, and by `label --apply` and `--undo`. Before and
 after, all objects of the database and all rows of its tables are read: another object that is there, gone or changed is
-a finding, and so is a row with another cluster than the tree's. `--seed N --rounds 1` runs one round again. The exit
+a finding, and so is a row with a cluster other than the tree's. `--seed N --rounds 1` runs one round again. The exit
 status is 1 if there was a finding.
 """
 
@@ -192,7 +192,7 @@ class Round:
             self._clear(before)
 
     def _clear(self, before: State) -> None:
-        """Take away the table, and what a finding has left: the next round starts as this one did."""
+        """Drop the table, and anything that a finding left behind: the next round starts as this one did."""
         quote = self.place.quote
         with suppress(EngineError):
             if left := state_of_objects(self.place).keys() - before[0].keys():
@@ -323,8 +323,8 @@ def _hex(name: str) -> str:
 
 
 PARTS_OF_REFUSALS = (
-    "already has a column", "is about the column", "was not made by shallowrules", "for one: rename", "cannot hold",
-    "has no style", "not immutable", "character 0", "already, and no", "would overwrite",
+    "already has a column", "is about the column", "was not made by shallowrules", "as one; rename", "cannot hold",
+    "has no style", "not immutable", "character 0", "is already a", "would overwrite",
 )  # fmt: skip
 
 

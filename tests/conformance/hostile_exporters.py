@@ -140,8 +140,8 @@ def section(
     engines = " and ".join(f"{engine.title} {engine.version}" for engine in tools.engines)
     yield f"{drawn:,} names of columns and clusters and categories in {rounds:,} rule sets of 20 to 60 columns, seeds"
     yield f"{seed} to {seed + rounds - 1}: quotes, comments, line breaks, markup, templates, statements, characters"
-    yield "that turn the order of others. What each exporter wrote was executed. A **finding** is a row with another"
-    yield "label than the tree's, a name that is read back otherwise, or anything else that happened: a request."
+    yield "that reverse the order of others. What each exporter wrote was executed. A **finding** is a row with a label"
+    yield "other than the tree's, a name that is not read back unchanged, or any other effect, such as a request."
     yield ""
     yield "| exporter | how it was run | refused names | findings |"
     yield "|---|---|---:|---:|"
@@ -153,8 +153,8 @@ def section(
         )
         yield f"| {name} | {how} | {refused:,} | {found[name]} |"
     yield ""
-    yield "A **refused** name is one that the form, or the program that ran it, cannot have; a plain one stood in its"
-    yield "place. `tests/conformance/hostile_exporters.py --write` runs this again."
+    yield "A **refused** name is one that the form, or the program that ran it, cannot have; a plain one was used in"
+    yield "its place. `tests/conformance/hostile_exporters.py --write` runs this again."
 
 
 def renewed(lines: Sequence[str]) -> list[str]:

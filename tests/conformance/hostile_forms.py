@@ -1,8 +1,8 @@
 r"""How each exporter's text is run with hostile names in it: an entry of `CHECKS` for each exporter.
 
-A check yields what went wrong: a row with another label than the tree's, a name that is not read back as it is, or
-anything else that happened. A name or category that a form cannot have has to be refused by an `ExportError`; the check
-goes on with a plain one in its place, and counts it.
+A check yields what went wrong: a row with a label other than the tree's, a name that is not read back as it is, or
+anything else that happened. A name or category that a form cannot have has to be refused with an `ExportError`; the
+check goes on with a plain one in its place, and counts it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Tools:
         self._reader: Any = None
 
     def read_pmml(self, text: str) -> Any:
-        """Return a model of a scoring engine, which is started for the first."""
+        """Return a model in a scoring engine, which is started for the first model."""
         if self._reader is None:
             self._reader = self.opened.enter_context(open_models())
         return self._reader(text)
@@ -393,9 +393,9 @@ def check_path(drawn: ManyNames, tools: Tools) -> Findings:
         yield "path: other rules are read than were written"
 
 
-NOT_IN_DMN = re.compile(r"""["\\`]|//|/\*|[{}]|^null|^\s|\s$""")
+NOT_IN_DMN = re.compile(r"""["\\`;]|//|/\*|[{}]|^null|^\s|\s$""")
 """What pyDMNrules cannot read in a text. It takes // and /* for comments, a brace in a list for more than a text, and
-"null" and what follows for null. It drops the blanks around a text, and cannot read all texts with a ` in a list."""
+"null" and what follows for null. It drops the blanks around a text, and cannot read all lists of texts with ` or ;."""
 
 TABLES_OF_DMN = 20
 """Decision tables in each round, so that they have as many names as the rules of the others."""
@@ -417,7 +417,7 @@ def check_dmn(drawn: ManyNames, tools: Tools) -> Findings:
 
 
 def _decided(drawn: FewNames, tools: Tools) -> Findings:
-    """Execute a decision table; it has names of FEEL alone."""
+    """Execute a decision table; its names are plain FEEL names."""
     tools.counts["dmn, names"] += drawn.named
     if str(EXAMPLE) not in sys.path:
         sys.path.append(str(EXAMPLE))

@@ -18,8 +18,8 @@ LAST = "Run it again"
 
 HEAD = """# Conformance
 
-Does SQL give every row the cluster that the tree gives it? This page is the answer of six database engines, with
-`RuleSet.assign` and the emitted Python beside them. `make conformance` runs them and writes it.
+Does SQL give every row the cluster that the tree gives it? This page has the answers of six database engines, with
+those of `RuleSet.assign` and the emitted Python beside them. `make conformance` runs them and writes it.
 
 - **Rules**: numbers, whole numbers, text and truth values; with and without a conversion (a decimal comma, words and
   numbers that mean "no value"), with and without an imputed value; thresholds at the ends of every type; deep trees.
@@ -151,8 +151,8 @@ make conformance                                # all engines; writes this page
 .venv/bin/python tests/conformance/run.py --only spark duckdb   # some of them; writes nothing
 ```
 
-`--case integer` runs the rule sets with that word in their name alone. What is missing on the machine (Java for Spark,
-MariaDB) is named, and the page is then not written.
+`--case integer` runs only the rule sets with that word in their name. If something is missing on the machine (Java for
+Spark, MariaDB), it is named, and the page is not written.
 """
 
 

@@ -4,7 +4,7 @@
     python tests/conformance/real_tables.py --write    put them into docs/conformance.md too
 
 The tables telco and avila are read from the folder that SHALLOWRULES_DATA names. `--only wine` runs a table alone. The
-exit status is 1 if a row gets another cluster than the tree gives it, or a table or an engine is missing.
+exit status is 1 if a row gets a different cluster than the tree gives it, or a table or an engine is missing.
 """
 
 from __future__ import annotations

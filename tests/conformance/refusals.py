@@ -71,7 +71,7 @@ REFUSALS: tuple[Refusal, ...] = (
                 "sqlite",
                 "text",
                 ".* COLLATE .*",
-                "A column of another collation takes different texts for equal.",
+                "A column of another collation treats different texts as equal.",
                 "CREATE TEMPORARY TABLE loose (c TEXT COLLATE NOCASE); INSERT INTO loose VALUES ('a'); "
                 "SELECT c = 'A' FROM loose",
             ),
@@ -94,7 +94,7 @@ REFUSALS: tuple[Refusal, ...] = (
                 "postgres",
                 "text",
                 "TEXT COLLATE loose",
-                "A nondeterministic collation takes different texts for equal.",
+                "A nondeterministic collation treats different texts as equal.",
                 "SELECT 'a' COLLATE loose = 'A'",
             ),
             (
@@ -122,7 +122,7 @@ REFUSALS: tuple[Refusal, ...] = (
                 "spark",
                 "text",
                 "STRING COLLATE .*",
-                "A column of another collation takes different texts for equal.",
+                "A column of another collation treats different texts as equal.",
                 "SELECT 'a' COLLATE UTF8_LCASE = 'A'",
             ),
             (

@@ -4,7 +4,7 @@
     python tests/conformance/run.py --only duckdb spark  some of them
     python tests/conformance/run.py --short              the form of CI: a part of the cases, no page
 
-The exit status is 1 if a row gets another cluster than the tree gives it, or an engine answers with an error, where
+The exit status is 1 if a row gets a different cluster than the tree gives it, or an engine answers with an error, where
 `refusals.py` does not list it.
 """
 

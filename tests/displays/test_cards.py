@@ -190,7 +190,7 @@ def test_a_card_tells_what_the_text_of_the_terminal_tells(shown):
 def test_a_row_in_no_cluster_and_rules_without_conditions():
     rules = small_rules()
     found = parsed(rules.explain({"x": [None], "i": [1]})[0])
-    assert "In no cluster: x is missing, and the tree asks for it" in found.text
+    assert "In no cluster: x is missing, and the tree tests it" in found.text
     assert found.tables == []
     single = make_rules([("x", "float")], 3)
     assert "every row" in parsed(single).text

@@ -307,7 +307,7 @@ def test_missing_text_is_a_category_where_asked_for(taken):
     category = "(" * len(taken) + "(missing)" + ")" * len(taken)
     assert [column.imputed for column in model.rules_.columns if column.name == "contract"] == [category]
     assert [note for note in model.rules_.statistics.notes if "category" in note] == [
-        f"a missing value of column 'contract' ({frame['contract'].isna().sum()} rows) is taken as {category!r}, "
+        f"missing values of column 'contract' ({frame['contract'].isna().sum()} rows) are replaced by {category!r}, "
         "a category of its own"
     ]
     filled = ExplainableKMeans(6, scale="minmax", random_state=0).fit(frame.fillna({"contract": category}))
@@ -333,7 +333,7 @@ def test_missing_numbers_and_codes_are_no_category():
     codes = frame[["paid"]].assign(region=pd.Categorical([None, 3, 11] * 100))
     with pytest.raises(DataError, match=r"missing values .* in 'region' \(100 rows\)"):
         ExplainableKMeans(2, missing="category").fit(codes)
-    with pytest.raises(OptionError, match="unknown missing 'text'; known are: category"):
+    with pytest.raises(OptionError, match="unknown missing 'text'; use one of: category"):
         ExplainableKMeans(4, missing="text").fit(frame)
 
 
@@ -351,7 +351,7 @@ def test_imputing_in_arrays():
         complete.predict([[1.0, np.nan]])
     with pytest.raises(DataError, match="column 'x1' has no values"):
         ExplainableKMeans(4, impute="median").fit(np.column_stack([X[:, 0], np.full(100, np.nan)]))
-    with pytest.raises(OptionError, match="unknown impute 'mean'; known are: median"):
+    with pytest.raises(OptionError, match="unknown impute 'mean'; use one of: median"):
         ExplainableKMeans(4, impute="mean").fit(X)
 
 

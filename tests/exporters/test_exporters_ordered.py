@@ -92,13 +92,14 @@ def test_the_sheet_shows_every_branch_in_its_order(rules):
     titles = {cluster.index: cluster.title for cluster in rules.clusters}
     by_leaf = {rule.leaf: rule for rule in rules}
     for number, (step, branch) in enumerate(zip(steps, branches, strict=True), 1):
-        place, words, cluster, rows = step
+        place, words, cluster, rows, share = step
         assert place == str(number)
         assert cluster == ("none" if branch.cluster is None else titles[branch.cluster])
         assert words.count(" is ") >= len(branch.conditions)
         assert ("has no value" in words) >= (branch.without is not None)
         if branch.leaf is not None:
-            assert rows.startswith(f"{by_leaf[branch.leaf].rows:,} row")
+            assert rows == f"{by_leaf[branch.leaf].rows:,}"
+        assert bool(rows) == bool(share) == (branch.leaf is not None)
 
 
 def test_the_list_of_the_example():
@@ -113,10 +114,9 @@ def test_the_list_of_the_example():
 
 
 def test_an_imputed_value_is_never_missing():
-    assert [step[1:3] for step in steps_of(text_rules(0.5, imputed=3.0))] == [
-        ["n (3 where missing) is at most 0.5", "0"],
-        ["otherwise", "1"],
-    ]
+    rules = text_rules(0.5, imputed=3.0)
+    assert [step[1:3] for step in steps_of(rules)] == [["n is at most 0.5", "0"], ["otherwise", "1"]]
+    assert "A missing value counts as 3 in **n**;" in export(rules, "markdown", style="ordered")
     assert steps_of(make_rules([("x", "float")], 3))[0][1:3] == ["always", "3"]
 
 

@@ -46,7 +46,7 @@ def test_listing_imports_no_exporter():
 
 
 def test_an_unknown_name_lists_the_known():
-    with pytest.raises(OptionError, match=r"unknown exporter 'yaml'; known are: .*markdown, .*python, .*sql"):
+    with pytest.raises(OptionError, match=r"unknown exporter 'yaml'; use one of: .*markdown, .*python, .*sql"):
         export(example_rules(), "yaml")
 
 

@@ -8,6 +8,7 @@ import random
 import re
 import zipfile
 from dataclasses import replace
+from datetime import date
 from xml.etree import ElementTree
 
 import pytest
@@ -84,7 +85,10 @@ def test_libreoffice_computes_the_labels_of_the_tree():
     cases = []
 
     @draws(240, phases=[Phase.generate])
-    @given(rules=rule_sets(kinds=MIXED, categories=hostile_texts, names=hostile_names), seed=st.integers(0, 2**32))
+    @given(
+        rules=rule_sets(kinds=(*MIXED, "date"), categories=hostile_texts, names=hostile_names),
+        seed=st.integers(0, 2**32),
+    )
     def collect(rules, seed):
         rows = rows_of_cells(rules, boundary_rows(rules, seed, 30))
         workbook = in_a_workbook(rules, label_rows=30)
@@ -153,6 +157,17 @@ def test_cells_of_every_kind():
                 (" T ", "0"),
                 ("f", "1"),
                 ("t*", UNREADABLE),
+            ],
+        ),
+        (
+            make_rules([("d", "date")], (0, 20_000, 0, 1)),  # until 2024-10-04
+            [
+                (date(2024, 10, 4), "0"),
+                (date(2024, 10, 5), "1"),
+                (date(1900, 3, 1), "0"),
+                (date(9999, 12, 31), "1"),
+                (45569.5, "0"),  # at noon
+                ("2024-10-04", UNREADABLE),
             ],
         ),
         (truth, [("TRUE", "0"), ("False", "1"), ("1.0", "0"), ("yes", UNREADABLE), (math.nextafter(1, 2), UNREADABLE)]),
@@ -353,6 +368,8 @@ def test_no_formula_holds_anything_of_the_data(rules):
     ("rules", "message"),
     [
         (make_rules([("x", "float")], (0, 1e-310, 0, 1)), "Excel reads so small a number as 0"),
+        (make_rules([("d", "date")], (0, -25509, 0, 1)), "compares column 'd' with 1900-02-28, .* before 1900-03-01"),
+        (make_rules([("t", "timestamp")], (0, 0, 0, 1)), "cannot write rules on points in time"),
         (make_rules([("c", "text")], (0, "", 0, 1)), "cannot tell from an empty cell"),
         (make_rules([("c", "text")], (0, "\0", 0, 1)), "XML cannot hold"),
         (make_rules([("c", "text")], (0, "a\rb", 0, 1)), "would change the text"),

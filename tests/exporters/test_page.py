@@ -372,37 +372,37 @@ COLOURS = """Object.fromEntries([...document.querySelectorAll('.card')].map(
 
 # --- names that are read from right to left
 
-# Where a category and the number after it begin, of each text "category: 12.3%" on the page.
-POSITIONS = """category => {
+# Where a category ends and what is after it begins, of each text such as "category: 12.3%" or "category (tested)".
+POSITIONS = """([category, between, end]) => {
   const places = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode());) {
-    const at = node.data.indexOf(category), after = node.data.indexOf(": ", at) + 2;
-    if (at < 0 || after < 2 || !node.data.endsWith("%") || !node.parentElement.offsetWidth) continue;
+    const at = node.data.indexOf(category), after = node.data.indexOf(between, at) + between.length;
+    if (at < 0 || after < between.length || !node.data.endsWith(end) || !node.parentElement.offsetWidth) continue;
     const left = (start, end) => {
       const range = document.createRange();
       range.setStart(node, start);
       range.setEnd(node, end);
       return range.getBoundingClientRect();
     };
-    places.push({text: node.data, category: left(at, at + category.length).right, number: left(after, after + 1).left,
-                 percent: left(node.data.length - 1, node.data.length).left});
+    places.push({text: node.data, category: left(at, at + category.length).right, after: left(after, after + 1).left,
+                 end: left(node.data.length - 1, node.data.length).left});
   }
   return places;
 }"""
 
 
 @pytest.mark.parametrize("category", ["תל אביב", "القاهرة", "א1", "1א", "١٢", "plain"])
-def test_the_share_of_a_category_stands_to_the_right_of_it(browser, tmp_path, category):
+def test_what_is_said_of_a_category_stands_to_the_right_of_it(browser, tmp_path, category):
     rules = make_rules([("עיר", "text"), ("x", "float")], (0, category, (1, 0.5, 0, 1), (0, "zz", 2, 3)))
     sheet = MarkdownIt("commonmark").enable("table").render(export(rules, "markdown"))
-    forms = {"page": export(rules, "html"), "sheet": f'<!doctype html><meta charset="utf-8">{sheet}'}
-    for form, text in forms.items():
+    sheet = f'<!doctype html><meta charset="utf-8">{sheet}'
+    for form, text, between, end in (("page", export(rules, "html"), ": ", "%"), ("sheet", sheet, " (", ")")):
         path = tmp_path / f"{form}.html"
         path.write_text(text, encoding="utf-8")
         page = browser.new_page()
         page.goto(path.as_uri())
-        places = page.evaluate(POSITIONS, category)
+        places = page.evaluate(POSITIONS, [category, between, end])
         page.close()
         assert places, form
         for place in places:
-            assert place["category"] <= place["number"] < place["percent"], (form, place)
+            assert place["category"] <= place["after"] < place["end"], (form, place)

@@ -75,7 +75,7 @@ def test_every_dialect_has_types_and_says_what_is_not_usual(dialect):
     for said, these in types.others.values():
         assert said in text
         assert these in text
-    assert "this finds these columns" not in export(TELCO, "sql", dialect=dialect, types=types_in(dialect))
+    assert "this query finds these columns" not in export(TELCO, "sql", dialect=dialect, types=types_in(dialect))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_names_that_need_no_quotes_have_none():
     with pytest.raises(OptionError, match="'folded' is for a table whose names are not known"):
         export(rules, "sql", identifiers="folded", types=types)
     alike = make_rules([("Size", "float"), ("size", "float")], (0, 1.0, 0, 1))
-    with pytest.raises(ExportError, match="takes the columns 'Size' and 'size' for one"):
+    with pytest.raises(ExportError, match="treats the columns 'Size' and 'size' as one"):
         export(alike, "sql", dialect="postgres", identifiers="folded")
 
 
@@ -417,7 +417,7 @@ def test_the_query_of_the_comment_finds_what_is_not_usual(engine):
     rules = make_rules([("n", "float"), ("c", "text")], (0, 49.5, 0, (1, "A", 1, 2)))
     text = export(rules, "sql", dialect=engine.dialect, table="unusual")
     lines = [line.removeprefix("-- ") for line in text.splitlines()]
-    [query] = [lines[i + 1] for i, line in enumerate(lines) if line.endswith("this finds these columns:")]
+    [query] = [lines[i + 1] for i, line in enumerate(lines) if line.endswith("this query finds these columns:")]
     usual = {"n": engine.types["integer"], "c": engine.types["text"]}
     for types in (usual, usual | UNUSUAL[engine.dialect]):
         engine.create("unusual", list(types.items()), [])

@@ -200,7 +200,7 @@ def test_imputed_values(n_parts, scale, way, memory):
         named = "copies" if weighted else None
         of_parts = clone(model).fit_partitions(parts, centers=centers, sample_weight=named, memory=memory)
     check_equal(of_parts, again)
-    assert sum("is taken as" in note for note in of_parts.rules_.statistics.notes) == 5
+    assert sum("are replaced by" in note for note in of_parts.rules_.statistics.notes) == 5
     np.testing.assert_array_equal(of_parts.predict(used), again.predict(used))
 
 

@@ -22,7 +22,7 @@ from shallowrules.errors import OptionError
 
 OPTIONS = {"scale": "minmax", "category_weight": 0.1, "random_state": 0}
 
-SAID = "the earlier rules would do"
+SAID = "the earlier rules would also do"
 
 
 def customers(random: np.random.Generator, n_rows: int, *, shift: float = 0.0, gaps: bool = False) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 -- 350 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'data' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- A truth value in a column of decimals, 1.00, is neither true nor false: cast the column to whole numbers.
 -- cluster 2: 142 rows, 40.6%

@@ -2,7 +2,7 @@
 -- 349 rows, 4 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as a row without a cluster.
--- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this finds these columns:
+-- May differ from the tree on a YEAR, or DECIMAL values of more than 15 digits; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = _utf8mb4 'customers' AND (data_type = 'year' OR numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 1: 146 rows, 41.8%
 -- cluster 4: 105 rows, 30.1%

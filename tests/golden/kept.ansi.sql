@@ -2,9 +2,9 @@
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a collation that takes different texts for equal; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a collation that treats different texts as equal; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 OR collation_name IS NOT NULL)
--- NaN may get a cluster, since ANSI SQL does not define how it compares. If there is any, name the database's dialect.
+-- NaN may get a cluster, since ANSI SQL does not define how it compares. If a column has NaN, choose the database's dialect.
 -- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -27,9 +27,9 @@ FROM "shop"."customers" AS t
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a collation that takes different texts for equal; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a collation that treats different texts as equal; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 OR collation_name IS NOT NULL)
--- NaN may get a cluster, since ANSI SQL does not define how it compares. If there is any, name the database's dialect.
+-- NaN may get a cluster, since ANSI SQL does not define how it compares. If a column has NaN, choose the database's dialect.
 -- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -54,9 +54,9 @@ FROM "shop"."customers" AS t
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a collation that takes different texts for equal; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a collation that treats different texts as equal; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 OR collation_name IS NOT NULL)
--- NaN may get a cluster, since ANSI SQL does not define how it compares. If there is any, name the database's dialect.
+-- NaN may get a cluster, since ANSI SQL does not define how it compares. If a column has NaN, choose the database's dialect.
 -- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -87,9 +87,9 @@ WHERE
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as a row without a cluster.
--- May differ from the tree on NUMERIC values of more than 15 digits or a collation that takes different texts for equal; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a collation that treats different texts as equal; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (numeric_precision > 15 AND numeric_scale > 0 OR collation_name IS NOT NULL)
--- NaN may get a cluster, since ANSI SQL does not define how it compares. If there is any, name the database's dialect.
+-- NaN may get a cluster, since ANSI SQL does not define how it compares. If a column has NaN, choose the database's dialect.
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
 -- cluster 0: 75 rows, 22.7%

@@ -2,7 +2,7 @@
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on a Decimal with more than 15 digits; this finds these columns:
+-- May differ from the tree on a Decimal with more than 15 digits; this query finds these columns:
 -- SELECT name, type FROM system.columns WHERE table = 'customers' AND type LIKE '%Decimal%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -31,7 +31,7 @@ FROM "shop"."customers"
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on a Decimal with more than 15 digits; this finds these columns:
+-- May differ from the tree on a Decimal with more than 15 digits; this query finds these columns:
 -- SELECT name, type FROM system.columns WHERE table = 'customers' AND type LIKE '%Decimal%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -62,7 +62,7 @@ FROM "shop"."customers"
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on a Decimal with more than 15 digits; this finds these columns:
+-- May differ from the tree on a Decimal with more than 15 digits; this query finds these columns:
 -- SELECT name, type FROM system.columns WHERE table = 'customers' AND type LIKE '%Decimal%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -105,7 +105,7 @@ SETTINGS mutations_sync = 1
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on a Decimal with more than 15 digits; this finds these columns:
+-- May differ from the tree on a Decimal with more than 15 digits; this query finds these columns:
 -- SELECT name, type FROM system.columns WHERE table = 'customers' AND type LIKE '%Decimal%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -133,7 +133,7 @@ ADD COLUMN "cluster" Nullable(Int8) MATERIALIZED (
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as a row without a cluster.
--- May differ from the tree on a Decimal with more than 15 digits; this finds these columns:
+-- May differ from the tree on a Decimal with more than 15 digits; this query finds these columns:
 -- SELECT name, type FROM system.columns WHERE table = 'customers' AND type LIKE '%Decimal%'
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%

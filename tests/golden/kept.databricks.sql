@@ -2,7 +2,7 @@
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this query finds these columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
 -- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
@@ -33,7 +33,7 @@ FROM `shop`.`customers`
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this query finds these columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
 -- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
@@ -66,7 +66,7 @@ FROM `shop`.`customers`
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this query finds these columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
 -- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
@@ -112,7 +112,7 @@ WHERE
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as a row without a cluster.
--- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits or STRING with a collation, or CHAR(n); this query finds these columns:
 -- DESCRIBE TABLE IDENTIFIER('customers')
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%

@@ -2,7 +2,7 @@
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this query finds these columns:
 -- SELECT sql FROM duckdb_tables() WHERE table_name = 'customers' AND (sql LIKE '%DECIMAL%' OR sql LIKE '%COLLATE%')
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -33,7 +33,7 @@ FROM "shop"."customers"
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this query finds these columns:
 -- SELECT sql FROM duckdb_tables() WHERE table_name = 'customers' AND (sql LIKE '%DECIMAL%' OR sql LIKE '%COLLATE%')
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -66,7 +66,7 @@ FROM "shop"."customers"
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this query finds these columns:
 -- SELECT sql FROM duckdb_tables() WHERE table_name = 'customers' AND (sql LIKE '%DECIMAL%' OR sql LIKE '%COLLATE%')
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -113,7 +113,7 @@ WHERE
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as a row without a cluster.
--- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits or VARCHAR with a collation, or under a default_collation; this query finds these columns:
 -- SELECT sql FROM duckdb_tables() WHERE table_name = 'customers' AND (sql LIKE '%DECIMAL%' OR sql LIKE '%COLLATE%')
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%

@@ -2,7 +2,7 @@
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -29,7 +29,7 @@ FROM "shop"."customers"
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -58,7 +58,7 @@ FROM "shop"."customers"
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -95,7 +95,7 @@ WHERE
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%
@@ -121,7 +121,7 @@ ADD COLUMN "cluster" SMALLINT GENERATED ALWAYS AS (
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as a row without a cluster.
--- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a nondeterministic collation; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'customers' AND (data_type = 'numeric' AND coalesce(numeric_precision, 99) > 15 OR collation_name IN (SELECT collname FROM pg_collation WHERE NOT collisdeterministic))
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%

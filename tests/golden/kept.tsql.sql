@@ -2,7 +2,7 @@
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits; this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
@@ -38,7 +38,7 @@ FROM [shop].[customers]
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits; this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
@@ -79,7 +79,7 @@ FROM (
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on DECIMAL values of more than 15 digits; this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- Parsed, not executed: try it on a copy first.
 -- cluster 4: 97 rows, 29.4%
@@ -127,7 +127,7 @@ WHERE
 -- 330 rows, 5 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is counted as a row without a cluster.
--- May differ from the tree on DECIMAL values of more than 15 digits; this finds these columns:
+-- May differ from the tree on DECIMAL values of more than 15 digits; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = N'customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 -- cluster 4: 97 rows, 29.4%
 -- cluster 2: 86 rows, 26.1%

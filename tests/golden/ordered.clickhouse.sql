@@ -2,7 +2,7 @@
 -- 349 rows, 4 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches gets NULL.
--- May differ from the tree on a Decimal with more than 15 digits; this finds these columns:
+-- May differ from the tree on a Decimal with more than 15 digits; this query finds these columns:
 -- SELECT name, type FROM system.columns WHERE table = 'customers' AND type LIKE '%Decimal%'
 -- A branch relies on those before it: keep their order.
 -- cluster 1: 146 rows, 41.8%

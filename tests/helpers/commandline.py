@@ -14,8 +14,8 @@ from shallowrules.cli import commands
 
 COMMAND = [sys.executable, "-c", "from shallowrules.cli import script; script()"]
 SCALED = (
-    "for the clustering, every column of numbers is scaled to the range 0 to 1 (--scale minmax); "
-    "the rules are in the table's own units"
+    "the rules are in the table's own units; "
+    "for the clustering, every column of numbers is scaled to the range 0 to 1 (--scale minmax)"
 )
 """The note about the default scale."""
 

@@ -147,8 +147,8 @@ NOT_MADE = (OverflowError, TypeError, pa.ArrowException, pl.exceptions.PolarsErr
 def check_table(seed: int) -> str:
     """Draw a table, fit it, and hold every form of its rules against the labels; return what came of it.
 
-    AssertionError says which form differs. Any other error than a refusal in words is let through, and so is a warning
-    that is not one of the package's own.
+    The AssertionError says which form differs. any error other than a refusal in words is let through, and so is a
+    warning that is not one of the package's own.
     """
     random = np.random.default_rng(seed)
     form = str(random.choice(list(FORMS)))

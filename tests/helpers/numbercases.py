@@ -73,7 +73,7 @@ READINGS: dict[str, Reading] = {
 }
 
 WIDE = (53393660479114112833, 42134349351563251736, 25288268887966828761, 19512620640806897701)
-"""Whole numbers of which two steps that each round make another double than one does."""
+"""Whole numbers of which two steps that each round make a different double than one does."""
 
 _GROUPED = (0, 1, 6, 7, 999, 1000, 1233, 1234, *range(BIG - 1, BIG + 3), 2**62 + 1, 2**63 - 2, -1235, -(2**63))
 

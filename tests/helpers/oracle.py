@@ -1,7 +1,7 @@
 """The definitions by brute force: what the kernel is held against.
 
 Plain NumPy, no sweep, no codes, no fixed point. A *node* is the rows and the centers that reach
-it; the objective of every cut of every feature is computed anew at every node. Equation and section numbers are those
+it; the objective of every cut of every feature is computed again at every node. Equation and section numbers are those
 of Laber, Murtinho and Oliveira, "Shallow decision trees for explainable k-means clustering".
 """
 
@@ -267,7 +267,7 @@ def gain(node: Node, cuts: Cuts) -> float:
 
 
 def score(node: Node, cuts: Cuts, method: str, tradeoff: float) -> Floats:
-    """Return what a method minimises over the cuts of a node."""
+    """Return the quantity that a method minimizes over the cuts of a node."""
     if method == "exkmc":
         return cuts.induced
     return mistakes(node, cuts) if method == "imm" else objectives(node, cuts, tradeoff)

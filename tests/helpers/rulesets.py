@@ -289,7 +289,7 @@ DELETE = object()
 
 
 def change(*path_and_value: Any) -> Callable[[Any], None]:
-    """Return what sets (or, for DELETE, removes) an entry of a document."""
+    """Return a function that sets (or, for DELETE, removes) an entry of a document."""
     *path, last, value = path_and_value
 
     def apply(document: Any) -> None:

@@ -16,7 +16,7 @@ def rows_of_cells(rules, rows):
     for row in rows:
         values = [None if value is None or value != value else value for value in row]
         values = [
-            float(value) if rules.columns[j].is_numeric and value is not None else value
+            float(value) if isinstance(value, int) and rules.columns[j].is_numeric else value
             for j, value in enumerate(values)
         ]
         if all(is_held(values[j]) for j in rules.tested_columns) and any(

@@ -73,7 +73,7 @@ def test_of_a_few_rows_the_best_leaf_is_cut_where_it_is_best(seed, n_leaves, wei
 
 
 def _grown_after(tree: dict[str, np.ndarray], X: np.ndarray, n_cuts: int) -> np.ndarray:
-    """Return the leaves after so many cuts: children are numbered in the order of the cuts."""
+    """Return the leaves after a given number of cuts: children are numbered in the order of the cuts."""
     early = {name: array.copy() for name, array in tree.items()}
     early["feature"][tree["left"] > 2 * n_cuts] = -1
     early["center"] = np.arange(len(early["feature"]))

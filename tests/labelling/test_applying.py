@@ -1,4 +1,4 @@
-"""Labels in a user's database: made, known again, made anew, taken away; each time, what is there afterwards."""
+"""Labels in a user's database: created, recognized, created again, dropped; each time, what is there afterwards."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_a_view_is_what_is_made_where_nothing_else_is_said(shop):
 
 def test_a_table_shows_its_rows_by_cluster_as_a_dry_run_does(shop):
     shown = [apply(shop, "table", *more).stderr for more in (("--dry-run",), ("--yes",))]
-    rows = [re.findall(r"^ (0|1|2|none) +(\d+) ", text, re.MULTILINE) for text in shown]
-    assert rows[0] == rows[1] == [("0", "2"), ("none", "2"), ("1", "1"), ("2", "1")]
+    rows = [re.findall(r"^ (0|1|2|without a cluster) +(\d+) ", text, re.MULTILINE) for text in shown]
+    assert rows[0] == rows[1] == [("0", "2"), ("without a cluster", "2"), ("1", "1"), ("2", "1")]
 
 
 @pytest.mark.parametrize("style", ["view", "update", "column"])
@@ -71,9 +71,9 @@ def test_a_dry_run_shows_all_and_changes_nothing(shop, style):
         style
     ] in done.stdout
     assert "SHA-256" in done.stdout
-    assert re.findall(r"^ (0|1|2|none) +(\d+) ", done.stderr, re.MULTILINE) == [
+    assert re.findall(r"^ (0|1|2|without a cluster) +(\d+) ", done.stderr, re.MULTILINE) == [
         ("0", "2"),
-        ("none", "2"),
+        ("without a cluster", "2"),
         ("1", "1"),
         ("2", "1"),
     ]

@@ -151,7 +151,7 @@ def test_names_that_would_be_two_things(keyed):
     assert "'labelled_at' twice" in refused(keyed, "labels", "--key", "labelled_at", table="keyed")
     for name in ("excluded", "shallowrules_source"):
         said = refused(keyed, "labels", "--key", "id", "--into", name, table="keyed")
-        assert f"cannot have the name '{name}': name another with --into" in said
+        assert f"cannot have the name '{name}': choose another with --into" in said
     for _ in range(2):
         applied(keyed, "labels", "--key", "id", "--into", '"a{b} %s"', table="keyed")
     assert keyed.query(f"SELECT count(*) FROM {keyed.quote('a{b} %s')}") in ([(1,)], [("1",)])
@@ -184,7 +184,9 @@ def test_a_long_table_is_updated_in_batches(keyed, monkeypatch):
     assert "transaction, by the primary key" not in applied(keyed, "update", table="keyed")
     execute(keyed, "CREATE TABLE short (id INTEGER PRIMARY KEY, x DOUBLE PRECISION, i INTEGER)")
     execute(keyed, "INSERT INTO short SELECT id, x, i FROM keyed")
-    assert "7 rows are one transaction, by the primary key ('id')" in applied(keyed, "update", table="short")
+    assert "7 rows are updated in each transaction, by the primary key ('id')" in applied(
+        keyed, "update", table="short"
+    )
     assert found(keyed, ["cluster"], "short") == {key: label[:1] for key, label in wanted(small_rules()).items()}
     execute(keyed, "DELETE FROM short WHERE id = 0")
     assert "transaction, by the primary key" not in applied(keyed, "update", table="short")

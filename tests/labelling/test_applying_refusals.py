@@ -22,7 +22,7 @@ pytest.importorskip("duckdb")
     ("made", "said"),
     [
         ("CREATE VIEW small_clusters AS SELECT 1 AS one", ("view", "not made by shallowrules")),
-        ("CREATE TABLE small_clusters (one INTEGER)", ("table", "no view")),
+        ("CREATE TABLE small_clusters (one INTEGER)", ("table", "not a view")),
     ],
     ids=["view", "table"],
 )
@@ -60,7 +60,7 @@ def test_another_style_is_not_what_was_made(shop):
     applied(shop, "view")
     for option in ("--replace", "--undo"):
         message = refused(shop, "table", option)
-        assert all(part in message for part in ("small_clusters", "view", "no table"))
+        assert all(part in message for part in ("small_clusters", "view", "not a table"))
     applied(shop, "update", "--cluster-column", "label")
     if shop.dialect in COMPUTED:
         message = refused(shop, "column", "--replace", "--cluster-column", "label")

@@ -1,4 +1,4 @@
-"""`label` on files with other names of columns, new categories or equal names; options that add to the rules."""
+"""`label` on files with different column names, new categories or duplicate names; options that add to the rules."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_new_categories_of_a_database_are_said_too(tmp_path, scheme, how):
     unknown = [g for g, _ in ROWS * 2 if g and g not in KNOWN]
     said = " ".join(result.stderr.split())
     assert (
-        f"column 'Gender': {len(unknown)} rows ({len(unknown) / 10:.1%}) with a value that training did not have"
+        f"column 'Gender': {len(unknown)} rows ({len(unknown) / 10:.1%}) with a value that did not occur in training"
         in said
     )
 

@@ -51,10 +51,11 @@ def test_scikit_learn_checks(estimator, check):
         ExplainableKMeans(n_clusters=3, method="imm", random_state=0),
         ExplainableKMeans(n_clusters=3, method="exkmc", random_state=0),
         ExplainableKMeans(n_clusters=3, method="exkmc", base="imm", max_leaves=5, scale="robust", random_state=0),
+        ExplainableKMeans(n_clusters=3, impute="median", random_state=0),
     ],
     expected_failed_checks=lambda estimator: CHECKS,
 )
-def test_scikit_learn_checks_of_imm_and_exkmc(estimator, check):
+def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)
 
 
@@ -149,7 +150,7 @@ def test_clusters_without_a_rule_are_noted_and_keep_their_reference_center(noisy
     assert leafless
     [note] = model.rules_.statistics.notes
     names = ", ".join(map(str, leafless))
-    assert note == f"{len(leafless)} of 9 clusters have no rule, their rows are in others: {names}"
+    assert note == f"{len(leafless)} of 9 clusters have no rule; their rows are in other clusters: {names}"
     assert not np.isin(model.labels_, leafless).any()
     np.testing.assert_allclose(model.cluster_centers_[leafless], clusterer.cluster_centers_[leafless])
     assert model.score(noisy) == pytest.approx(-model.inertia_)
@@ -396,7 +397,7 @@ def test_too_few_distinct_rows_give_fewer_leaves():
         ({"method": "cart"}, "exshallow, exgreedy, imm, exkmc"),
         ({"refine": "much"}, "unknown refine"),
         ({"scale": "log"}, "minmax, standard, robust"),
-        ({"method": "exkmc", "base": "cart"}, "unknown base 'cart'; known are: none, imm"),
+        ({"method": "exkmc", "base": "cart"}, "unknown base 'cart'; use one of: none, imm"),
         ({"method": "exkmc", "max_leaves": 7}, "max_leaves=7 is less than the 8 clusters"),
         ({"method": "exkmc", "max_leaves": 9.5}, "max_leaves must be a whole number"),
         ({"method": "exkmc", "max_leaves": True}, "max_leaves must be a whole number"),

@@ -229,9 +229,9 @@ def test_paper_searches_for_a_tree_as_good_as_that_of_exkmc(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--tables", "moons"], "unknown tables: moons; known are: 20newsgroups, anuran"),
+        (["--tables", "moons"], "unknown tables: moons; use one of: 20newsgroups, anuran"),
         (["--tables", "letter"], "letter.npz, though table letter"),
-        (["--methods", "cart"], "unknown methods: cart; known are: exshallow"),
+        (["--methods", "cart"], "unknown methods: cart; use one of: exshallow"),
         (["--seeds", "0"], "--seeds must"),
         (["--markdown", "nowhere.md"], "--markdown nowhere.md: "),
         (["--markdown", str(PAPER.parent.parent / "README.md")], "lacks the lines"),
@@ -393,7 +393,7 @@ def test_quality_fails_where_refinement_does_harm(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--tables", "vowel"], "unknown tables: vowel; known are: iris"),
+        (["--tables", "vowel"], "unknown tables: vowel; use one of: iris"),
         (["--tables", "letter"], "letter.npz, though table letter"),
         (["--seeds", "0"], "--seeds must"),
         (["--markdown", str(QUALITY.parent.parent / "README.md")], "lacks the lines"),

@@ -6,7 +6,9 @@ import re
 import shlex
 
 import pytest
+from browser import chromium
 from conftest import ROOT
+from structures import MARKDOWN
 
 from shallowrules.rules import RuleSet
 
@@ -35,6 +37,36 @@ def test_the_commands_of_the_page(run, verify, shared_data, tmp_path, monkeypatc
     assert (int(compared.replace(",", "")), wrong) == (rules.statistics.rows, "0")
     kept = ROOT / "docs" / "examples" / folder.name
     assert sorted(path.name for path in kept.iterdir()) == ["report.html", "report.md", "rules.py", "rules.sql"]
+
+
+STYLE = (
+    "@page {size: A4; margin: 2.5cm} body {font: 10.5pt/1.35 sans-serif}"
+    "table {border-collapse: collapse} td, th {border: 1px solid; padding: 1pt 4pt}"
+)
+
+
+@pytest.mark.renders
+@pytest.mark.parametrize("run", [run for run, _ in COMMANDS], ids=[verify.split("/")[0] for _, verify in COMMANDS])
+def test_the_summary_of_a_sheet_is_on_one_page(run, shared_data, tmp_path, monkeypatch):
+    from shallowrules.cli.commands import shallowrules
+
+    monkeypatch.chdir(tmp_path)
+    arguments = shlex.split(run.replace("$DATA", shlex.quote(str(shared_data))))
+    assert click_testing.CliRunner().invoke(shallowrules, [*arguments, "--write", "markdown"]).exit_code == 0
+    [sheet] = tmp_path.glob("*/report.md")
+    summary, after, rest = sheet.read_text(encoding="utf-8").partition("\n## Cluster ")
+    assert len(re.findall(r"^\| [0-9]+ \| ", summary, re.MULTILINE)) == rest.count("\nA row is here if ")
+    assert "\nRead and approved by: ___" in summary
+    with chromium() as browser:
+        page = browser.new_page()
+
+        def pages_of(text):
+            """Return the number of pages that a text takes on paper."""
+            page.set_content(f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{MARKDOWN.render(text)}")
+            return len(re.findall(rb"/Type */Page\b", page.pdf(prefer_css_page_size=True)))
+
+        assert pages_of(summary) == 1
+        assert pages_of(summary + after + rest) > 1
 
 
 def test_there_are_three_of_them():

@@ -47,12 +47,12 @@ def with_delta(delta: float) -> RuleSet:
     [
         (0.0, ""),
         (0.149999, ""),
-        (0.15, "↑ higher than outside in 58% of pairs"),
-        (-0.329999, "↓ lower than outside in 66% of pairs"),
-        (-0.33, "↓↓ lower than outside in 67% of pairs"),
-        (0.84, "↑↑ higher than outside in 92% of pairs"),
-        (0.985, "↑↑ higher than outside in over 99% of pairs"),
-        (1.0, "↑↑ higher than outside in all pairs"),
+        (0.15, "↑ higher in 58% of pairs"),
+        (-0.329999, "↓ lower in 66% of pairs"),
+        (-0.33, "↓↓ lower in 67% of pairs"),
+        (0.84, "↑↑ higher in 92% of pairs"),
+        (0.985, "↑↑ higher in over 99% of pairs"),
+        (1.0, "↑↑ higher in all pairs"),
     ],
 )
 def test_marks_and_their_words(delta, mark):
@@ -138,13 +138,18 @@ def test_columns_are_listed_by_delta_in_sheet_page_workbook_and_explanation():
             sheet.split(f"## Cluster {cluster.title}\n")[1].split("\n## ")[0].split("Compared with all other rows")[1]
         )
         lines = [line for line in part.splitlines() if line.startswith("| ")]
-        assert [line.split(" | ")[0].removesuffix(" (tested)") for line in lines] == [
-            f"| {each.column.name}" for each in contrasts
+        named = [line.removeprefix("| ").split(" | ")[0].removesuffix(" (tested)") for line in lines]
+        tested = {c.feature for rule in rules.rules_of(cluster.index) for c in rule.conditions}
+        assert [name.split(" is ")[0] for name in named] == [
+            each.column.name for each in contrasts if each.marks or each.index in tested
         ]
+        unsaid = len(contrasts) - len(lines)
+        assert ("not shown." in part) == (unsaid > 0)
+        assert f"\n{unsaid} other column" in part or not unsaid
         marked = [each for each in contrasts if each.marks]
         assert marked
         for each in marked[:4]:
-            assert each.words in part
+            assert each.short in part
             assert each.words in page
             assert each.words in strings
     own = rules.contrasts[explained.cluster.index]
@@ -172,8 +177,9 @@ def test_documents_without_deltas_are_read_and_mark_no_number():
         assert all(each.delta is None for each in found if each.column.is_numeric)
         assert {each.column.name for each in found if each.marks} == {"city"}
     text = export(rules, "markdown")
-    assert "than outside in" not in text.split("## Contents")[1]
-    assert "median" not in text.split("## Contents")[1]
+    clusters = text.split("## How these rules were made")[0]
+    assert "of pairs" not in clusters
+    assert "median" not in clusters
 
 
 @pytest.mark.parametrize(

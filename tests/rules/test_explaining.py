@@ -80,7 +80,7 @@ def test_the_words():
         "  i is 4: i > 3",
         "the smallest change of one value that would move it: i from 4 to 3 makes it cluster 1",
     ]
-    assert str(missing).splitlines() == ["in no cluster: x is missing, and the tree asks for it"]
+    assert str(missing).splitlines() == ["in no cluster: x is missing, and the tree tests it"]
     assert "i from -9223372036854775808 to 4 makes it cluster 2" in str(far)
     assert "x from 0.5 to just above 0.5 makes it cluster 2" in str(rules.explain({"x": [0.5], "i": [4]})[0])
     [only] = make_rules([("x", "float")], 0).explain({"x": [1.0]})
@@ -113,7 +113,7 @@ def test_rows_that_are_written_out(folder):
     shown = call("explain", "rules.json", "--row", "x=0", "--row", "x=2").stdout
     assert shown == (
         "cluster 0\n  x is 0: x <= 0.5\nno change of one value alone would move it to another cluster\n\n"
-        "in no cluster: n=m is missing, and the tree asks for it\n  x is 2: x > 0.5\n"
+        "in no cluster: n=m is missing, and the tree tests it\n  x is 2: x > 0.5\n"
     )
 
 

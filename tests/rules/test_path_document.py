@@ -131,7 +131,7 @@ def damage(*keys_and_value):
     ("change", "message"),
     [
         (damage("format", "shallowrules/2"), r"its \"format\" is 'shallowrules/2', not 'shallowrules-path/1'"),
-        (damage("trees", []), "one tree or more"),
+        (damage("trees", []), "at least one tree"),
         (damage("trees", {}), "lists 'columns' and 'trees'"),
         (damage("columns", None), "lists 'columns' and 'trees'"),
         (damage("trees", 1, []), r"trees\[1\] must be an object"),

@@ -73,7 +73,7 @@ COLUMNS = {
 
 
 class Holds(ConditionVisitor[bool]):
-    """Whether a value meets a condition, in Python's own words."""
+    """Whether a value meets a condition, by Python's own operators."""
 
     def __init__(self, value):
         self.value = value

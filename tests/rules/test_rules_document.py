@@ -257,14 +257,14 @@ PARTS = ("columns", "nodes", "clusters")
 
 
 def lacking(*place, names):
-    """Give one damage for each entry that is not there."""
+    """Yield a change that removes an entry, for each entry, and the message."""
     where = place[0] if len(place) == 1 else rf"{place[0]}\[{place[1]}\]"
     for name in names:
         yield change(*place, name, DELETE), f"{where} lacks {name}"
 
 
 def mistyped(*place, meant, values):
-    """Give one damage for each value that is not of the meant type."""
+    """Yield a change to each value that is not of the meant type, and the message."""
     first, *rest = place
     where = first + "".join(rf"\[{entry}\]" if isinstance(entry, int) else f".{entry}" for entry in rest)
     for value in values:

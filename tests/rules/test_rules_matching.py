@@ -1,4 +1,4 @@
-"""Rules held against tables of every form: labels are those of the tree."""
+"""Rules matched to tables of every form: labels are those of the tree."""
 
 from __future__ import annotations
 

@@ -85,7 +85,9 @@ def test_printed_one_rule_per_line():
     }
     for rule, line in zip(rules, lines, strict=True):
         assert line == f"cluster {rule.cluster}: {rule}  ({rule.rows} rows, {rule.share:.1%})"
-    assert last == ("cost 1.029 of the unrestricted clustering's; conditions per row 2.15, questions per row 2.22")
+    assert last == (
+        "cost 1.029 times that of the clustering without rules; conditions per row 2.15, questions per row 2.22"
+    )
     assert repr(rules) == "RuleSet(4 rules, 3 clusters, 2 columns)"
 
 

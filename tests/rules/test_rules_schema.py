@@ -117,7 +117,7 @@ def test_what_the_schema_refuses_the_loader_refuses(document):
 
 
 def junk(schema):
-    """Give values of another type than a part of the schema means."""
+    """Give values of a different type than a part of the schema means."""
     return [value for value in (None, True, "text", 1.5, -1, 10**400, {}, ["a"]) if not is_meant(value, schema)]
 
 
@@ -163,7 +163,7 @@ def test_what_a_later_fit_goes_on_from_is_kept():
         (change("flow", "pairs", [[5, 0, 1]]), "not listed"),
         (change("flow", "pairs", [[3, 77, 1]]), "not listed"),
         (change("flow", "pairs", [[3, 0, 0]]), "no rows"),
-        (change("flow", "pairs", [[3, 0, 1], [3, 0, 2]]), "two clusters twice"),
+        (change("flow", "pairs", [[3, 0, 1], [3, 0, 2]]), "same two clusters twice"),
         (change("flow", "clusters", [3, -1]), "means none"),
     ],
 )

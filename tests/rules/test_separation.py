@@ -176,10 +176,9 @@ def test_a_flag_is_said_to_be_0_or_1_in_the_sheet_and_exact_elsewhere() -> None:
     assert "**Weekend** is 1" in sheet
     assert "values up to 0 count as 0" in sheet
     assert "Weekend <= 0" in str(rules)
-    [line] = {line for line in sheet.splitlines() if line.startswith("| Weekend (tested) | 0.0% | ")}
+    [line] = {line for line in sheet.splitlines() if line.startswith("| Weekend is 1 (tested) | 0.0% | ")}
     assert f"| {100 * table['Weekend'].mean():.1f}% |" in line
     assert "Mean or share" in sheet
-    assert "share of 1." in sheet
     other = ExplainableKMeans(2, random_state=0).fit(table.assign(Weekend=table["Weekend"] * 2)).rules_
     assert "counts as 0" not in export(other, "markdown")
     assert "Mean here" in export(other, "markdown")
@@ -201,13 +200,17 @@ def test_a_sheet_that_run_writes_says_what_it_was_made_from(tmp_path) -> None:
     assert done.exit_code == 0, done.stderr
     sheet = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     made = "shop.csv; seed 4; unused columns: b (excluded)"
-    assert f"| Made from | {made} |" in sheet
+    assert "| Table | shop.csv (300 rows, 3 columns) |" in sheet
+    assert "| Seed | 4 |" in sheet
+    assert "| Unused columns | b (excluded) |" in sheet
     rules = RuleSet.from_json(tmp_path / "out" / "rules.json")
     assert re.search(rf"<p>Made from {re.escape(made)}\.</p>\n<p>.* {rules.sha256}, ", export(rules, "html"))
     assert str(tmp_path) not in sheet
     told = call("run", tmp_path / "shop.csv", "-k", 3, "--markdown-made", "the shop, 2026", "-o", tmp_path / "b")
     assert told.exit_code == 0, told.stderr
-    assert "| Made from | the shop, 2026 |" in (tmp_path / "b" / "report.md").read_text(encoding="utf-8")
+    assert "| Table | the shop, 2026 (300 rows, 4 columns) |" in (tmp_path / "b" / "report.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.slow
@@ -219,8 +222,11 @@ def test_rules_say_what_they_were_made_from_wherever_they_are_exported(tmp_path,
     table.to_csv("shop.csv", index=False)
 
     def made(path: str) -> str:
-        [line] = re.findall(r"^\| Made from \| (.*?) \| file", call("export", path, "markdown").stdout, re.MULTILINE)
-        return line.replace("\\", "")
+        sheet = call("export", path, "markdown").stdout.replace("\\", "")
+        [table] = re.findall(r"^\| Table \| (.*?) \(", sheet, re.MULTILINE)
+        [seed] = re.findall(r"^\| Seed \| (.*?) \|", sheet, re.MULTILINE)
+        [unused] = re.findall(r"^\| Unused columns \| (.*) \|", sheet, re.MULTILINE)
+        return f"{table}; seed {seed}; unused columns: {unused.removesuffix(' | neither clustered nor tested')}"
 
     left_out = "unused columns: flag_a, flag_b, z (excluded), seg (holds the labels), w (holds the weights)"
     call("fit", "shop.csv", "--labels", "seg", "--weight", "w", "--exclude", "flag_*,z", "-o", "a.json")
@@ -239,4 +245,6 @@ def test_rules_say_what_they_were_made_from_wherever_they_are_exported(tmp_path,
     wide.to_csv("wide.csv", index=False)
     call("fit", "wide.csv", "-k", 2, "--columns", "x0,x1", "-o", "f.json")
     assert made("f.json").endswith("x21 (not chosen), 8 more")
-    assert "Made from" not in export(ExplainableKMeans(2).fit(wide).rules_, "markdown")
+    sheet = export(ExplainableKMeans(2).fit(wide).rules_, "markdown")
+    assert "| Table | 10 rows, 30 columns |" in sheet
+    assert "| Seed |" not in sheet

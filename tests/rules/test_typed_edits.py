@@ -143,11 +143,13 @@ def test_new_names_go_everywhere(tmp_path, monkeypatch):
     renamed = call("edit", "rules.json", "--rename", "0=High spenders", "--rename", "2=Savers", "-o", "named.json")
     assert renamed.exit_code == 0, renamed.stderr
     assert f"cluster 0 (High spenders) was called '{before.clusters[0].name}'" in renamed.stderr
+    assert renamed.stderr.endswith("written        named.json\n")
     named = RuleSet.from_json("named.json")
     assert named == before.with_names({0: "High spenders", 2: "Savers"})
     edits = ["--merge", "1,2", "--rename", "High spenders=Big", "--table", "people.csv"]
     merged = call("edit", "named.json", *edits, "-o", "merged.json")
     assert merged.exit_code == 0, merged.stderr
+    assert merged.stderr.endswith("written        merged.json\n")
     after = RuleSet.from_json("merged.json")
     assert {each.index: each.name for each in after.clusters if each.is_named} == {0: "Big", 1: "Savers"}
     assert call("label", "merged.json", "people.csv", "-o", "labels.csv").exit_code == 0
@@ -157,6 +159,7 @@ def test_new_names_go_everywhere(tmp_path, monkeypatch):
         assert all(name in call("export", "merged.json", form).stdout for name in ("Big", "Savers")), form
     alone = call("edit", "named.json", "--rename", "0=Great", "--table", "people.csv")
     assert alone.exit_code == 0, alone.stderr
+    assert "written" not in alone.stderr
     found = RuleSet.from_dict(json.loads(alone.stdout))
     assert found.clusters[0].title == "0 (Great)"
     assert not any("edited by hand" in note for note in found.statistics.notes)

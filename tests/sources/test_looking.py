@@ -27,7 +27,7 @@ FAULTS = ("dangling file", "dangling folder", "link to itself", "no listing", "n
 """What keeps rows from being reached; the second and the fourth have a name that is not a table's."""
 
 PATTERNS = ("", "**/*.csv", "**/n*.csv")
-"""What stands behind the folder: nothing, or a pattern that fits all tables in it."""
+"""What stands after the folder: nothing, or a pattern that fits all tables in it."""
 
 kinds = st.sampled_from(["file", "file", "folder", "folder", "loop", "linked folder", "notes", "hidden"])
 trees = st.recursive(st.just([]), lambda inner: st.lists(st.tuples(kinds, inner), max_size=3), max_leaves=10)

@@ -364,7 +364,7 @@ def test_every_form_is_verified_in_a_format(example, kind, threshold):
 
 def test_sql_names_the_column_that_it_does_not_convert():
     rules = rules_over(NumberFormat.of("$1,234.50"), "float", 7.0)
-    assert '"x" is taken as a number alone; a text in it, such as $1,234.50, has no cluster.' in export(rules, "sql")
+    assert '"x" is read as a number only; a text in it, such as $1,234.50, has no cluster.' in export(rules, "sql")
     for dialect in ("tsql", "redshift"):
         with pytest.raises(ExportError, match="'x' may be text, written as"):
             export(rules, "sql", dialect=dialect)

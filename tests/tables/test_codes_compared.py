@@ -233,7 +233,7 @@ def test_a_categorical_of_pandas_holds_codes():
 
 @pytest.fixture
 def sales(tmp_path, monkeypatch):
-    """Write a table whose clusters are regions, as floats, and rules of it."""
+    """Write a table whose clusters are regions, as floats, and rules for it."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"region": rng.choice([3, 7, 11], 300), "amount": rng.normal(100, 5, 300).round(2)})

@@ -57,7 +57,7 @@ def date_columns(draw, name, n_rows):
 
 @st.composite
 def code_columns(draw, name, n_rows):
-    """Draw codes, which programs that know no missing whole numbers write with a zero behind."""
+    """Draw codes, which programs that know no missing whole numbers write with a zero after."""
     plain = [str(draw(st.sampled_from([3, 7, 11]))) for _ in range(n_rows)]
     behind = draw(st.sampled_from(["", ".0"]))
     return Drawn(name, plain, [text + behind for text in plain], both=("--categories", name))

@@ -142,7 +142,7 @@ def test_an_empty_name_is_refused_where_it_is_null():
 
 @pytest.mark.parametrize("exporter", ["sql", "python"])
 def test_clusters_go_by_number_or_name_and_nothing_else(exporter):
-    with pytest.raises(OptionError, match="unknown cluster_as 'label'; known are: number, name"):
+    with pytest.raises(OptionError, match="unknown cluster_as 'label'; use one of: number, name"):
         export(make_rules([("x", "float")], 0), exporter, cluster_as="label")
 
 

@@ -97,7 +97,7 @@ def check_forms(rules, expected, shape, *exporters):
     text = " ".join(result.stdout.split()) + " ".join(result.stderr.split())
     if result.exit_code == 1:
         assert re.search(
-            r"Load it by|Say the types|make it a \S+( number)? in the table|Make the empty texts NULL", text
+            r"Load it by|Specify the types|make it a \S+( number)? in the table|Make the empty texts NULL", text
         )
     for advice in re.findall(r"pandas\.read_csv\((.*?)\)(?=[^,)]|$)", text):
         if "'t.csv'" not in advice:

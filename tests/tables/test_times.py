@@ -83,7 +83,7 @@ def test_points_in_time_are_those_of_python(moment, zone, separator):
     text = moment.replace(tzinfo=zone).isoformat(separator)
     kind = "timestamp" if zone is None else "timestamptz"
     found = parse_time(kind, text)
-    if found is None:  # in UTC it is before the year 1, or behind 9999
+    if found is None:  # in UTC it is before the year 1, or after 9999
         assert moment.year in (1, 9999)
     else:
         assert found in time_range(kind)
@@ -498,10 +498,10 @@ def test_every_form_takes_the_day_of_a_text(exporter):
 
 
 @pytest.mark.parametrize("name", ["pmml", "xlsx"])
-def test_forms_without_times_say_so(name):
+def test_forms_without_points_in_time_say_so(name):
     if name == "xlsx":
         pytest.importorskip("xlsxwriter")
-    rules = make_rules([("born", "date")], (0, 0, 0, 1))
+    rules = make_rules([("born", "timestamp")], (0, 0, 0, 1))
     with pytest.raises(ExportError, match=f"'{name}' .*'born'"):
         export(rules, name)
 

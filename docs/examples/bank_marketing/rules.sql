@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 f70c744abe7863dfad5ddca596721de950a8c9132f79a50ee6f5adad50fb1789.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 7614fd532965658f804495cc790bad01abd976afcb46cacfae666f49deda2351.
 -- 4,521 rows, 5 clusters; k-means cost 1.010 times that of the clusters without rules; 63.4% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.

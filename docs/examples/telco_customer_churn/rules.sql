@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 9ec8e8a5da5b527febb3895879692c8a330da810d7dd6adacde5f0cb9389ddff.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 b0bce999f747cd066236bd7184ec22fe534316ebaeb87c1f444d0e76f2647f24.
 -- 7,043 rows, 5 clusters; k-means cost 1.015 times that of the clusters without rules; 92.9% of rows in the same cluster.
 -- A missing value of "TotalCharges" counts as 1397.3.
 -- A rule that tests another column does not match a row without a value in it.

@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 25767e7d8ca42d8be778723f7c8359f71b878891726d593a489280d79cc6d474.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 f9e1971ae8f62b6718bd07ceda291724f9466afaa29a519b6a86956446159d60.
 -- 440 rows, 4 clusters; k-means cost 1.034 times that of the clusters without rules; 92.5% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.

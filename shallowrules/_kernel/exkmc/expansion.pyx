@@ -1,6 +1,6 @@
 """ExKMC: split the leaf whose best cut lowers the surrogate cost most, until there are enough leaves or none does.
 
-It starts from one leaf, or from IMM's tree. Each leaf has a planned cut, found when the leaf came about (`surrogate`);
+It starts from one leaf, or from IMM's tree. Each leaf has a planned cut, found when the leaf was made (`surrogate`);
 so of all leaves only the two new ones are worked on in a step. Of leaves that gain alike the oldest is split.
 """
 
@@ -42,7 +42,7 @@ def _coarse_bins(codes, single_valued, n_bins):
 
 
 cdef _set_bins(Workspace workspace, CoarseBins* bins):
-    """Put the codes together to bins."""
+    """Group the codes into bins."""
     cdef Py_ssize_t d = workspace.state.table.n_features, k = workspace.state.table.n_centers
     bins.n_bins = <int>max(MIN_BINS, min(MAX_BINS, BIN_MEMORY // (8 * d * k)))
     bin_of, single_valued = _coarse_bins(workspace.codes, workspace.single_valued, bins.n_bins)

@@ -1,4 +1,4 @@
-"""The best cut of a leaf by surrogate cost: what ExKMC minimises."""
+"""The best cut of a leaf by surrogate cost: what ExKMC minimizes."""
 
 from libc.stdint cimport int64_t
 

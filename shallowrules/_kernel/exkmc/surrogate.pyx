@@ -1,4 +1,4 @@
-"""The best cut of a leaf by surrogate cost: what ExKMC minimises (Frost, Moshkovitz, Rashtchian, 2020).
+"""The best cut of a leaf by surrogate cost: what ExKMC minimizes (Frost, Moshkovitz, Rashtchian, 2020).
 
 The surrogate cost of a leaf is that of its rows with the one of all k reference centers that is cheapest for them. A
 feature's rows are added up in bins, one vector of k costs for each. Prefix sums of the bins give the cost of the cuts
@@ -232,7 +232,7 @@ cdef void _scan_features(
     const Table* table, const Slots* slots, const CoarseBins* bins, const Node* node, const FixedPoint* fixed,
     SurrogateScratch* scratches, int n_threads, int part, CutSearch search,
 ) noexcept nogil:
-    """Find the lowest cost of every n_threads-th feature; which one is searched, this says."""
+    """Find the lowest cost of every n_threads-th feature, and note which features were searched."""
     cdef int f = part
     cdef Cut cut
     while f < table.n_features:

@@ -2,11 +2,11 @@
 
 A scan goes through the codes of a feature once, from left to right, with the prefix sums of rows, weight, centers and
 steps. The cut at the end of a bin is as exact as the histograms: its induced cost is a prefix sum. For the cuts inside
-a bin the sums bound the objective from below (all that the bin's rows take away, nothing of what they add); only bins
+a bin the sums bound the objective from below (all that the bin's rows subtract, nothing of what they add); only bins
 whose bound reaches the best objective found so far are opened: their rows are gathered, sorted by value and their cuts
 evaluated one by one. In a whole tree of 1,000,000 rows that was 650 bins of 60,000 rows together.
 
-What a cut costs, and what its bound is, `objective.pxd` says.
+`objective.pxd` defines what a cut costs, and what its bound is.
 """
 
 from libc.math cimport INFINITY
@@ -70,7 +70,7 @@ cdef void _take_steps(
     const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, int feature,
     const Py_ssize_t* picked, int count, Item* items,
 ) noexcept nogil:
-    """Write to `items` what rows add to the sum that is minimised, at the cuts from their own values on.
+    """Write to `items` what rows add to the sum that is minimized, at the cuts from their own values on.
 
     picked: the slots of the rows, at most LANES.
     """

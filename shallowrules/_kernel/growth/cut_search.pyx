@@ -95,7 +95,7 @@ cdef inline Objective _objective_of(const NodeSearch* search, int feature, doubl
 cdef inline RowSource _rows_of(
     const Slots* slots, const NearestLists* lists, const NodeSearch* search, int thread
 ) noexcept nogil:
-    """Return what a thread reads the rows of opened bins from."""
+    """Return the source from which a thread reads the rows of opened bins."""
     return RowSource(slots, lists, &search.fixed, &search.scratches[thread].rows, NULL, 0)
 
 
@@ -114,9 +114,9 @@ cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threa
 
 
 cdef void restore_node(State* state, Node* node, Scratch* scratches, int n_threads) noexcept nogil:
-    """Put a node that was cut in order again, so that it can be cut differently: its centers, and its lists.
+    """Restore the order of a node that was cut, so that it can be cut differently: its centers, and its lists.
 
-    Of its distances each side of the cut has those to its own centers only; the nodes below take them anew.
+    Of its distances each side of the cut has those to its own centers only; the nodes below compute them again.
     """
     node.has_distances = False
     _sort_centers(&state.table, &state.centers, node)
@@ -283,7 +283,7 @@ cdef void _bound_features(
 cdef void _sum_feature(
     const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search, int feature
 ) noexcept nogil:
-    """Fill the histograms of a feature anew, exactly, unless they are exact already."""
+    """Fill the histograms of a feature again, exactly, unless they are exact already."""
     cdef const Node* node = search.node
     cdef Scratch* scratches = search.scratches
     cdef int t, n_threads = search.n_threads
@@ -350,7 +350,7 @@ cdef inline double _error_of_bounds(const NodeSearch* search, double unit_scale)
 cdef double _limit_of_best(
     const Table* table, const CenterOrder* centers, const NodeSearch* search, double* error
 ) noexcept nogil:
-    """Return what the bounding sum of the node's best cut does not exceed; infinity if bounds are too uncertain.
+    """Return the limit of the bounding sum of the node's best cut; infinity if bounds are too uncertain.
 
     error: a result, too, by how much an objective by bounding sums is off at most.
     """
@@ -416,8 +416,8 @@ cdef bint _choose_if_certain(
     """Choose the node's cut among the listed runs by the bounding sums; False if the exact sums might choose another.
 
     A bounding sum falls short of the true one by less than a unit for each row that adds something, if none was
-    capped; the exact sum is off by at most one of its own units for each such row. So an exact objective lies in an
-    interval of length `_error_of_bounds`, and only cuts whose interval reaches down to the least upper end matter.
+    capped; the exact sum is off by at most one of its own units for each of these rows. So an exact objective lies in
+    an interval of length `_error_of_bounds`, and only cuts whose interval reaches down to the least upper end matter.
     Those of a feature between two neighboring centers, a run, differ by the rows between them alone: these are added
     up exactly, on top of the most that may lie before. All objectives of a run are then too high by the same amount,
     from 0 to the error. The choice is certain if those of all other runs, less the error, are higher, and none of its
@@ -458,7 +458,7 @@ cdef bint _choose_by_runs(
     const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
     const NodeSearch* search, Cut* cut,
 ) noexcept nogil:
-    """Choose the node's cut from bounding sums and the rows that matter besides; False if these do not settle it."""
+    """Choose the node's cut from bounding sums and the other rows that matter; False if these do not settle it."""
     if not RUNS_SHIFT or search.scratches.dense.capped or search.node.cost == 0.0:
         return False
     return _list_runs(table, centers, search) and _choose_if_certain(table, slots, lists, centers, search, cut)

@@ -3,9 +3,9 @@
 Exact sums, in 64 bits, are taken for the features whose lower bound (`bounding`) leaves room for the lowest objective,
 and only if bounds do not choose the cut.
 
-Distances are read from `slots.distance` if they stand there. If not, they are taken anew; and of a node of few centers
-on wide rows they are written there (`Workspace.keep_distances`): the nodes below read them, in place of the rows. Lists
-of nearest centers would cost more than they save here, and would not let a node be cut in several ways.
+Distances are read from `slots.distance` if they are there. If not, they are computed again; and of a node of few
+centers on wide rows they are written there (`Workspace.keep_distances`): the nodes below read them, in place of the
+rows. Lists of nearest centers would cost more than they save here, and would not let a node be cut in several ways.
 """
 
 from libc.math cimport INFINITY

@@ -1,6 +1,6 @@
 """Costs as integers: sums are then exact, whatever their order.
 
-In doubles the differences that a sweep adds and takes away cancel. In 4,000 tables of random values 36 trees were
+In doubles the differences that a sweep adds and subtracts cancel. In 4,000 tables of random values 36 trees were
 wrong; with integers none was, and the number of threads cannot matter.
 
 The scale is a power of two, as fine as the largest sum allows. A center far away would leave no digits for what the

@@ -1,4 +1,4 @@
-"""The rows that cuts separate from their centers: what IMM minimises."""
+"""The rows that cuts separate from their centers: what IMM minimizes."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-"""The rows that cuts separate from their centers: what IMM minimises (Moshkovitz et al., 2020).
+"""The rows that cuts separate from their centers: what IMM minimizes (Moshkovitz et al., 2020).
 
 They are counted in the histograms of the other methods: a row is a mistake of the cuts from its own value up to its
 center, or from its center up to its own value, with its weight, and of no other cut. Once a cut separated a row from
@@ -57,7 +57,7 @@ cdef void count_mistakes(
 
 
 cdef int64_t own_mistake(const Table* table, const Slots* slots, int feature, Py_ssize_t slot) noexcept nogil:
-    """Return what a row adds to the mistakes of the cuts from its own value on."""
+    """Return the weight that a row adds to the mistakes of the cuts from its own value on."""
     cdef int own = table.center_codes[feature * table.n_centers + slots.assigned[slot]]
     cdef int code = slots.codes[feature * table.n_rows + slot]
     return _weight_of(table, slots, slot) * ((code < own) - (code > own))

@@ -206,7 +206,7 @@ cdef int64_t listed_step(
     const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, const Node* node,
     const FixedPoint* fixed, int feature, Py_ssize_t slot, double* point,
 ) noexcept nogil:
-    """Return what a row adds to the induced cost of the cuts from its own value on; point: [m], for the row."""
+    """Return the amount that a row adds to the induced cost of the cuts from its value on; point: [m], of the row."""
     cdef const int* center_codes = table.center_codes + feature * table.n_centers
     cdef const uint16_t* near = lists.near + slot * LIST_LENGTH
     cdef const double* distance = lists.distance + slot * LIST_LENGTH

@@ -3,7 +3,7 @@
 Every row keeps its `LIST_LENGTH` nearest centers among those of its node, with squared distances. When a node is cut,
 a list loses the centers of the other side. It is filled again if it gets shorter than `MIN_LIST_LENGTH`, or if the
 node has so few centers that the list holds them all. So a list is either complete or long enough for most cuts: lists
-of 8 run out for 7 to 11 % of (row, feature) pairs. Distances are summed directly, column by column, never as
+of 8 run out for 7% to 11% of (row, feature) pairs. Distances are summed directly, column by column, never as
 |x|^2 - 2xc + |c|^2: that loses tight clusters.
 """
 

@@ -1,4 +1,4 @@
-"""What a cut costs. This file alone says so; whoever changes it changes nothing else but the oracle of the tests.
+"""What a cut costs. Only this file defines it; a change here needs no other change except in the oracle of the tests.
 
 A node has CurrentCost, the weighted squared distances of its rows to the nearest of its centers. A cut has
 InducedCost, the same with each row restricted to the centers on its own side. The objective of a cut is
@@ -139,7 +139,7 @@ cdef inline int64_t most_units_of_run(
     if limit == INFINITY or objective.tradeoff == 0.0 or objective.counts_mistakes:
         return most_units_within(objective, limit)
     plan_depth(plan, objective.n_centers, n_left)
-    # Where the path has nearly all of the depth, what is left is far smaller than what the depth is rounded by.
+    # Where the path has nearly all of the depth, the rest is far smaller than the rounding error of the depth.
     depth = bound_depth(plan, low, high) * (1.0 - ROUNDING) - _saved_at_most(objective, low, high)
     return most_units_within(objective, limit * (1.0 + ROUNDING) - objective.tradeoff * depth)
 
@@ -150,7 +150,7 @@ cdef inline double objective_error(const Objective* objective, double cost_error
 
 
 cdef inline double cheapest_capped(double reach) noexcept nogil:
-    """Return what a cut costs at least that adds a row at the cap, `reach` times CurrentCost, however it is rounded."""
+    """Return the least cost of a cut that adds a row at the cap, `reach` times CurrentCost, however it is rounded."""
     return 1.0 + 0.999 * reach
 
 

@@ -167,7 +167,7 @@ cdef class NodeRows(Workspace):
         return values_array[:n_values], sums_array[:n_values]
 
     def center_costs(self):
-        """Return what the rows cost with each center, ndarray of int64, shape (k, 2): units, rest."""
+        """Return the cost of the rows with each center, ndarray of int64, shape (k, 2): units, rest."""
         cdef State* state = &self.state
         cdef Py_ssize_t k = state.table.n_centers, slot, c
         cdef double* point = self.scratches.rows.point

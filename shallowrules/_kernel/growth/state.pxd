@@ -40,7 +40,7 @@ cdef struct Table:
     bint weighted
     double total_weight
     double weight_scale         # fixed point of the weights
-    int instructions            # which version of the vectorised code to use
+    int instructions            # which version of the vectorized code to use
     int dense_limit             # nodes of more centers keep lists of nearest centers
 
 
@@ -157,7 +157,7 @@ cdef extern from "growth/list_sweep.h" nogil:
     ctypedef struct Tally "sr_tally":
         # The rows of one code.
         int64_t step_up         # what they add to the induced cost of the cuts from their own value on
-        int64_t step_down       # what they take away from it
+        int64_t step_down       # what they subtract from it
         int64_t rows
 
 

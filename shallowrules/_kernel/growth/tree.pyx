@@ -55,7 +55,7 @@ cdef void _count_node(
     if is_main and is_poll_due(&scratches.worker.unpolled, <double>(node.last - node.first) * table.n_features):
         for t in range(n_threads):  # other threads may be adding: a number for a progress bar
             done += scratches[t].worker.done
-        poll_interrupts(progress, done / all_work if all_work > 0.0 else 1.0)  # one center is no work
+        poll_interrupts(progress, done / all_work if all_work > 0.0 else 1.0)  # a single center needs no work
 
 
 cdef void _grow_subtree(
@@ -155,7 +155,7 @@ def grow_tree(
     n_threads : int
         Threads to use; the tree does not depend on it.
     progress : callable, optional
-        Called now and then with the share of the work that is done, on the calling thread. If it raises, or on an
+        Called from time to time with the share of the work that is done, on the calling thread. If it raises, or on an
         interrupt, the work ends and the exception is raised.
     instructions : int
         For tests. The widest vectors to use where the machine has them: 0 portable code, 1 AVX2, 2 AVX-512. The tree
@@ -163,7 +163,7 @@ def grow_tree(
     dense_limit : int, optional
         For tests. Nodes of more centers keep lists of nearest centers. The tree does not depend on it.
     kept_distances : int, optional
-        For tests. Nodes of more centers take distances anew. The tree does not depend on it.
+        For tests. Nodes of more centers compute distances again. The tree does not depend on it.
 
     Returns
     -------

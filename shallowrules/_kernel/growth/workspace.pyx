@@ -213,7 +213,7 @@ cdef class Workspace:
         self.keep([known, place])
 
     cdef list _scan_fields(self, Scratch* scratch):
-        """Return what every mode needs: histograms, and buffers to scan features and to partition nodes."""
+        """Return the arrays that every mode needs: histograms, and buffers to scan features and to partition nodes."""
         cdef Py_ssize_t d = self.state.table.n_features, k = self.state.table.n_centers
         cdef Py_ssize_t n_codes = self.state.table.n_codes, m = self.state.table.X_cluster.n_columns
         return [
@@ -241,7 +241,7 @@ cdef class Workspace:
         ]
 
     cdef list _dense_fields(self, Scratch* scratch):
-        """Return what dense nodes need."""
+        """Return the arrays that dense nodes need."""
         cdef Py_ssize_t d = self.state.table.n_features, k = self.state.table.n_centers
         cdef Py_ssize_t dense = min(k, self.state.table.dense_limit)
         return [
@@ -257,7 +257,7 @@ cdef class Workspace:
         ]
 
     cdef list _list_fields(self, Scratch* scratch):
-        """Return what nodes with lists of nearest centers need."""
+        """Return the arrays that nodes with lists of nearest centers need."""
         cdef Py_ssize_t m = self.state.table.X_cluster.n_columns
         return [
             (<size_t>&scratch.lists.place, BLOCK, np.int32),

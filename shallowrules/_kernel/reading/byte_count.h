@@ -12,7 +12,7 @@ typedef struct {
     ptrdiff_t returns;
     ptrdiff_t pairs;    /* a return and a newline */
     int quotes;         /* whether there is a quote */
-    int odd_numbers;    /* whether there is a digit behind an underscore, or +- */
+    int odd_numbers;    /* whether there is a digit after an underscore, or +- */
     int other;          /* whether a byte is none of a whole number */
 } sr_byte_counts;
 

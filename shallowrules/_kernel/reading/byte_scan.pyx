@@ -1,4 +1,4 @@
-"""Every byte of a CSV file, looked at once: how quotes, delimiters and line ends stand, and which bytes there are.
+"""Every byte of a CSV file, read once: where quotes, delimiters and line ends are, and which bytes occur.
 
 Where there is no quote, bytes are counted many at a time; the quotes of the other blocks are followed byte by byte.
 """
@@ -186,7 +186,7 @@ cdef class ByteScan:
         self.seen.in_header = False
 
     def add(self, ByteScan following):
-        """Add what a scan that began behind these bytes found; return whether it began rightly, else do nothing."""
+        """Add what a scan that began after these bytes found; return whether it began rightly, else do nothing."""
         cdef Seen* seen = &self.seen
         cdef Seen* other = &following.seen
         if seen.quoted or seen.in_header:

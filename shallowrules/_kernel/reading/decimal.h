@@ -32,7 +32,7 @@ static const uint64_t sr_fives[SR_MAX_FIVE + 1] = {
     19073486328125ull, 95367431640625ull, 476837158203125ull, 2384185791015625ull, 11920928955078125ull,
     59604644775390625ull, 298023223876953125ull, 1490116119384765625ull, 7450580596923828125ull};
 
-/* bits times 2**exponent, more behind them where `rest`, as the nearest double; bits is at least 2**54. */
+/* bits times 2**exponent, more after them where `rest`, as the nearest double; bits is at least 2**54. */
 static inline double sr_rounded(uint64_t bits, int rest, int exponent)
 {
     const int shift = 11 - __builtin_clzll(bits);
@@ -45,7 +45,7 @@ static inline double sr_rounded(uint64_t bits, int rest, int exponent)
 }
 #endif
 
-/* Write the nearest double to *number; 0 where that is not to be had here. */
+/* Write the nearest double to *number; 0 where it cannot be found here. */
 static inline int sr_decimal(uint64_t w, int q, double *number)
 {
     if (w == 0) {

@@ -1,7 +1,7 @@
 """Rows of plain numbers, from the bytes of a CSV file to arrays.
 
-A field is taken here if it can be read in one way only: a sign "-", digits, a point and digits, an exponent, or
-nothing. Whatever else there is ends the reading, so that others may say what it is.
+A field is read here if it can be read in only one way: a sign "-", digits, a point and digits, an exponent, or
+nothing. Anything else ends the reading, so that other code may decide what it is.
 """
 
 from libc.math cimport NAN
@@ -24,8 +24,8 @@ cdef enum:
     E_SMALL = 101
     E_LARGE = 69
 
-    MAX_DIGITS = 19             # so many have 64 bits, leading zeros aside
-    MAX_WHOLE_DIGITS = 18       # so many have 63
+    MAX_DIGITS = 19             # this many fit 64 bits, leading zeros aside
+    MAX_WHOLE_DIGITS = 18       # this many fit 63 bits
     MAX_EXPONENT = 10000        # beyond it no number is read here
 
 
@@ -37,7 +37,7 @@ cdef struct Column:
 
 
 cdef inline const uint8_t* _number(const uint8_t* at, const uint8_t* end, double* number) noexcept nogil:
-    """Read a double; return the byte behind it, or NULL if it is not a plain number."""
+    """Read a double; return the byte after it, or NULL if it is not a plain number."""
     cdef bint negative = at < end and at[0] == MINUS, negative_exponent
     cdef uint64_t digits = 0
     cdef int n_digits = 0, exponent = 0, given = 0
@@ -82,7 +82,7 @@ cdef inline const uint8_t* _number(const uint8_t* at, const uint8_t* end, double
 
 
 cdef inline const uint8_t* _whole(const uint8_t* at, const uint8_t* end, int64_t* number) noexcept nogil:
-    """Read a whole number; return the byte behind it, a digit where there are too many, or NULL if there is none."""
+    """Read a whole number; return the byte after it, a digit where there are too many, or NULL if there is none."""
     cdef bint negative = at < end and at[0] == MINUS
     cdef int64_t digits = 0
     cdef const uint8_t* first
@@ -101,7 +101,7 @@ cdef const uint8_t* _row(
     const uint8_t* at, const uint8_t* end, uint8_t delimiter, const Column* columns, Py_ssize_t n_columns,
     Py_ssize_t row,
 ) noexcept nogil:
-    """Read a line that has an end; return the byte behind it, or NULL if it is not a row of plain numbers."""
+    """Read a line that has an end; return the byte after it, or NULL if it is not a row of plain numbers."""
     cdef Py_ssize_t j
     for j in range(n_columns):
         if columns[j].wholes != NULL:
@@ -131,16 +131,16 @@ def read_number_rows(const uint8_t[::1] content, uint8_t delimiter, arrays, Py_s
     delimiter : int
         The byte between fields.
     arrays : list of ndarray of float64 or int64
-        The columns. A field without anything in it is NaN, and no whole number.
+        The columns. An empty field is NaN, and not a whole number.
     row : int
         The row of the arrays that the first line is.
     last : int
-        The row behind the last one to read.
+        The row after the last one to read.
 
     Returns
     -------
     row : int
-        The row behind the last one that was read.
+        The row after the last one that was read.
     n_bytes : int
         The bytes of the lines that were read; -1 if one of them has something else than plain numbers.
     """

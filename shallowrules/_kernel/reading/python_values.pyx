@@ -1,4 +1,4 @@
-"""Numbers from Python's own values, whose types are looked at on the way: True is no 1, and 1 no 1.0."""
+"""Numbers from Python's own values, whose types are checked on the way: True is not 1, and 1 is not 1.0."""
 
 import numpy as np
 
@@ -14,8 +14,9 @@ def numbers_of(values):
     Returns
     -------
     (numbers, missing) or None
-        float64 with NaN for None, or int64 with 0 for it, each of shape (n,); `missing` is a bool array of shape (n,),
-        None where there is no None. None in place of both if a value is of another type, or no int64, or all are None.
+        float64 with NaN for None, or int64 with 0 for None, each of shape (n,); `missing` is a bool array of shape
+        (n,), None where there is no None. None in place of both if a value is of another type, or beyond int64, or all
+        are None.
     """
     cdef Py_ssize_t n = len(values), i, n_missing = 0
     cdef list items = values if isinstance(values, list) else list(values)

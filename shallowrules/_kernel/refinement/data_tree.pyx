@@ -1,7 +1,7 @@
 """Growing from the data alone: cut the leaf whose best cut lowers the cost most, until there are enough leaves.
 
 The cost is that of the rows around the mean of their leaf, as in a regression tree of the clustered columns on the
-explained ones. Neither centers nor the price of conditions play a part: refinement gets a start that does not depend on
+explained ones. Neither centers nor the price of conditions matter: refinement gets a start that does not depend on
 the reference. Sums are taken around the mean of a leaf, so that no large numbers cancel.
 """
 
@@ -141,8 +141,8 @@ def grow_data_tree(
     -------
     dict or None
         `feature`, `left`, `right`, `center` (int32) and `cut` (float64), the root first; feature -1 at leaves, whose
-        centers are 0, 1, ... in the order of their growth. None if it got fewer leaves: rows are equal, or it was the
-        most work.
+        centers are 0, 1, ... in the order of their growth. None if it got fewer leaves: rows are equal, or the limit of
+        the work was reached.
     """
     cdef Growth growth
     cdef Py_ssize_t d = values.shape[0], r = values.shape[1], m = points.shape[1]

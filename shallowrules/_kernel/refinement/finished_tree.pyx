@@ -1,7 +1,7 @@
 """A finished tree: its leaves, their explanations and means, and the rows that they have.
 
 Recutting a node and moving a leaf both change where rows go. `route_to_leaves` finds the leaves of rows,
-`gather_leaves` puts the rows in the order of their leaves and measures these anew.
+`gather_leaves` puts the rows in the order of their leaves and measures these again.
 """
 
 from cython.parallel cimport prange, threadid
@@ -115,7 +115,7 @@ cdef void _measure_cluster(
 
 
 cdef void enter(Tree* tree, int slot, int leaf) noexcept nogil:
-    """Enter a row at another leaf than its own."""
+    """Enter a row at a leaf other than its own."""
     tree.is_measured[tree.leaf[slot]] = tree.is_measured[leaf] = 0
     tree.leaf[slot] = leaf
 
@@ -201,7 +201,7 @@ cdef void gather_leaves(
 
 
 cdef double objective_below(const Tree* tree, Walk* walk, double condition_penalty, int node) noexcept nogil:
-    """Return what the leaves below a node add to the objective."""
+    """Return the amount that the leaves below a node add to the objective."""
     cdef int i, leaf, n_leaves = list_leaves(tree, walk, node)
     cdef double sum = 0.0
     for i in range(n_leaves):
@@ -229,7 +229,7 @@ cdef bint is_over(const Effort* effort) noexcept nogil:
 
 
 cdef void count_visit(Effort* effort, Py_ssize_t n_rows, Py_ssize_t n_features) noexcept nogil:
-    """Count rows as visited; now and then poll interrupts."""
+    """Count rows as visited; poll interrupts from time to time."""
     effort.rows_visited += <double>n_rows
     if is_poll_due(&effort.unpolled, <double>n_rows * n_features):
         poll_interrupts(&effort.progress, min(effort.rows_visited / effort.max_rows, 1.0))

@@ -1,8 +1,8 @@
-"""Improving a finished tree under a bound: the cheapest of at most so many conditions, or the shortest of a cost.
+"""Improving a finished tree under a bound: the cheapest one of a given length, or the shortest one of a given cost.
 
-No price of a condition leads to every such tree: between two that are each the best at some price there are others. So
-a node gets the cut that is best under the bound itself. What is above the bound counts many times, whereby a tree
-beyond it comes below it first.
+No price of a condition leads to every one of these trees: between two that are each the best at some price there are
+others. So a node gets the cut that is best under the bound itself. Any excess over the bound counts many times, so a
+tree above it gets below it first.
 
 The costs and the conditions of a node's rows are added up by code, for every feature and for both ways in which its
 subtrees may lie. Means and all other cuts are held fixed, as in `recut`.
@@ -41,7 +41,7 @@ cdef double _objective(const Goal* goal, double cost, double conditions) noexcep
 
 
 cdef double objective_of(Work* work) noexcept nogil:
-    """Return what is to be low: under a goal a tree's cost or length, with what the other is above its bound."""
+    """Return the figure to minimize: under a goal a tree's cost or length, plus the other's excess over its bound."""
     cdef double cost, conditions
     if not work.goal.kind:
         return objective_below(&work.tree, &work.walk, work.rows.condition_penalty, 0)

@@ -48,7 +48,7 @@ cdef double move_some_leaf(Work* work, double least) noexcept nogil:
 
 
 cdef void improve(Work* work, bint moves_leaves) noexcept nogil:
-    """Recut nodes, and move a leaf where none can be recut, until nothing pays or the work is enough."""
+    """Recut nodes, and move a leaf where none can be recut, until nothing gains or the work limit is reached."""
     cdef double least = MIN_GAIN * objective_of(work)
     while not is_over(&work.effort):
         if sweep(work, least):
@@ -74,7 +74,8 @@ def improve_tree(
     inputs, tree, *, double condition_penalty, double max_passes, bint moves_leaves, int n_clusters=0, int n_threads=1,
     progress=None
 ):
-    """Improve a finished tree: give its nodes better cuts, and move leaves, until nothing pays or the work is enough.
+    """Improve a finished tree: give its nodes better cuts, and move leaves, until nothing gains or the work limit is
+    reached.
 
     Parameters
     ----------
@@ -93,16 +94,16 @@ def improve_tree(
     n_threads : int
         The result does not depend on it.
     progress : callable, optional
-        Called now and then with the share of the most work that is done. If it raises, or on an interrupt, the work
-        ends and the exception is raised.
+        Called from time to time with the completed share of the maximum work. If it raises, or on an interrupt, the
+        work ends and the exception is raised.
 
     Returns
     -------
     dict
         The improved tree, the root first, other nodes in no order: `feature`, `left`, `right`, `center` (int32), `cut`,
         `lower`, `upper` (float64). What it is like, and was like before, as pairs `after` and `before`: the sum of
-        squared distances of rows to the mean of their cluster, and of their conditions, by weight. And `ended`,
-        whether it was the most work that ended it.
+        squared distances of rows to the mean of their cluster, and of their conditions, by weight. And `ended`, whether
+        the limit of the work ended it.
     """
     cdef Work work
     cdef Py_ssize_t r = len(inputs.rows)

@@ -1,4 +1,4 @@
-"""Moving leaves of a finished tree: a leaf that is hardly missed goes, and another one is cut in two instead.
+"""Moving leaves of a finished tree: a leaf that saves little cost is removed, and another one is cut in two instead.
 
 For each leaf two figures are kept: by how much the objective rises if the leaf goes and its sibling takes its parent's
 place, and by how much it falls if the leaf is cut in two. The pair of leaves is taken whose sum is lowest, if it is
@@ -271,7 +271,7 @@ cdef void _find_split(
     cdef int slot, bin, best_bin = -1
     cdef double* total = moves.sums + moves.n_sums - (m + 1)
     cdef Move* best = &moves.split[leaf]
-    best.objective = INFINITY  # dearer ones count: to take a leaf away may save more
+    best.objective = INFINITY  # more expensive ones count: to remove a leaf may save more
     best.feature = -1
     if tree.last[leaf] - tree.first[leaf] < 2:
         return
@@ -310,7 +310,7 @@ cdef bint is_below(const Tree* tree, int node, int above) noexcept nogil:
 
 
 cdef void _rank_splits(const Tree* tree, MoveBuffers* moves) noexcept nogil:
-    """List the leaves in moves.ranked, those first whose split pays most."""
+    """List the leaves in moves.ranked, those whose split gains most first."""
     cdef int node, n_ranked = 0, place
     for node in range(tree.n_nodes):
         if tree.feature[node] >= 0 or moves.split[node].feature < 0:
@@ -326,7 +326,7 @@ cdef void _rank_splits(const Tree* tree, MoveBuffers* moves) noexcept nogil:
 
 
 cdef double _choose_move(const Tree* tree, const MoveBuffers* moves, double least, int* gone, int* cut) noexcept nogil:
-    """Choose the leaf to take away and the one to cut in two; return the change of the objective, 0 if none pays."""
+    """Choose the leaf to remove and the one to cut in two; return the change of the objective, 0 if none gains."""
     cdef int node, j
     cdef double change, best = -least
     gone[0] = -1
@@ -350,7 +350,7 @@ cdef double _choose_move(const Tree* tree, const MoveBuffers* moves, double leas
 cdef void take_away(
     const Rows* rows, Tree* tree, Stale* stale, Walk* walk, Buffers* buffers, int n_threads, int leaf
 ) noexcept nogil:
-    """Take away a leaf: its sibling takes the place of their parent, and its rows."""
+    """Remove a leaf: its sibling takes the place of their parent, and its rows."""
     cdef int parent = tree.parent[leaf]
     cdef int above = tree.parent[parent]  # there is one: below the root are all leaves, and the one to cut is not
     cdef int sibling = tree.right[parent] if tree.left[parent] == leaf else tree.left[parent]
@@ -399,7 +399,7 @@ cdef void evaluate_moves(Work* work) noexcept nogil:
 
 
 cdef bint exchange_leaves(Work* work, int gone, int cut) noexcept nogil:
-    """Take away one leaf, and cut another in two where that is best; return whether this can be."""
+    """Remove one leaf, and cut another in two where that is best; return whether this is possible."""
     cdef Tree* tree = &work.tree
     cdef int parent = tree.parent[gone]
     cdef int sibling = tree.right[parent] if tree.left[parent] == gone else tree.left[parent]
@@ -418,7 +418,7 @@ cdef bint exchange_leaves(Work* work, int gone, int cut) noexcept nogil:
 
 
 cdef double move_leaf(Work* work, double least) noexcept nogil:
-    """Take away one leaf and cut another in two, where that gains more than `least`; return the gain."""
+    """Remove one leaf and cut another in two, where that gains more than `least`; return the gain."""
     cdef int gone = -1, cut = -1
     cdef double change
     evaluate_moves(work)

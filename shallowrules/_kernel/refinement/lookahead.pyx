@@ -1,8 +1,8 @@
-"""Looking ahead: of a node's best cuts, the one whose finished subtree is best.
+"""Lookahead: of a node's best cuts, the one whose finished subtree is best.
 
 Price and DExp only guess what a cut will lead to. Here the subtrees of several cuts are grown, and their true objective
 is compared: the squared distances of rows to the means of their leaves, and a penalty for each condition that explains
-a row (`leaf_cost`). Nodes of the first levels are tried so; below them the best cut is taken at once.
+a row (`leaf_cost`). Nodes of the first levels are tried in this way; below them the best cut is taken at once.
 """
 
 from libc.math cimport INFINITY
@@ -26,7 +26,7 @@ cdef struct Lookahead:
     double tradeoff
     int levels                  # of the tree on which several cuts are tried
     int width                   # how many, at most
-    int first, step             # the root's cuts that are tried: from this one on, every so many
+    int first, step             # the root's cuts that are tried: from this one on, at this interval
     double condition_penalty    # what a condition costs for a unit of weight
     double max_work             # rows x features of the nodes that are cut until no other cut is tried
     double work                 # of these, so far
@@ -38,7 +38,7 @@ cdef double _leaf_objective(
     const Table* table, const Slots* slots, const Node* nodes, int index, unsigned char* path_sides, double* mean,
     double condition_penalty,
 ) noexcept nogil:
-    """Return what a leaf adds to the objective of the tree; path_sides: [d] and mean: [m] are written to."""
+    """Return the amount that a leaf adds to the objective of the tree; path_sides: [d] and mean: [m] are written to."""
     cdef const Node* node = &nodes[index]
     cdef Py_ssize_t slot, j, m = table.X_cluster.n_columns
     cdef const int* row = slots.row

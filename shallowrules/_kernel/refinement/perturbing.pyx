@@ -1,7 +1,7 @@
-"""Perturb and repair: change a finished tree at random, improve what the change made stale, keep what is better.
+"""Iterated local search: change a finished tree at random, improve what the change made stale, keep what is better.
 
 A tree that no recut and no leaf move improves is often near a better one. A change is drawn: a random cut for a node,
-or a leaf taken away and another one cut in two. Recuts and leaf moves repair the tree around it. If the objective fell,
+or a leaf removed and another one cut in two. Recuts and leaf moves repair the tree around it. If the objective fell,
 the tree is kept, else everything is put back as it was: nothing is computed again.
 
 Draws are of nodes and leaves from left to right, of features, and of codes, never of rows; work is counted in rows
@@ -187,7 +187,7 @@ cdef bint _cut_at_random(Work* work, uint64_t* random) noexcept nogil:
 
 
 cdef bint _move_at_random(Work* work, uint64_t* random) noexcept nogil:
-    """Take away a leaf and cut another in two where it is best, both drawn; return whether they can be."""
+    """Remove a leaf and cut another in two where it is best, both drawn; return whether this is possible."""
     cdef int n_leaves, gone, cut
     if not work.tree.n_clusters:
         evaluate_moves(work)
@@ -211,7 +211,7 @@ cdef void _repair(Work* work, bint moves_leaves, double least) noexcept nogil:
 
 
 cdef void _keep(const Work* work, Kept* kept, int n_trees) noexcept nogil:
-    """Keep the tree, as all that are still missing of the first `n_trees`."""
+    """Fill the remaining slots of the first `n_trees` with this tree."""
     cdef const Tree* tree = &work.tree
     cdef Py_ssize_t n = tree.n_nodes, at
     while kept.n_kept < n_trees:
@@ -280,19 +280,19 @@ def perturb_tree(
     inputs, tree, *, double condition_penalty, double max_passes, bint moves_leaves, seed, settings, int n_clusters=0,
     int n_trees=1, progress=None, goal=None, int instructions=2
 ):
-    """Search for a better tree by perturb and repair, with one thread.
+    """Search for a better tree by iterated local search, with one thread.
 
     Parameters
     ----------
     inputs, tree, condition_penalty, moves_leaves, n_clusters, progress
         As for `improve_tree`.
     max_passes : float
-        At this number of times that all rows are visited the search ends; what was not better yet is dropped. Then the
-        tree is improved to the end, in as many visits again at most.
+        The search ends once all rows were visited this many times; a change that is not better at that point is
+        dropped. Then the tree is improved to the end, in at most as many visits again.
     seed : int
         Below 2**64. With it and the same rows the search is the same.
     n_trees : int
-        Trees to return: after each of so many equal parts of the work the best one by then.
+        Trees to return: the best one after each of this many equal parts of the work.
     settings : tuple of three floats
         (leaf_share, min_gain, max_rise): the share of changes that move a leaf; what a step of a repair gains, at
         least, and by how much the objective rises with a change that is repaired, at most, both as shares of it.

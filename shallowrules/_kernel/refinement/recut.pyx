@@ -1,4 +1,4 @@
-"""Improving the cut of a node of a finished tree (tree alternating optimisation, aware of redundant conditions).
+"""Improving the cut of a node of a finished tree (tree alternating optimization, aware of redundant conditions).
 
 With all other cuts and the leaf means held fixed, a row of a node costs what the leaf costs that it reaches through the
 left subtree, or through the right one: its squared distance to the mean and the penalty of the leaf's explanation, to
@@ -180,7 +180,7 @@ cdef inline double _term_of(
     const Rows* rows, const Tree* tree, int other, double delta, const EdgePenalty* penalty, int node, Py_ssize_t i,
     int f, bint swapped,
 ) noexcept nogil:
-    """Return what a row of a node costs more on the left of a cut of a feature."""
+    """Return the extra cost of a row of a node on the left of a cut of a feature."""
     cdef int slot = tree.order[i], own = tree.leaf[slot]
     cdef int left = own if i < tree.last[tree.left[node]] else other
     cdef int right = other if i < tree.last[tree.left[node]] else own

@@ -238,7 +238,7 @@ cdef double pass_on_leaf(Work* work, double least) noexcept nogil:
 
 
 cdef bint exchange_parts(Work* work, int gone, int cut) noexcept nogil:
-    """Take away one leaf, and cut another in two for the best pair of clusters; return whether this can be."""
+    """Remove one leaf, and cut another in two for the best pair of clusters; return whether this is possible."""
     cdef Tree* tree = &work.tree
     cdef int parent = tree.parent[gone], center = tree.center[gone], n_leaves
     cdef int sibling = tree.right[parent] if tree.left[parent] == gone else tree.left[parent]

@@ -124,7 +124,7 @@ cdef list prepare_work(
     Work* work, inputs, dict tree, int n_clusters, double condition_penalty, double max_rows, int n_threads, progress,
     list failures, int instructions=2, goal=None
 ):
-    """Prepare the work on a finished tree, whose arrays are changed; return what is to be kept alive meanwhile."""
+    """Prepare the work on a finished tree, whose arrays are changed; return the arrays to keep alive meanwhile."""
     work.goal.kind = NO_GOAL
     if goal is not None:
         work.goal.kind = BOUNDED_LENGTH if goal[0] == "length" else BOUNDED_COST

@@ -17,7 +17,7 @@ cdef extern from "shared/bins.h" nogil:
 cdef enum:
     ROWS = 512      # whose bins are found column by column, so that columns side by side in memory are read once
     TOGETHER = 4    # columns: a count waits for the one before it if that may be the same
-    FOUND = 2048    # bins of so many rows in so many columns
+    FOUND = 2048    # bins of a block of rows in a block of columns
 
 cdef double MAX_EXACT_POWER = 1e22, TOO_CLOSE = 2.0 ** -50
 

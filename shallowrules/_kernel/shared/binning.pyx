@@ -34,10 +34,10 @@ cdef struct Grid:
     double factor           # cells per unit
     int n_cells
     const int* start        # [n_cells + 1] first edge of each cell
-    const int* whole        # [n_cells] code of all values in the cell, -1 where an edge parts them
-    const double* edge      # edge values, ascending; what lies before the first and behind the last may be read
+    const int* whole        # [n_cells] code of all values in the cell, -1 where an edge divides them
+    const double* edge      # edge values, ascending; what lies before the first and after the last may be read
     const unsigned char* is_single  # [n_edges + 1] whether the edge is a code of its own, else the upper end of a bin
-    const int* code_below   # [n_edges + 1] code of the values of the edge's cell below it, and behind the edge before
+    const int* code_below   # [n_edges + 1] code of the values of the edge's cell below it, and after the edge before
     int n_halvings          # of a cell's edges until a value has its place
     bint cells_are_bins     # else codes are what lies between edges, whatever the cells
 
@@ -72,7 +72,7 @@ cdef inline void find_cells(const Grid* grid, const double* values, Py_ssize_t c
 
 
 cdef inline int first_edge(const Grid* grid, int cell, double value) noexcept nogil:
-    """Return the first edge of a cell that is not below a value in it, or the one behind its last, without branches."""
+    """Return the first edge of a cell that is not below a value in it, or the one after its last, without branches."""
     cdef int low = grid.start[cell], high = grid.start[cell + 1], middle, h
     for h in range(grid.n_halvings - 1, -1, -1):  # all edges before `low` are below the value
         middle = low + (1 << h)
@@ -142,7 +142,7 @@ cdef int _find_rank_edges(
 ) noexcept:
     """Find edge values between which there are about equally many rows; return how many.
 
-    Values of very many rows are codes of their own, as the given ones. `sample` is sorted, `singles` too, without
+    Values of very many rows are codes of their own, like the given ones. `sample` is sorted, `singles` too, without
     duplicates; edges, is_single: [as many as both together] are written to.
     """
     cdef Py_ssize_t n = sample.shape[0], n_singles = singles.shape[0], first = 0, last, next_last, at = 0
@@ -171,7 +171,7 @@ cdef int _find_rank_edges(
 
 
 cdef inline Py_ssize_t _end_of_run(const double[::1] sample, Py_ssize_t first) noexcept:
-    """Return the first place that has another value than `first` and comes after it."""
+    """Return the first place that has a different value than `first` and comes after it."""
     cdef Py_ssize_t last = first + 1
     while last < sample.shape[0] and sample[last] == sample[first]:
         last += 1
@@ -381,7 +381,7 @@ cdef void _encode_part(
 cdef Py_ssize_t _merge_buckets(
     const int[:, ::1] tallies, const double[:, ::1] values, unsigned char[:, ::1] single_valued
 ) noexcept:
-    """Tell which codes have a single value; return the rows of the fullest that has not."""
+    """Find the codes with a single value; return the rows of the fullest of the others."""
     cdef Py_ssize_t n_codes = single_valued.shape[1], f, code, t, rows, here, largest = 0
     cdef double value = 0.0
     cdef bint mixed

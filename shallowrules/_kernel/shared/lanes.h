@@ -1,4 +1,4 @@
-/* Squared distances of 16 rows at a time, vectorised over the rows.
+/* Squared distances of 16 rows at a time, vectorized over the rows.
  *
  * Every (row, center) pair sums its terms in column order whatever the width of the vectors, and
  * the build forbids fused multiply-add, so all versions give the same bits: a list filled here

@@ -53,7 +53,7 @@ cdef inline void prefetch_one(const Matrix* matrix, Py_ssize_t row) noexcept nog
 
 
 cdef inline void four_from(Py_ssize_t first, Py_ssize_t last, Py_ssize_t* rows) noexcept nogil:
-    """Write `FOUR` rows from the first on, the one before `last` in place of those behind it."""
+    """Write `FOUR` rows from the first on, the one before `last` in place of those after it."""
     cdef int i
     for i in range(FOUR):
         rows[i] = min(first + i, last - 1)
@@ -62,7 +62,7 @@ cdef inline void four_from(Py_ssize_t first, Py_ssize_t last, Py_ssize_t* rows) 
 cdef inline void values_of_four(
     const Matrix* matrix, const Py_ssize_t* rows, double* buffer, const double** values
 ) noexcept nogil:
-    """Find the values of `FOUR` rows, see `values_of_row`, and prefetch those that come some rows behind them.
+    """Find the values of `FOUR` rows, see `values_of_row`, and prefetch those that come some rows after them.
 
     buffer: of `FOUR` rows.
     """

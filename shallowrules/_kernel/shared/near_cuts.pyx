@@ -117,7 +117,7 @@ cdef list _point(
     Nodes* nodes, const int[::1] feature, const double[::1] threshold, const int[::1] left, const int[::1] right,
     const int64_t[::1] first_edge, const double[::1] edges,
 ):
-    """Say where the arrays of the nodes are; return what is to be kept alive."""
+    """Point to the arrays of the nodes; return the objects to keep alive."""
     nodes.feature, nodes.threshold = &feature[0], &threshold[0]
     nodes.left, nodes.right, nodes.first_edge = &left[0], &right[0], &first_edge[0]
     nodes.edges = NULL
@@ -199,7 +199,7 @@ def rows_near_cuts(X, feature, threshold, left, right, first_edge, edges, *, int
 
 
 cdef tuple _joined(const Listed* listed, int n_shares):
-    """Return what was listed, as arrays."""
+    """Return the listed rows, as arrays."""
     cdef Py_ssize_t n = 0, j, at = 0
     cdef int i
     for i in range(n_shares):

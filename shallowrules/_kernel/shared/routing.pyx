@@ -72,7 +72,7 @@ def gaps_of_cuts(
     X_explain, const int[::1] feature, const double[::1] cut, const int[::1] left, const int[::1] right,
     const int[::1] labels, *, int n_threads,
 ):
-    """Return the gaps of a tree's cuts: every threshold from a gap's lower end to below its upper one parts rows alike.
+    """Return the gaps of a tree's cuts: any threshold from its lower end to below its upper one separates rows alike.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def gaps_of_cuts(
     Returns
     -------
     lower, upper : ndarray of float64, shape (n_nodes,)
-        The largest value of a node's rows that go left, and the smallest of those that go right; infinite without such
+        The largest value of a node's rows that go left, and the smallest of those that go right; infinite without these
         rows, and at leaves.
     """
     cdef Matrix matrix = matrix_of(X_explain)

@@ -1,8 +1,8 @@
 """The k-means cost of a partition, each cluster around its own mean.
 
 Squares are added up as integers, each in its place among 32-bit digits (a superaccumulator: Neal, "Fast exact summation
-using small and large superaccumulators", 2015). The sum is exact, so that neither the order of the rows nor a cut into
-parts shows. Where weights are whole numbers, a row of weight 3 is three rows; else products with weights are rounded.
+using small and large superaccumulators", 2015). The sum is exact, so neither the order of the rows nor a division into
+parts matters. Where weights are whole numbers, a row of weight 3 is three rows; else products with weights are rounded.
 """
 
 import numpy as np

@@ -40,8 +40,8 @@ def _groups(context: click.Context, parameter: click.Parameter, values: tuple[st
     "replacements",
     multiple=True,
     metavar="CHANGE",
-    help="'COLUMN: OLD -> NEW': change a threshold or a category in all rules; 'COLUMN: NEW' if they test one value "
-    "of it. Write numbers and dates as in the table, or as 50,000. May be repeated.",
+    help="'COLUMN: OLD -> NEW': change a threshold or a category in all rules; 'COLUMN: NEW' if they test only "
+    "one value of it. Write numbers and dates as in the table, or as 50,000. May be repeated.",
 )
 @click.option(
     "--merge",
@@ -133,7 +133,7 @@ def command(
         )
     edited = replace(with_table(found.after, loaded, chosen), settings=with_tables(rules.settings, where))
     write_result(edited.to_json(), output)
-    click.echo(str(found), err=True)
+    _show(str(found), output)
 
 
 def _rename(rules: RuleSet, rename: tuple[str, ...], output: Path | None) -> None:
@@ -143,7 +143,14 @@ def _rename(rules: RuleSet, rename: tuple[str, ...], output: Path | None) -> Non
 
     renamed = rules.with_names(edit(rules, rename=rename).names)
     write_result(renamed.to_json(), output)
-    click.echo(str(changes_between(rules, renamed, same_numbers=True)), err=True)
+    _show(str(changes_between(rules, renamed, same_numbers=True)), output)
+
+
+def _show(changes: str, output: Path | None) -> None:
+    """Say what has changed, and where the changed rules are."""
+    click.echo(changes, err=True)
+    if output is not None:
+        click.echo(f"written        {output}", err=True)
 
 
 def _read(path: Path, rules: RuleSet) -> str:

@@ -27,7 +27,7 @@ from shallowrules.cli.options.shared import (
     output_option,
     seed_option,
 )
-from shallowrules.cli.output import check_target, progress, warnings_shown
+from shallowrules.cli.output import check_target, progress, show_message, warnings_shown
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
@@ -51,7 +51,9 @@ TEXT_FILES = [field.name for field in fields(Reading)]
 @click.argument("rules_file", metavar="RULES")
 @table_or_database
 @seed_option
-@output_option("Write the rows to this file: .csv, .tsv, .parquet, .json, .jsonl or .xlsx, as its ending says.", "OUT")
+@output_option(
+    "Write the rows to this file; its ending decides the format: .csv, .tsv, .parquet, .json, .jsonl or .xlsx.", "OUT"
+)
 @apply_options
 @click.option(
     "--cluster-column",
@@ -80,12 +82,13 @@ def command(
     names: ClusterNames | NamedRules | None,
     **options: Any,
 ) -> None:
-    """Write TABLE with an additional column: the cluster of each row, empty where no rule matches.
+    """Write TABLE with an additional column: the cluster of each row.
 
-    Values of tested columns that did not occur in training are reported, with their rows. RULES know how the text of
-    each column is read; --null and --decimal add to it. A file has the numbers of the clusters, or, if some clusters
-    were named by --names or by the labels that --labels explains, the names of all, which `export --cluster-as name`
-    gives too. Text is written unchanged, even if a spreadsheet would run it as a formula (see --csv-safe).
+    It is empty where no rule matches, since a column that a rule tests has no value. Values of tested columns that did
+    not occur in training are reported, with their rows. RULES know how the text of each column is read; --null and
+    --decimal add to it. A file has the numbers of the clusters, or, if some clusters were named by --names or by the
+    labels that --labels explains, the names of all, which `export --cluster-as name` gives too. Text is written
+    unchanged, even if a spreadsheet would run it as a formula (see --csv-safe).
 
     With --apply the labels stay in the database: the statements and the size of each cluster are shown, and the
     statements are run. Only objects that --apply created are ever changed: --replace recreates them, --undo drops them.
@@ -150,6 +153,7 @@ def _write_file(
     """Write rows with their clusters."""
     from shallowrules.cli.advice import worded
     from shallowrules.cli.summary import show_labels, show_new_values
+    from shallowrules.errors import counted
     from shallowrules.exporters.sql import refuse_measure
     from shallowrules.labelling.files import label_file
     from shallowrules.labelling.rows import label_rows
@@ -175,4 +179,10 @@ def _write_file(
             with worded():
                 labelled = label_file(rules, files, written, gather(Reading, options), columns, show, measure)
     show_labels(rules, labelled.counts, str(output), labelled.totals)
+    if unlabelled := labelled.counts.get(None):
+        show_message(
+            "note",
+            f"{counted(unlabelled, 'row')} without a cluster: no value in a column that a rule tests; "
+            "`shallowrules drift` counts these for each column",
+        )
     show_new_values(labelled.unseen)

@@ -26,7 +26,7 @@ __all__ = ["command"]
 @output_option(
     "Write the rules of all these trees here, as JSON: `export RULES html --path FILE` makes a slider of them."
 )
-@plot_option("cost over length, a point for each tree,")
+@plot_option("cost against length, a point for each tree,")
 @reading_options
 def command(
     tables: Tables,

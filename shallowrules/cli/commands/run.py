@@ -104,7 +104,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
     multiple=True,
     metavar="A,B,…",
     expose_value=False,
-    help=f"Exporters whose files to write beside {RULES_FILE}. May be repeated.  [default: {WRITTEN}]",
+    help=f"Exporters whose files are written beside {RULES_FILE}. May be repeated.  [default: {WRITTEN}]",
 )
 @click.option(
     "--slider/--no-slider",
@@ -118,7 +118,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
     type=click.IntRange(0, 5000),
     default=0,
     metavar="N",
-    help="Show so many rows, at most 5,000, as points on the page: two projected coordinates and the cluster, no "
+    help="Show N rows, at most 5,000, as points on the page: two projected coordinates and the cluster, no "
     "values.  [default: 0, so that a page that is passed on holds no rows]",
 )
 @reading_options
@@ -150,7 +150,6 @@ def command(
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.summary import show_rules
     from shallowrules.exporters import export_by
-    from shallowrules.exporters.wording import describe_made
     from shallowrules.sources import input_files
 
     names = repeated_names(names)
@@ -193,7 +192,7 @@ def command(
         chosen=chosen,
     )
     if not tables:  # the rules name no database
-        facts["made"] = describe_made(rules, as_utf8(show_tables(rows)))
+        facts["made"] = as_utf8(show_tables(rows))
     written: dict[str, Mapping[str, str | bytes]] = {}
     left_out: list[str] = []
     with progress("writing the rules"):
@@ -237,7 +236,7 @@ def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:
         (first, _), (second, file) = (claims[place] for place in clash)
         raise OptionError(
             f"--write: {second.removeprefix('those of ')} writes {file}, and so do {first}; "
-            "write one of them by `shallowrules export`"
+            "write one of them with `shallowrules export`"
         )
     return names
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("verify", short_help="Run every form of the rules against the tree.")
+@click.command("verify", short_help="Run every format of the rules against the tree.")
 @click.argument("rules_file", metavar="RULES")
 @table_or_database
 @seed_option
@@ -55,7 +55,7 @@ __all__ = ["command"]
 )
 @answer_options("number", "name")
 @columns_option
-@output_option("Write the certificate of a --database here: .json or .txt, as its ending says.")
+@output_option("Write the certificate of a --database here; the ending decides the format: .json or .txt.")
 @reading_options
 def command(
     rules_file: str,
@@ -69,7 +69,7 @@ def command(
     otherwise: str | None,
     **options: Any,
 ) -> None:
-    """Run every form of the rules over TABLE and compare it with the tree, row by row.
+    """Run every format of the rules over TABLE and compare it with the tree, row by row.
 
     Rows on every threshold, next to it, and with missing values are compared too, and a CSV file is loaded in the
     usual ways: by pandas.read_csv, DuckDB's read_csv and SQLite's .import, each with its defaults. If a loader changes
@@ -101,7 +101,7 @@ def command(
         if exporters:
             raise click.UsageError("--exporter is for rows of a file; a database runs SQL")
         if output is not None and output.suffix.lower() not in (".json", ".txt"):
-            raise OptionError(f"-o {output}: the ending says what to write; known are: .json, .txt")
+            raise OptionError(f"-o {output}: the ending decides the format; use one of: .json, .txt")
     elif output is not None or columns:
         raise click.UsageError(
             f"{'-o' if output else '--column'} is for rows of a database; name it with --database URL"
@@ -115,7 +115,7 @@ def command(
     else:
         wrong = _verify_files(rules, rows, dialects, exporters, gather(Reading, options), answers)
     if wrong:
-        raise FindingsReported(f"not all forms agree with the tree: {'; '.join(wrong)}")
+        raise FindingsReported(f"not all formats agree with the tree: {'; '.join(wrong)}")
 
 
 def _verify_database(
@@ -185,6 +185,8 @@ def _verify_files(
     show_lines([*loading.remarks, *(loading.refused if wrong else ())])
     if loading.refused and not wrong:
         raise DataError("; ".join(loading.refused))
+    if not wrong:
+        show_lines(["every format that was run gives each row the cluster of the tree"])
     return wrong
 
 
@@ -199,6 +201,6 @@ def _refuse_unknown(rules: RuleSet, told: RuleSet, table: Table) -> None:
         words = {value.strip(" ") for value in table[column.name].values.tolist() if isinstance(value, str)}
         if new := sorted(words & (set(column.nulls) - set(known.nulls))):
             raise OptionError(
-                f"column {column.name!r} has {new[0]!r}, which the rules and all their exports take for a value; "
+                f"column {column.name!r} has {new[0]!r}, which the rules and all their exports treat as a value; "
                 "omit --null, or refit the rules with it"
             )

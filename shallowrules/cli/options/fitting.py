@@ -54,7 +54,8 @@ class FitOptions:
     def __post_init__(self) -> None:
         if self.clusters is None and self.labels is None:
             raise OptionError(
-                "Missing option '-k' (the number of clusters) or '--labels' (the column with a clustering to explain)"
+                "Missing option '-k' (the number of clusters; `shallowrules clusters` recommends one) or '--labels' "
+                "(the column with a clustering to explain)"
             )
         if self.clusters is not None and self.labels is not None:
             raise OptionError("-k and --labels exclude each other: the labels determine the clusters")
@@ -270,9 +271,9 @@ fit_options = together(
     click.option(
         "--histograms/--no-histograms",
         default=True,
-        help="Store with the rules the distribution of each tested column, and of the 30 that separate the "
-        "clusters most, in each cluster, and the clusters "
-        "that its rows have without rules, for the pictures of the page.  [default: --histograms]",
+        help="Store with the rules, for the pictures of the page, the distributions in each cluster of the tested "
+        "columns and of the 30 that separate the clusters most, and the clusters "
+        "that the rows have without rules.  [default: --histograms]",
     ),
 )
 """The options of `FitOptions`."""

@@ -91,8 +91,8 @@ def memory_for_parts(rows: Tables | DatabaseRows, memory: int | None) -> int | N
         return memory
     show_message(
         "note",
-        f"{show_tables(rows)} would take about {needed / 1e9:.1f} GB of memory, and there are {allowed / 1e9:.1f} "
-        "GB available, so it is read in parts (--memory SIZE sets the limit)",
+        f"{show_tables(rows)} would take about {needed / 1e9:.1f} GB of memory, and {allowed / 1e9:.1f} GB are "
+        "available, so it is read in parts (--memory SIZE sets the limit)",
     )
     return allowed // 2
 

@@ -138,7 +138,7 @@ reading_options = together(
     click.option(
         "--thousands",
         metavar="CHAR",
-        help="Character that groups the digits of numbers: , . ' or a blank; with a point, the decimal separator  "
+        help="Character that groups the digits of numbers: , . ' or a blank; with a point, the decimal separator "
         "is a comma. [default: detected]",
     ),
     click.option(

@@ -152,7 +152,7 @@ def _within(settings: str, option: str, path: str) -> str:
     Raises
     ------
     OptionError
-        If it is not in the folder of the settings or below: who takes the settings of others need not know of it.
+        If it is not in the folder of the settings or below: someone who uses another's settings may not know of it.
     """
     folder = os.path.dirname(settings)
     found = _seen_from(path, folder)
@@ -165,7 +165,7 @@ def _within(settings: str, option: str, path: str) -> str:
 
 
 def take_settings(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
-    """Let settings stand for those options of a command that are not typed; `path` is where they are from."""
+    """Use settings for the options of a command that are not typed; `path` is where they are from."""
     settings = {name: value for name, value in settings.items() if name != TABLES}
     _check(context, settings, path)
     _add_defaults(context, {name: _as_typed(name, value) for name, value in settings.items()})

@@ -47,7 +47,7 @@ class DbtExporter:
         OptionError
             If an option has a value that is not allowed.
         ExportError
-            If the dialect cannot hold a name, or takes two for one.
+            If the dialect cannot hold a name, or treats two as the same.
         """
         settings = DbtOptions(**options)
         dialect = find_dialect(settings.dialect)

@@ -44,10 +44,10 @@ class DbtOptions:
     columns : mapping from str to str
         Name that the warehouse has in place of that of the training table.
     types : mapping from str to str
-        Declared types of columns, by their names in the warehouse; every tested column needs one. The model then gives
-        these columns alone, under a contract, and conditions have only the guards that these types need.
+        Declared types of columns, by their names in the warehouse; every tested column needs one. The model then has
+        only these columns, under a contract, and conditions have only the guards that these types need.
     ddl : str or path, optional
-        A file with the CREATE TABLE of the table, which says all types.
+        A file with the CREATE TABLE of the table, which has all types.
     cluster_column : str
         Name of the column that holds the cluster's number.
     materialized : {"view", "table", "incremental"}

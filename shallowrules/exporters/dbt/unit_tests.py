@@ -30,8 +30,8 @@ LARGEST_SINGLE = float(np.finfo(np.float32).max)
 def rows_of_unit_test(rules: RuleSet, settings: DbtOptions, dialect: Dialect) -> list[tuple[str, str]]:
     """Return rows at the limits of the rules, as YAML: as they are given, and as they are expected, with the cluster.
 
-    There are none where dbt could not make the rows: it escapes nothing in the names that it puts in quotes, and takes
-    names for one that differ in case.
+    There are none where dbt could not make the rows: it escapes nothing in the names that it puts in quotes, and treats
+    names that differ only in case as one.
     """
     names, tested = settings.names_of(rules), rules.tested_columns
     columns = {*names, *(settings.table_types or rules.statistics.other_columns)}

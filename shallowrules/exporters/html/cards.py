@@ -91,7 +91,7 @@ def _first_shown(edges: Sequence[Number], column: RuleColumn) -> Number:
 def describe_cards(
     rules: RuleSet, colours: Mapping[int, int], pictures: Pictures, n_trees: int
 ) -> list[dict[str, Any]]:
-    """Return a card for each cluster, largest first, of one of so many trees."""
+    """Return a card for each cluster, largest first, of one of several trees."""
     room = max(2, MAX_PICTURES // len(rules.clusters))
     if n_trees > 1:
         room = min(room, MAX_PICTURES_OF_PATH // (n_trees * len(rules.clusters)))

@@ -24,7 +24,7 @@ LINE_HEIGHT, SHARE_WIDTH = 14, 50
 """Pixels of a line of a leaf's name, and of the share of rows before it."""
 
 LONGEST, SHORTEST = 36, 16
-"""Most characters shown of a column in a box and of a label on a branch: fewer in a tree of many levels."""
+"""Maximum number of characters shown of a column in a box and of a label on a branch: fewer in a deep tree."""
 
 ROOM = 1040
 """Width in pixels of a drawing above which it shows fewer than `LONGEST` characters."""
@@ -33,7 +33,7 @@ CHARACTER = 7
 """Upper bound of the average width of a character in pixels."""
 
 WIDTH, HEIGHT = 216, 46
-"""Greatest width of the picture of a distribution in pixels."""
+"""Maximum width of the picture of a distribution in pixels."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ LEVELS = (0.2, 0.5, 0.8)
 """Where the next color begins, in standard deviations of the column: small, medium and large effects after Cohen."""
 
 WIDE = 2
-"""A bin so many times as wide as half of the others counts as its end that is next to these: it holds a long tail."""
+"""A bin that is this many times as wide as half of the others counts as its end that is next to these: it holds a long
+tail."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class _Row:
 def describe_heat(
     rules: RuleSet, colours: Mapping[int, int], pictures: Pictures, n_trees: int
 ) -> dict[str, Any] | None:
-    """Return the map of one of so many trees, the most separating columns first; None of a single cluster."""
+    """Return the map of one of several trees, the most separating columns first; None for a single cluster."""
     clusters = rules.by_size
     if len(clusters) < 2:
         return None

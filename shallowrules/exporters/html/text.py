@@ -29,10 +29,10 @@ ALIKE = 40
 
 
 def shorten_apart(texts: Iterable[str], length: int) -> dict[str, str]:
-    """Return texts of at most so many characters, … where something is left out; two that differ do not read alike.
+    """Return texts of at most `length` characters, … where something is left out; two that differ do not read alike.
 
-    Of those that would, what they have in common is left out, but for their beginning; where that is not enough, they
-    end in a number.
+    For those that would, the part that they have in common is left out, except for its beginning; if that is not
+    enough, they end in a number.
     """
     alike: dict[str, list[str]] = {}
     for text in dict.fromkeys(texts):
@@ -63,7 +63,7 @@ def _differences(texts: Sequence[str], known: tuple[int, ...] = ()) -> dict[str,
 
 
 def _excerpt(text: str, places: Sequence[int], length: int) -> str:
-    """Return the beginning of a text and what stands at the last two of some places, in so many characters."""
+    """Return the beginning of a text and what is at the last two of some places, in a text of a given length."""
     begin = length // 4
     size = (length - begin) // min(2, len(places)) - 2
     shown, end = text[:begin], begin
@@ -79,7 +79,7 @@ def _shorten(text: str, length: int) -> str:
 
 
 def wrap(text: str, length: int) -> list[str]:
-    """Return a text in lines of at most so many characters; a sign such as <= stays with its number."""
+    """Return a text in lines of at most a given number of characters; a sign such as <= stays with its number."""
     return textwrap.wrap(re.sub(SIGN, "\\1\u00a0", text), length) or [""]
 
 
@@ -89,7 +89,7 @@ def share_pieces(
     """Return each text as the numbers of pieces, which make it when they are joined, the pieces, and their lines.
 
     A piece is kept once: the texts of one tree have many of those of the next. So is a line of the pieces; those that
-    differ in their numbers alone stand side by side, where the packer finds that they say nearly the same. A piece is
+    differ only in their numbers are side by side, where the packer finds that they are nearly the same. A piece is
     a list of lines, each given by its distance from the line before, in that piece or at the end of the last.
     """
     split = {form: [re.split(SECTIONS, text) for text in texts] for form, texts in forms.items()}

@@ -53,7 +53,7 @@ def describe_walk(rules: RuleSet) -> dict[str, Any]:
 
 
 def describe_inputs(trees: Iterable[RuleSet]) -> list[dict[str, Any]]:
-    """Return the columns that any of the trees tests, which share their columns: the fields of a typed row."""
+    """Return the columns that any of the trees tests: the fields of a typed row. All trees have the same columns."""
     sets = list(trees)
     columns = sets[0].columns
     tested = sorted({i for rules in sets for i in rules.tested_columns})
@@ -87,7 +87,7 @@ def _input(index: int, column: RuleColumn, asked: set[Value]) -> dict[str, Any]:
         "imputed": None if column.imputed is None else _plain(column.imputed),
         "minimum": None if column.minimum is None else exact(column.minimum),
         "maximum": None if column.maximum is None else exact(column.maximum),
-        # What the template needs besides.
+        # What else the template needs.
         "choices": None if column.is_numeric else [format_value(value) for value in values],
         "hint": _hint(column) if column.is_numeric else None,
     }

@@ -87,7 +87,7 @@ def lay_out(
     labels : mapping from int to str
         Python for each cluster.
     remark : callable
-        Given a leaf, what is said of it behind its line.
+        Given a leaf, what is said of it after its line.
     """
     writers = {"flat": _flat, "ordered": _ordered, "nested": _nested}
     return list(writers[style](_Writing(rules, variables, labels, remark)))
@@ -112,7 +112,7 @@ class _Writing:
         return f"return {self.labels[cluster]}  # {self.remark(leaf)}"
 
     def missing(self, feature: int) -> str:
-        """Return a test for there being no value in a column; empty where it is imputed."""
+        """Return a test for a missing value in a column; empty where it is imputed."""
         column, variable = self.rules.columns[feature], self.variables[feature]
         if column.imputed is not None:
             return ""

@@ -5,7 +5,7 @@ column its ``column``, ``type``, the ``variable`` that holds its value, and as P
 ``decimal``, what makes text a value, empty if nothing, and ``written``, the patterns of its format or empty,
 ``holds_numbers`` where rows may give its categories as
 numbers, ``imputed`` or none, ``null_numbers``, those that mean "no value", ``arguments`` of the function that
-reads a value, behind the value, ``unread``, what is true of a value that has to be read, empty for any, and
+reads a value, after the value, ``unread``, what is true of a value that has to be read, empty for any, and
 ``reader``, the name of that function without its underscore), ``times`` (of each time that is compared the ``name`` of
 the constant, its ``number`` and its ``text``), ``grammar`` (the patterns of numbers and times, and the texts that are
 truth values), ``test`` (Python text) of every rule, and ``label`` (Python text) of every rule and cluster: what its

@@ -1,8 +1,8 @@
 """The contents of columns by their declared types: they decide how plainly a condition can be written.
 
 If nothing is known about a column, its conditions are long, and correct for every type in the conformance run. If
-its type is known, there are no guards against values that it cannot hold. Where the usual types are to be expected,
-`Types.others` says what is not.
+its type is known, there are no guards against values that it cannot hold. If the usual types are expected,
+`Types.others` says what is not expected.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Held:
     ----------
     kind : {"numbers", "texts", "truths"}
     scale : int or None
-        Numbers: decimals of at most so many digits behind the point; None for others.
+        Numbers: decimals of at most this many digits after the point; None for others.
     floating : bool
         Numbers: floating ones alone.
     nan : bool
@@ -67,14 +67,14 @@ class Types:
     ----------
     declared : tuple of (str, Held)
         By a pattern for the whole of a declaration, in capital letters; the first that matches. Declarations that
-        match none are unknown. A group ``scale`` is how many digits a decimal has behind the point.
+        match none are unknown. A group ``scale`` is how many digits a decimal has after the point.
     truths : tuple of str
         What is true of a ``{value}`` of the type of truth values that is true, and of one that is false.
     bytewise : bool
         Whether ``=`` compares texts character by character in the engine's default collation.
     others : mapping from str to (str, str)
         By "numbers" and "texts", what a column is not expected to hold where its type is not known, because it would
-        get another cluster than the tree gives it, and what is true of columns that may, for the query.
+        get a different cluster than from the tree, and the predicate for columns that may, for the query.
     query : str
         What finds ``{these}`` columns in a table whose ``{name}`` is given as a text.
     """
@@ -96,7 +96,7 @@ def held_by(dialect: Dialect, declaration: str) -> Held | None:
     ----------
     dialect : Dialect
     declaration : str
-        The type, and behind COLLATE the collation, if it is not the database's: ``VARCHAR(20) COLLATE NOCASE``.
+        The type, and after COLLATE the collation, if it is not the database's: ``VARCHAR(20) COLLATE NOCASE``.
     """
     shown = " ".join(declaration.upper().split())
     while wrapped := re.fullmatch(r"(?:NULLABLE|LOWCARDINALITY)\((.*)\)", shown):  # of ClickHouse
@@ -108,7 +108,7 @@ def held_by(dialect: Dialect, declaration: str) -> Held | None:
 
 
 def without_collation(declaration: str) -> str:
-    """Return a declared type without the collation behind it."""
+    """Return a declared type without its collation."""
     return re.sub(r"(?i) COLLATE .*", "", declaration)
 
 
@@ -161,7 +161,7 @@ _STANDARD = Types(
     bytewise=True,
     others={
         "numbers": (f"NUMERIC {_EXACT}", _WIDE),
-        "texts": ("a collation that takes different texts for equal", _ORDERED),
+        "texts": ("a collation that treats different texts as equal", _ORDERED),
     },
     query=_SCHEMA,
 )
@@ -321,7 +321,7 @@ TYPES: Mapping[str, Types] = {
         },
         query="SELECT column_name, data_type FROM user_tab_columns WHERE table_name = {name} AND ({these})",
     ),
-    # Any comparison of texts there takes no notice of blanks at the end.
+    # Comparisons of texts there ignore blanks at the end.
     "tsql": Types(
         declared=(
             (f"TINYINT|{_INTEGERS}", WHOLE),

@@ -47,7 +47,7 @@ RENAME = ("use another name (for a column, the option ", OptionName("columns"), 
 
 
 def fold_ascii(name: str) -> str:
-    """Return a name as an engine compares it that takes A to Z for a to z."""
+    """Return a name as it is compared by an engine that treats A to Z as a to z."""
     return "".join(c.lower() if c.isascii() else c for c in name)
 
 
@@ -102,12 +102,12 @@ class Names:
     unquoted : callable
         An unquoted name in the form in which the engine compares it, as far as that matters.
     longest : int or None
-        Longest name that is not cut or refused, in `unit`.
+        Length of the longest name that is not truncated or refused, in `unit`.
     unit : {"characters", "bytes"}
     refused : str or None
-        A pattern; a name in which it is found cannot be had.
+        A pattern; a name in which it is found is not allowed.
     refused_columns : str or None
-        A pattern; a column's name in which it is found cannot be had, whatever a table may be called.
+        A pattern; a column's name in which it is found is not allowed, whatever a table may be called.
     refused_aliases : str or None
         A pattern; a name in which it is found becomes another where a query gives it to a column.
     backticks : bool
@@ -117,7 +117,7 @@ class Names:
     alias : str
         Between a table and its alias.
     no_table : str
-        What a SELECT of constants ends with.
+        The end of a SELECT of constants.
     """
 
     fold: Callable[[str], str]
@@ -245,8 +245,8 @@ class Numbers:
         The predicate for a ``{text}`` that is a code as written by `Grammar.plain_code`, for codes only; None if
         `is_number` has a regular expression.
     grouped : str or None
-        What is true of a ``{text}`` whose blanks, if it has some, part proper groups of digits, where `is_number` has
-        no pattern.
+        What is true of a ``{text}`` whose blanks, if it has some, separate proper groups of digits, where `is_number`
+        has no pattern.
     to_double : str
         The double nearest to a ``{text}`` that is a number with a point, without an error for any.
     infinities : str or None
@@ -264,7 +264,7 @@ class Numbers:
     exact : str
         The number in a ``{value}`` of any other number type less ``{bound}``, as above; with `either`, the number.
     truth : tuple of str, or None
-        What is true of a ``{value}`` of a number type whose text may be another than 1, 1.0, 0 and 0.0 where it is 1 or
+        What is true of a ``{value}`` of a number type whose text may be other than 1, 1.0, 0 and 0.0 where it is 1 or
         0, and the number in it; None where there is no such type.
     beside_doubles : tuple of str and int, or None
         The template for the nearest double of a ``{value}`` that is a number, if the engine would compare that
@@ -328,7 +328,7 @@ class Limits:
     nested: int = 20
 
     def caveat(self, text: str) -> str:
-        """Return the notes on a text that needs a setting; none where it needs none."""
+        """Return the notes on a text that needs a setting; empty if it needs none."""
         size = len(text.encode())
         if self.unset is None or size <= self.unset:
             return ""

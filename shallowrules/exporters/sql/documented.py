@@ -79,8 +79,8 @@ DOCUMENTED: Mapping[str, Dialect] = {
             Caution(
                 types=("float",),
                 always=True,
-                text="NaN may get a cluster, since ANSI SQL does not define how it compares. If there is any, "
-                "name the database's dialect.",
+                text="NaN may get a cluster, since ANSI SQL does not define how it compares. If a column has "
+                "NaN, choose the database's dialect.",
             ),
         ),
     ),

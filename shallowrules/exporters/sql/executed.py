@@ -115,10 +115,10 @@ EXECUTED: Mapping[str, Dialect] = {
     ),
     # Text is not cast to text: DuckDB's reader of CSV takes a column of yes and no for BOOLEAN, which it compares with
     # 'yes'. The statistics in a Parquet file leave NaN out. If they say that all values are at most 5, DuckDB (1.5 and
-    # 2.0) takes "x <= 5", "x <= infinity", "NOT isnan(x)" and "x <> NaN" for true without a look at the rows, and 2.0
+    # 2.0) treats "x <= 5", "x <= infinity", "NOT isnan(x)" and "x <> NaN" as true without reading the rows, and 2.0
     # also "x + 0e0 <= infinity" and "NOT isnan(x + 0e0)". It looks for isfinite and isinf, which take every type of
     # number. As text, NaN is 'nan' or '-nan', which is six times slower to ask for; "NOT (isfinite(x) OR isinf(x))" is
-    # false without a look at the rows where all others of a row group are equal.
+    # false without reading the rows where all others of a row group are equal.
     "duckdb": Dialect(
         name="duckdb",
         nan=Nan(

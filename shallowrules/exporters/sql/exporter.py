@@ -92,7 +92,7 @@ class SqlExporter:
         OptionError
             If an option has a value that is not allowed.
         ExportError
-            If the dialect cannot hold a name, or takes two for one.
+            If the dialect cannot hold a name, or treats two as the same.
         """
         settings = SqlOptions(**options)
         text = _write(rules, settings)
@@ -397,7 +397,9 @@ def refuse_measure(rules: RuleSet, measure: str) -> None:
     """Raise OptionError for a measure that is a column of the rules."""
     if any(column.name == measure for column in rules.columns):
         raise OptionError(
-            MEASURE, f" names {measure!r}, which is a column of the rules: name one that they do not have"
+            MEASURE,
+            f" names {measure!r}, which is a column of the rules: name a different column, or fit the "
+            "rules with this measure, which excludes the column from the clustering",
         )
 
 
@@ -534,7 +536,7 @@ def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, 
         same = holders[dialect.fold(names[index])]
         if len(same) > 1:
             raise ExportError(
-                f"dialect {spelt!r} takes the columns {' and '.join(repr(names[i]) for i in same)} "
-                "for one; rename one in the database and state that with ",
+                f"dialect {spelt!r} treats the columns {' and '.join(repr(names[i]) for i in same)} "
+                "as one; rename one in the database and state that with ",
                 COLUMNS,
             )

@@ -13,8 +13,8 @@ TRY_EXACT = "COALESCE(TRY_CAST({text} AS DECIMAL(37, {scale})) - {bound}, TRY_CA
 def by_wildcards(matches: str, several: str) -> str:
     """Return a test for numbers, for engines whose patterns know sets of characters, but no repetition.
 
-    The characters of a number alone, with a digit; a sign only in front or behind the exponent's e; one decimal
-    separator at most, and none behind the e; digits before the e, and one to three behind it.
+    The characters of a number alone, with a digit; a sign only in front or after the exponent's e; one decimal
+    separator at most, and none after the e; digits before the e, and one to three after it.
     """
 
     def like(pattern: str) -> str:
@@ -30,7 +30,7 @@ def by_wildcards(matches: str, several: str) -> str:
 def grouped_by_wildcards(matches: str, several: str) -> str:
     """Return a test, for the same engines, for numbers without blanks or with blanks between groups of three digits.
 
-    The first group has one to three digits and begins with no 0; no group is behind the decimal separator.
+    The first group has one to three digits and begins with no 0; no group is after the decimal separator.
     """
 
     def like(pattern: str) -> str:

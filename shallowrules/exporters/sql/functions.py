@@ -100,7 +100,7 @@ _BY_KIND = {
 
 
 def _kind(rules: RuleSet, feature: int, column: RuleColumn) -> str:
-    """Return the type as which a column is compared."""
+    """Return the type in which a column is compared."""
     if column.from_text:
         return "converted"
     if column.is_time or not column.is_numeric:

@@ -75,7 +75,7 @@ def _unsuited(rules: RuleSet, predicates: Predicates, settings: SqlOptions) -> l
     said = " or ".join(text for text, _ in others)
     these = " OR ".join(condition for _, condition in others if condition)
     query = types.query.format(name=dialect.string(settings.table_parts[-1]), these=these)
-    return [f"May differ from the tree on {said}; this finds these columns:", query]
+    return [f"May differ from the tree on {said}; this query finds these columns:", query]
 
 
 def _worth(rules: RuleSet) -> str:
@@ -107,7 +107,7 @@ def _unconverted(rules: RuleSet, predicates: Predicates) -> list[str]:
     """Return which columns are written in a format that SQL does not convert."""
     tested = [(i, rules.columns[i]) for i in rules.tested_columns]
     return [
-        f"{predicates.dialect.identifier(predicates.names[i])} is taken as a number alone; a text in it, such as "
+        f"{predicates.dialect.identifier(predicates.names[i])} is read as a number only; a text in it, such as "
         f"{column.format}, has no cluster."
         for i, column in tested
         if column.from_text

@@ -97,7 +97,7 @@ class SqlOptions:
         Declared types of columns, by their names in the database; conditions then have only the guards that these
         types need. If any type is given, every tested column needs one.
     ddl : str or path, optional
-        A file with the CREATE TABLE of the table, which says all types.
+        A file with the CREATE TABLE of the table, which has all types.
     guards : {"usual", "full"}
         What conditions are right for: the types that are given, or else the usual ones of numbers and texts; or any.
     identifiers : {"quoted", "folded", "as-in-table"}

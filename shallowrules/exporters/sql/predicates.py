@@ -22,7 +22,7 @@ EVERY_ROW = "1 = 1"
 NO_ROW = "1 = 0"
 
 MAX_LINE = 100
-"""Most characters of a line that has more than one condition."""
+"""Maximum number of characters of a line that has more than one condition."""
 
 MAX_CHAIN = 100
 """Engines bound the depth of an expression (SQLite at 1,000), and a chain of ANDs or ORs is as deep as it is long."""

@@ -67,7 +67,7 @@ class NumberColumn:
         self._may_be_text = undeclared and dialect.numbers.beside_texts is not None
         if self.from_text and column.format:
             self._check_format(name)
-            # Where there are neither patterns nor names of types, the column is taken as one of numbers.
+            # Where there are neither patterns nor names of types, the column is treated as a column of numbers.
             self.from_text = dialect.numbers.is_number is not None
 
     def _check_format(self, name: str) -> None:
@@ -111,7 +111,7 @@ class NumberColumn:
         return " OR ".join(parts)
 
     def _without_number(self) -> list[str]:
-        """Return the predicate for rows whose value is missing otherwise than by a number."""
+        """Return the predicate for rows whose value is missing, except as a number."""
         dialect = self.dialect
         parts = [f"{self.value} IS NULL"]
         if self.from_text:
@@ -519,7 +519,7 @@ class TruthColumn:
 
 
 def _in_brackets(number: str) -> str:
-    """Return a number as it stands behind a sign."""
+    """Return a number as it stands after a sign."""
     return f"({number})" if number.startswith("-") else number
 
 
@@ -530,7 +530,7 @@ def _double_below(number: int) -> int:
 
 
 def _among(text: str, words: Iterable[str], dialect: Dialect, test: str = "IN") -> str:
-    """Return whether a text is one of some words; empty without words that the dialect can tell from NULL."""
+    """Return the predicate for texts that are one of some words; empty if none can be told from NULL."""
     writable = [word for word in dict.fromkeys(words) if word or dialect.texts.empty]
     if not writable:
         return ""

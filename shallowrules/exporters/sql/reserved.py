@@ -1,8 +1,8 @@
 """Words that need quotes as names in some dialect.
 
-They are what PostgreSQL, DuckDB and MariaDB say of themselves, what SQLite refuses of sqlglot's words,
+They are what PostgreSQL, DuckDB and MariaDB report themselves, what SQLite refuses of sqlglot's words,
 SQLAlchemy's lists for Oracle and SQL Server, and words of the references of Snowflake, BigQuery and Redshift. One too
-many does no harm: in quotes a name is folded as it would be without.
+many does no harm: in quotes a name is folded as it would be without them.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def _duration(template: str, number: int) -> str:
 
 
 def range_of_times(dialect: str, kind: str) -> tuple[int, int] | None:
-    """Return the first and the last time of a kind that a dialect can hold; None if the rules' own."""
+    """Return the first and the last time of a kind that a dialect can hold; None for no limits."""
     return _TIMES[dialect].ranges.get(kind)
 
 
@@ -182,8 +182,8 @@ _MYSQL = {
     "duration": (-(838 * 3600 + 3599) * 10**6, (838 * 3600 + 3599) * 10**6),
 }
 
-# SQLite's own functions take more for a time: 2024-02-30 is a date to them unless they calculate with it. `length` ends
-# at a character 0, the length of the bytes does not.
+# SQLite's own functions accept more as a time: 2024-02-30 is a date to them unless they calculate with it. `length`
+# ends at a character 0, the length of the bytes does not.
 _SQLITE_DAY = (
     "LENGTH(CAST({text} AS BLOB)) = LENGTH({text}) AND {text} >= '0001' AND "
     "DATE(SUBSTR({text}, 1, 10), '+0 days') = SUBSTR({text}, 1, 10)"
@@ -197,7 +197,7 @@ _SQLITE_TEXT = "TRIM({value})"
 _SQLITE_GUARD = f"{_SQLITE_DAY} AND {_SQLITE_CLOCK}".replace("{text}", _SQLITE_TEXT)
 
 _TIMES: Mapping[str, Times] = {
-    # Dates are text there. A text that begins as another one and ends is less, so that literals end before their zeros.
+    # Dates are text there. A text that is the beginning of another one is less, so literals end before their zeros.
     "sqlite": Times(
         literals={"date": "'{text}'", "timestamp": "'{text}'"},
         shortest=True,

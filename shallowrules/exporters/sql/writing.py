@@ -24,7 +24,7 @@ class Writing:
     text : str
         Type of a column of clusters' names.
     cast : str or None
-        How a query casts a ``{case}`` behind ``{indent}`` to a ``{type}`` of these; None where it cannot, or gives no
+        How a query casts a ``{case}`` after ``{indent}`` to a ``{type}`` of these; None where it cannot, or gives no
         larger one.
     view, table : str
         The statement that makes a view, or a table, ``{name}`` of a ``{query}``.

@@ -46,6 +46,7 @@ class Book:
         self.numbers = self.form(align="left")
         self.counts = self.form(num_format="#,##0")
         self.shares = self.form(num_format="0.0%")
+        self.dates = self.form(num_format="yyyy-mm-dd", align="left")
         self._wrapped: list[tuple[Any, int, int, str, float]] = []
 
     def form(self, **properties: Any) -> Any:

@@ -77,7 +77,7 @@ class XlsxExporter:
         except ImportError:
             raise MissingExtraError("the exporter 'xlsx'", "XlsxWriter", "xlsx") from None
         check_length(rules)
-        check_no_times(rules, self.name)
+        check_no_times(rules, self.name, held=("date",))
         check_whole_thresholds(rules, self.name, range(1 - DOUBLE_EXACT, DOUBLE_EXACT))
         content = io.BytesIO()
         workbook = xlsxwriter.Workbook(content, {"in_memory": True})

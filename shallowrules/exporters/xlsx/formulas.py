@@ -2,7 +2,7 @@
 
 A formula holds no number and no text of the data: it refers to cells that do (`Constants`), where a number keeps all
 its digits and a text cannot be taken for a formula. Numbers are compared by GESTEP alone: the operators of Excel
-compare 15 digits, those of LibreOffice take numbers for equal that differ by a few units in the last place, and so do
+compare 15 digits, those of LibreOffice treat numbers as equal that differ by a few units in the last place, and so do
 differences and sums there.
 """
 
@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import date
 
 from shallowrules.errors import ExportError
 from shallowrules.exporters.context import bounds
 from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, RuleColumn, Value
+from shallowrules.tables.times import to_time
 
 __all__ = [
     "CONSTANTS_SHEET",
@@ -23,6 +25,7 @@ __all__ = [
     "Constants",
     "column_letters",
     "read_formula",
+    "serial_of",
 ]
 
 CONSTANTS_SHEET = "Values"
@@ -31,6 +34,10 @@ UNREADABLE = "NA()"
 """The value of a cell that holds no value of its column's type."""
 
 SMALLEST_NORMAL = 2.0**-1022
+DAY_ZERO = date(1899, 12, 30)
+FIRST_DAY = date(1900, 3, 1)
+"""From it on, Excel and LibreOffice count days alike; before it, Excel counts one that was none."""
+
 WHOLE_DIGITS = 1e15
 """A cell shows whole numbers below it with all their digits."""
 
@@ -45,17 +52,32 @@ def column_letters(column: int) -> str:
     return letters
 
 
+def serial_of(day: date) -> int:
+    """Return the number of a date in a cell."""
+    return (day - DAY_ZERO).days
+
+
 class Constants:
-    """The numbers and texts that formulas refer to, in the first column of a sheet of their own, each with a remark.
+    """The numbers, dates and texts that formulas refer to, in the first column of a sheet of their own, with remarks.
 
     Attributes
     ----------
-    cells : list of (float or str, str)
+    cells : list of (float, date or str, str)
     """
 
     def __init__(self) -> None:
-        self.cells: list[tuple[float | str, str]] = []
-        self._places: dict[tuple[float | str, ...], str] = {}
+        self.cells: list[tuple[float | date | str, str]] = []
+        self._places: dict[tuple[float | date | str, ...], str] = {}
+
+    def value(self, value: Number, column: RuleColumn) -> str:
+        """Return a reference to a number or date that a column is compared with."""
+        remark = f"column {column.name!r}"
+        if column.type != "date":
+            return self.number(value, remark)
+        day = to_time("date", int(value))
+        if not isinstance(day, date) or day < FIRST_DAY:
+            raise ExportError(f"a rule compares {remark} with {day}, and Excel has no dates before {FIRST_DAY}")
+        return self._reference((day,), remark)
 
     def number(self, value: Number, remark: str) -> str:
         """Return a reference to a number, the nearest double that is not above it.
@@ -78,7 +100,7 @@ class Constants:
                 )
         return self._reference(tuple(values), remark)
 
-    def _reference(self, values: tuple[float | str, ...], remark: str) -> str:
+    def _reference(self, values: tuple[float | date | str, ...], remark: str) -> str:
         if values not in self._places:
             first = len(self.cells) + 2  # below a heading, and counted from 1
             self.cells += [(value, remark) for value in values]
@@ -108,9 +130,11 @@ def read_formula(column: RuleColumn, cell: str, constants: Constants) -> str:
     elif isinstance(column.imputed, str):
         imputed = constants.texts([column.imputed], f"column {column.name!r}")
     elif column.imputed is not None:
-        imputed = constants.number(column.imputed, f"column {column.name!r}")
+        imputed = constants.value(column.imputed, column)
     if column.type == "boolean":
         found = _read_truth(cell)
+    elif column.type == "date":
+        found = f"IF(ISNUMBER({cell}),INT({cell}),{_read_words(column, cell, imputed, constants)})"
     elif column.is_numeric:
         found = _read_number(column, cell, imputed, constants)
     else:
@@ -178,10 +202,10 @@ class Conditions(ConditionVisitor[str]):
 
     def between(self, condition: Between) -> str:
         """Return a comparison or two of a number."""
-        cell, remark = self.cells[condition.feature], f"column {condition.column.name!r}"
+        cell = self.cells[condition.feature]
         lower, upper = bounds(condition)
         tests = [
-            f"GESTEP({self.constants.number(bound, remark)},{cell})={met}"
+            f"GESTEP({self.constants.value(bound, condition.column)},{cell})={met}"
             for bound, met in ((lower, 0), (upper, 1))
             if bound is not None
         ]

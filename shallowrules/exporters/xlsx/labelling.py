@@ -3,11 +3,12 @@
 "Label rows" has the cluster and its name at the left, and the pasted table from `PASTED` on, in the order of its own
 columns: the formulas find those that the rules test by their names. "Workings" has, for each row, the number of the
 rule that it matches, the value read from each tested column, and whether it matches each rule. "Values" holds the
-numbers and texts that the formulas compare with.
+numbers, dates and texts that the formulas compare with.
 """
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from shallowrules.errors import ExportError, counted
@@ -19,6 +20,7 @@ from shallowrules.exporters.xlsx.formulas import (
     Constants,
     column_letters,
     read_formula,
+    serial_of,
 )
 from shallowrules.rules import RuleSet
 
@@ -130,7 +132,7 @@ class Labelling:
         book.lay_out(sheet, widths, rows=self.rows[-1], head=range(HEADER - 1, HEADER), fixed=PASTED)
 
     def _state(self) -> str:
-        """Return what is wrong with the pasted table as a whole; nothing if it can be read."""
+        """Return a message on the pasted table as a whole; none if it can be read."""
         last = self.rows[-1]
         below = "COUNTA({0}${1}${2}:${1}${3})".format
         rows, labelled, worked = (
@@ -195,7 +197,9 @@ class Labelling:
             letters = column_letters(column)
             cells[feature] = f"{letters}{row}"
             given = f"INDEX({pasted},1,{letters}${PLACES})"
-            self._formula(sheet, row, column, read_formula(self.rules.columns[feature], given, self.constants))
+            read = self.rules.columns[feature]
+            form = self.book.dates if read.type == "date" else None
+            self._formula(sheet, row, column, read_formula(read, given, self.constants), form)
         conditions = Conditions(cells, self.constants)
         for column, rule in enumerate(self.rules, start=self.rules_at):
             tests = list(map(conditions, rule.conditions))
@@ -204,11 +208,11 @@ class Labelling:
             self._formula(sheet, row, column, f"AND({','.join(tests)})" if tests else "TRUE")
 
     def _above_columns(self, row: int) -> str:
-        """Return what stands above the tested columns in a row of the workings."""
+        """Return the cells above the tested columns in a row of the workings."""
         return "{2}!${0}${3}:${1}${3}".format(*self.span_of_columns, WORKINGS_SHEET, row)
 
     def _above_rules(self, row: int) -> str:
-        """Return what stands above the rules in a row of the workings."""
+        """Return the cells above the rules in a row of the workings."""
         return "{2}!${0}${3}:${1}${3}".format(*self.span_of_rules, WORKINGS_SHEET, row)
 
     def _formula(self, sheet: Any, row: int, column: int, formula: str, form: Any = None) -> None:
@@ -224,7 +228,10 @@ class Labelling:
         sheet, book = self.values, self.book
         book.head(sheet, 0, ("Value", "compared with"))
         for row, (value, remark) in enumerate(self.constants.cells, start=1):
-            book.write(sheet, row, 0, value if isinstance(value, str) else _Exact(value))
+            if isinstance(value, date):
+                book.write(sheet, row, 0, serial_of(value), book.dates)
+            else:
+                book.write(sheet, row, 0, value if isinstance(value, str) else _Exact(value))
             book.write(sheet, row, 1, remark)
         book.lay_out(sheet, (30, 30), rows=1 + len(self.constants.cells), head=range(1))
 

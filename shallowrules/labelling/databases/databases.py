@@ -82,7 +82,7 @@ class DatabaseFacts:
     strict : tuple of str
         Statements by which a value that a column cannot hold ends a statement, in place of being cut.
     needs_key : bool
-        Whether `merge` makes a row twice, in silence, in a table without its key.
+        Whether `merge` silently makes a row twice in a table without its key.
     same : str
         What is true where a ``{one}`` key is the ``{other}``, character by character.
     claim : str or None

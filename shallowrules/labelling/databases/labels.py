@@ -49,17 +49,19 @@ class Labels:
         return [*self.key, *self.new_columns, RULES, STAMP]
 
     def check_names(self) -> None:
-        """Refuse names that would be those of two things."""
+        """Refuse names that two columns, or the table and something else, would have."""
         fold, into = self.database.dialect.names.fold, self.into.name[-1]
         folded = [fold(name) for name in self.columns]
         if twice := {name for name in folded if folded.count(name) > 1}:
             raise DataError(
-                f"a table of labels would have the column {min(twice)!r} twice: name the key otherwise, in a view, or "
-                "the cluster by ",
+                f"a table of labels would have the column {min(twice)!r} twice: rename the key in a view, or "
+                "choose a different name for the cluster with ",
                 OptionName("cluster_column"),
             )
         if into.casefold() in (SOURCE, "excluded"):
-            raise DataError(f"a table of labels cannot have the name {into!r}: name another with ", OptionName("into"))
+            raise DataError(
+                f"a table of labels cannot have the name {into!r}: choose another with ", OptionName("into")
+            )
 
     def _quoted(self, names: Sequence[str]) -> list[str]:
         return [self.database.dialect.identifier(name) for name in names]
@@ -100,7 +102,7 @@ class Labels:
         changed = []
         for column in (cluster, name, hashed):
             there, wanted = f"{into}.{column}", facts.inserted.format(column=column)
-            if column == name:  # whatever a collation takes for equal
+            if column == name:  # whatever a collation treats as equal
                 there, wanted = (texts.cast or texts.column).format(column=there), texts.literal.format(literal=wanted)
             changed.append(changed_form.format(column=there, value=wanted))
         always = "{stamp}" in facts.merge

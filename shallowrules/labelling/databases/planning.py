@@ -131,13 +131,13 @@ class Plan:
     target : str
         The same for a person.
     steps, ending : tuple of str
-        Statements in their order, those before the update and those behind; one transaction where `is_whole`.
+        Statements in their order, those before the update and those after it; one transaction if `is_whole`.
     update : str or None
         The statement that writes labels on the table.
     batches : Batches or None
         How it is run in several transactions.
     unwritten : str or None
-        A query for how many rows have another label than the update was to write, where something may interfere.
+        A query for how many rows have a label other than the update was to write, where something may interfere.
     is_whole : bool
         Whether the database undoes all of it if one statement fails.
     beside : tuple of DatabaseObject
@@ -322,8 +322,8 @@ class _Planner:
                 return name
             if name.casefold() == wanted.casefold():  # no table is read with both
                 raise DataError(
-                    f"{self.source.rows} has a column {name!r}, which differs from {wanted!r} by case alone: name the "
-                    "new one by ",
+                    f"{self.source.rows} has a column {name!r}, which differs from {wanted!r} only by case: name the "
+                    "new one with ",
                     CLUSTER_COLUMN,
                 )
         return wanted
@@ -437,7 +437,7 @@ class _Planner:
             if heirs:
                 raise DataError(
                     f"{', '.join(heirs)} inherits from the table and has a column {self.thing.column!r} of its own, "
-                    "which would be written on: name the new one with ",
+                    "which would be overwritten: name the new one with ",
                     CLUSTER_COLUMN,
                 )
 
@@ -450,7 +450,7 @@ class _Planner:
             kind = {"index": "an index"}.get(
                 found.kind, f"a {found.kind}" if found.kind != "other" else "something else"
             )
-            raise DataError(f"{self.database.quoted(thing.name)} is {kind} already, and no {thing.kind}", *another)
+            raise DataError(f"{self.database.quoted(thing.name)} is already {kind}, not a {thing.kind}", *another)
         if found.mark is None:
             why = "has been changed since shallowrules made it" if found.changed else "was not made by shallowrules"
             raise DataError(f"there is a {shown} already, which {why}", *another)
@@ -593,8 +593,8 @@ class _Planner:
             )
         if batches is not None:
             self.notes.append(
-                f"{batches.size:,} rows are one transaction, by the primary key "
-                f"({', '.join(map(repr, batches.key))}): what is interrupted is continued by the same command"
+                f"{batches.size:,} rows are updated in each transaction, by the primary key "
+                f"({', '.join(map(repr, batches.key))}): after an interruption, the same command continues"
             )
         return self._finish(
             steps,
@@ -634,7 +634,7 @@ class _Planner:
         return Batches.of(self.database, self.table, BATCH_ROWS)
 
     def _keep_columns(self, update: str) -> str:
-        """Return an update by which columns that the database would write on by itself stay as they are."""
+        """Return an update that keeps columns unchanged which the database would update by itself."""
         if self.facts.kept_columns is None:
             return update
         found = self.database.ask(self.facts.kept_columns, DatabaseObject("table", self.table))
@@ -695,8 +695,8 @@ class _Planner:
         if not self.database.is_registered(kind) or self.database.has_registry(self.thing):
             return []
         self.notes.append(
-            f"{self.facts.title} keeps no comment on a {kind}: a table {REGISTRY} is made, which says what "
-            "shallowrules made"
+            f"{self.facts.title} keeps no comment on a {kind}: a table {REGISTRY} is created, which records "
+            "what shallowrules made"
         )
         return [self.database.fill(self.facts.registry, self.database.registry_of(self.thing))]
 
@@ -743,7 +743,7 @@ def _without_comments(sql: str) -> str:
 
 
 def _name_beside(way: str, target: Sequence[str]) -> str:
-    """Return the name that something has before it takes its place, or behind: no user's, and the same in each run."""
+    """Return the temporary name of something before or after it is in place: no user's, and the same in each run."""
     return f"shallowrules_{way}_{hashlib.sha256(repr(tuple(target)).encode()).hexdigest()[:16]}"
 
 

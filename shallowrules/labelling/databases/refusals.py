@@ -41,7 +41,7 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     },
     "computed": {"postgres": ("42P17",)},
 }
-"""The reasons why a statement was refused, by the codes of each database; DuckDB has words."""
+"""The reasons why a statement was refused, by the codes of each database; for DuckDB, by words in its messages."""
 
 _OF_A_FILE = dict.fromkeys(("view", "table", "update", "column", "labels"), "to write the file and its folder")
 
@@ -106,18 +106,18 @@ def explain(
         case "lock":
             holders = _holders(database, things)
             who = f"; locks are held by {holders}" if holders else ""
-            wait = "Wait until it ends and run the command again, or wait longer by "
+            wait = "Wait until it ends and run the command again, or wait longer with "
             advice = (f": another transaction holds a lock{who}. {wait}", OptionName("lock_timeout"))
         case "rival":
-            advice = (": another run or program changes the same at this time. Run the command again",)
+            advice = (": another run or program is changing the same object. Run the command again",)
         case "right":
             advice = (f": a right is missing. {style!r} needs {RIGHTS[name][style]}",)
         case "dependent":
-            advice = (": something else is made from it. Drop that first, and make it again behind",)
+            advice = (": another object depends on it. Drop that first, and create it again afterwards",)
         case "disk":
             advice = (": the disk is full. Free some space",)
         case "computed":
-            advice = (": the database computes no column by these rules. Apply a view",)
+            advice = (": the database cannot compute a column by these rules. Apply a view",)
     return DataError(said, *advice, ". ", *state)
 
 

@@ -77,11 +77,11 @@ def run_plan(
 
 
 def _prepare(plan: Plan, database: Database) -> int | None:
-    """Begin, and look whether all is as the plan found it; return the session if it may go on alone."""
+    """Begin, and check that everything is as the plan found it; return the session if it may continue by itself."""
     database.begin()
     if not database.claim(plan.thing, plan.application.lock_timeout):
         raise DataError(
-            f"{plan.target}: another run is making it. Run the command again when that has ended, or wait longer by ",
+            f"{plan.target}: another run is making it. Run the command again when that has ended, or wait longer with ",
             OptionName("lock_timeout"),
         )
     changed = f"{plan.target}: the database has changed since this was shown: run the command again"
@@ -136,7 +136,7 @@ def _write(plan: Plan, database: Database, progress: Callable[[int], None] | Non
     unwritten = None if update is None else plan.unwritten
     if unwritten is not None and (count := connection.exec_driver_sql(unwritten).scalar_one()):
         raise DataError(
-            f"{plan.target}: {counted(count, 'row')} would be left with another label than the rules': a trigger or a "
+            f"{plan.target}: {counted(count, 'row')} would be left with a label other than the rules': a trigger or a "
             "policy of the table keeps them from being written. Apply a view. ",
             *plan.state_of_failure,
         )
@@ -149,7 +149,7 @@ def _write(plan: Plan, database: Database, progress: Callable[[int], None] | Non
 
 
 def _end(session: int, database: Database) -> None:
-    """End a session whose statement may go on, and wait until it has gone, for a while."""
+    """End a session whose statement may still be running, and wait for a while until it has ended."""
     from sqlalchemy.exc import SQLAlchemyError
 
     with suppress(SQLAlchemyError):

@@ -49,7 +49,7 @@ def read_object(kind: type[T], item: Any, where: str, ignored: list[str]) -> T:
     Raises
     ------
     RulesFormatError
-        If it is not an object, lacks an entry, or an entry holds another type than its field.
+        If it is not an object, lacks an entry, or an entry holds a different type than its field.
     """
     if not isinstance(item, Mapping):
         raise RulesFormatError(f"{where} must be an object")

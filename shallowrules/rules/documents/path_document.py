@@ -50,7 +50,7 @@ class RulePath:
 
     def __post_init__(self) -> None:
         if not self.trees:
-            raise RulesFormatError("a path has one tree or more")
+            raise RulesFormatError("a path needs at least one tree")
         for tree in self.trees:
             if not self.is_of_one_table_with(tree.rules):
                 raise RulesFormatError(
@@ -61,8 +61,8 @@ class RulePath:
     def of(cls, trees: Sequence[tuple[str, RuleSet]]) -> RulePath:
         """Return the path of rule sets, each after its `refine`.
 
-        Sums over clusters round differently from tree to tree; figures that all share are those of the first. What a
-        later fit would go on from is left out.
+        Sums over clusters round differently from tree to tree; figures that all share are those of the first. The
+        clustering that a later fit would continue from is left out.
         """
         first = trees[0][1]
         shared = {name: getattr(first.statistics, name) for name in SHARED}

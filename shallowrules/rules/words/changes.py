@@ -131,7 +131,7 @@ class Changes(Shown):
         """The columns that are no longer tested, or only now, a line for each."""
         old, new = _tested(self.old), _tested(self.new)
         lines = [f"column {name} is no longer tested" for name in sorted(old - new)]
-        return lines + [f"column {name} is asked for now" for name in sorted(new - old)]
+        return lines + [f"column {name} is tested now" for name in sorted(new - old)]
 
     def _lines_of_rules(self) -> list[str]:
         old, new = _titles(self.old.clusters), _titles(self.new.clusters)
@@ -144,7 +144,7 @@ class Changes(Shown):
             else:
                 lines.append(f"cluster {new[change.cluster]}: {change.old} is now {change.new}")
         if not self.rules:
-            return [*lines, f"all {counted(self.unchanged, 'rule')} are as they were"]
+            return [*lines, f"all {counted(self.unchanged, 'rule')} are unchanged"]
         return [*lines, f"{counted(self.unchanged, 'other rule')} as before"] if self.unchanged else lines
 
     def _lines_of_rows(self) -> list[str]:
@@ -188,7 +188,7 @@ def changes_between(
     Raises
     ------
     DataError
-        If the table lacks a column that either tests, or holds values of another type, or has no rows.
+        If the table lacks a column that either tests, or holds values of a different type, or has no rows.
     """
     counts: Counter[tuple[int, int]] | None = None
     if table is not None:
@@ -196,7 +196,7 @@ def changes_between(
     if labels is not None:
         counts = count_pairs(*labels)
         if not counts:
-            raise DataError("the table has no rows, so that none can change its cluster")
+            raise DataError("the table has no rows, so none can change its cluster")
     pairs: dict[int, int] = {}
     if not same_numbers:
         pairs = _match_rules(old, new) if counts is None else match_clusters(counts)
@@ -276,7 +276,7 @@ def _titles(clusters: Iterable[Cluster]) -> dict[int, str]:
 
 
 def _the_rule(rule: Rule | None) -> str:
-    return f"the rule {rule}" if rule is not None and rule.conditions else "the rule that takes every row"
+    return f"the rule {rule}" if rule is not None and rule.conditions else "the rule that matches every row"
 
 
 def _rule_changes(old: RuleSet, new: RuleSet, pairs: Mapping[int, int]) -> tuple[tuple[RuleChange, ...], int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ DECIMALS = 12
 
 @dataclass(frozen=True)
 class Contrast:
-    """How a column of a cluster stands to that of all other rows.
+    """How a column of a cluster compares with that of all other rows.
 
     Attributes
     ----------
@@ -54,17 +55,24 @@ class Contrast:
     @property
     def words(self) -> str:
         """The comparison in words; empty where it is not known or there is no difference."""
+        return self._compared("percentage points", " outside", " than outside")
+
+    @property
+    def short(self) -> str:
+        """The same below a heading that says that it is with all other rows."""
+        return self._compared("points", "", "")
+
+    def _compared(self, points: str, outside: str, than: str) -> str:
         if not self.delta:
             return ""
         if self.value is not None or self.column.is_flag:
-            points = f"{100 * abs(self.delta):.0f}"
-            return f"{points} percentage points {'above' if self.delta > 0 else 'below'} outside"
+            return f"{100 * abs(self.delta):.0f} {points} {'above' if self.delta > 0 else 'below'}{outside}"
         is_point = self.column.is_time and self.column.type != "duration"
         up, down = ("later", "earlier") if is_point else ("higher", "lower")
         share = 50 * (1 + abs(self.delta))
         rounded = f"{math.floor(round(share, 9) + 0.5)}% of"
         pairs = "all" if share == 100 else "over 99% of" if share > 99 else rounded
-        return f"{up if self.delta > 0 else down} than outside in {pairs} pairs"
+        return f"{up if self.delta > 0 else down}{than} in {pairs} pairs"
 
     @property
     def title(self) -> str:
@@ -75,11 +83,16 @@ class Contrast:
     def __str__(self) -> str:
         return f"{self.title}: {self.words}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data, the category itself in place of its position."""
+        value = None if self.value is None else self.column.values[self.value]
+        return {"column": self.column.name, "value": value, "delta": self.delta, "words": self.words}
+
 
 def contrasts_of(
     columns: Sequence[RuleColumn], clusters: Sequence[Cluster], tested: Collection[int]
 ) -> dict[int, tuple[Contrast, ...]]:
-    """Return by the index of each cluster how its columns stand to those of the others, the clearest difference first.
+    """Return by the index of each cluster how its columns compare with the others', the clearest difference first.
 
     Of equal ones, and of those that are not known, those of the columns that are `tested` come first.
     """

@@ -31,7 +31,8 @@ from shallowrules.tables.conversion import Number
 __all__ = ["default_names"]
 
 MIN_WORDS, MAX_WORDS = 2, 3
-"""Conditions in a name, if there are so many; clusters that the latter do not tell apart get their number too."""
+"""Number of conditions in a name, if there are that many; clusters that these do not tell apart get their number
+too."""
 
 MAX_CONDITIONS = 12
 """Conditions of a rule, the most telling ones, that a name is chosen from."""
@@ -40,19 +41,19 @@ ALL = -1
 """A bit for each rule, however many there are."""
 
 MAX_EITHER = 60
-"""Most characters of a name made from two rules."""
+"""Maximum number of characters of a name made from two rules."""
 
 MAX_LENGTH = 28
-"""Most characters of a category or a column in a name."""
+"""Maximum number of characters of a category or a column in a name."""
 
 
 def default_names(nodes: Sequence[Node], rules: Sequence[Rule], clusters: Sequence[Cluster]) -> dict[int, str]:
     """Return a name for each cluster, by its number, all different, and true of all its rows.
 
     A name has two conditions of the cluster's rule, or three where two do not tell it from the rules of the others:
-    those that fewest rows meet, of the rows that the tree asks. They stand in the order of the rule. Of a cluster with
-    several rules they are what holds in all of them, where that tells it from the others, else what the rules ask for,
-    one or the other.
+    those that the fewest rows meet, of the rows that the tree tests for them. They stand in the order of the rule. Of a
+    cluster with several rules they are what holds in all of them, where that tells it from the others, else what the
+    rules ask for, one or the other.
 
     Parameters
     ----------
@@ -300,6 +301,6 @@ def _value(value: str | bool, column: str) -> str:
 
 
 def _short(text: str) -> str:
-    """Return a text on one line, its end left out where it is long."""
+    """Return a text on one line, shortened where it is long."""
     text = " ".join(printable(text).split())
     return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1].rstrip() + "…"

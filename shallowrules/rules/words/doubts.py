@@ -146,6 +146,6 @@ def _these(columns: Sequence[RuleColumn]) -> str:
 
 
 def _let_others_count(columns: Sequence[RuleColumn]) -> str:
-    """Return how columns besides these come to count."""
+    """Return how to give other columns more influence."""
     lighter = "another scale" if all(column.is_numeric for column in columns) else "less weight for categories"
-    return f"To let others count, try {lighter}, or exclude {_these(columns)}."
+    return f"To give other columns more influence, try {lighter}, or exclude {_these(columns)}."

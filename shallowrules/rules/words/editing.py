@@ -182,7 +182,7 @@ def read_replacement(text: str, columns: Sequence[RuleColumn], nodes: Sequence[N
 
 
 def _readings(said: str, feature: int, column: RuleColumn, nodes: Sequence[Node]) -> list[Replacement]:
-    """Return the possible readings of the text behind the name of a column."""
+    """Return the possible readings of the text after the name of a column."""
     tested = list(dict.fromkeys(_values(nodes, feature)))
     parts = said.split("->")
     if column.is_numeric and len(parts) == 2:
@@ -226,8 +226,8 @@ def _replaced(nodes: Sequence[Node], change: Replacement, columns: Sequence[Rule
         elif isinstance(node, Membership) and node.column == change.column and change.old in node.values:
             if change.new in node.values:
                 raise DataError(
-                    f"{_shown(column, change.new)} of column {column.name!r} is asked for beside "
-                    f"{_shown(column, change.old)} already"
+                    f"{_shown(column, change.new)} of column {column.name!r} is already tested beside "
+                    f"{_shown(column, change.old)}"
                 )
             values = [change.new if value == change.old else value for value in node.values]
             node = replace(node, values=tuple(value for value in values if isinstance(value, str | bool)))
@@ -294,7 +294,7 @@ def _joined(merged: Mapping[int, int]) -> dict[int, list[int]]:
 
 
 def _of_joined(said: Mapping[int, str], joined: Mapping[int, Sequence[int]]) -> dict[int, str]:
-    """Return the names, or notes, of clusters; those that are now one have the first there is among theirs."""
+    """Return the names, or notes, of clusters; merged ones get the first that one of them has."""
     found = {number: text for number, text in said.items() if not any(number in group for group in joined.values())}
     for number, group in joined.items():
         if (first := next((said[each] for each in group if each in said), None)) is not None:
@@ -305,7 +305,7 @@ def _of_joined(said: Mapping[int, str], joined: Mapping[int, Sequence[int]]) -> 
 def _without_vain_tests(nodes: Sequence[Node], merged: Mapping[int, int]) -> tuple[Node, ...]:
     """Return a tree with merged clusters, without tests on both sides of which all is one cluster.
 
-    The rows of the leaves are not known any more.
+    The rows of the leaves are no longer known.
     """
     only: list[int | None] = [None] * len(nodes)  # the cluster of all leaves below a node, if it is one
     for index in reversed(range(len(nodes))):

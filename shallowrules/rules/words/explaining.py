@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from shallowrules.errors import counted
 from shallowrules.rules.columns import RuleColumn
@@ -43,6 +44,11 @@ class Step:
     def __str__(self) -> str:
         return f"{self.condition.column.name} is {self.condition.column.show(self.value)}: {self.condition}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        column = self.condition.column
+        return {"column": column.name, "value": _plain(column, self.value), "condition": str(self.condition)}
+
 
 @dataclass(frozen=True)
 class Move:
@@ -80,6 +86,25 @@ class Move:
             f"{self.column.name} from {self.column.show(self.value)} to {target} makes it cluster {self.cluster.title}"
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        return {
+            "column": self.column.name,
+            "value": _plain(self.column, self.value),
+            "to": _plain(self.column, self.to),
+            "above": _plain(self.column, self.above),
+            "distance": self.distance,
+            "cluster": self.cluster.index,
+            "name": self.cluster.name,
+        }
+
+
+def _plain(column: RuleColumn, value: Number | Value | None) -> Number | Value | None:
+    """Return a value as JSON holds it: a time and what is infinite as text."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    return column.show(value) if column.is_time or math.isinf(value) else value
+
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Shown):
@@ -114,7 +139,7 @@ class Explanation(Shown):
         """The cluster in words, or why there is none."""
         if self.cluster is None:
             assert self.missing is not None
-            return f"in no cluster: {self.missing.name} is missing, and the tree asks for it"
+            return f"in no cluster: {self.missing.name} is missing, and the tree tests it"
         return f"cluster {self.cluster.title}" + ("" if self.steps else ": every row")
 
     @property
@@ -136,6 +161,32 @@ class Explanation(Shown):
             lines.append("what sets the cluster apart:")
             lines += [f"  {contrast}" for contrast in self.contrasts[:CONTRASTS_SHOWN]]
         return "\n".join(map(printable, lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data; a time, and a value that is infinite, as text.
+
+        Returns
+        -------
+        dict
+            - ``cluster``, ``name``: number and name of the cluster, None where a value is missing.
+            - ``rule``: the rule as text, or None.
+            - ``steps``: a list of dicts with ``column``, ``value`` and ``condition`` (text).
+            - ``missing``: the name of the column whose value is missing, or None.
+            - ``move``: a dict with ``column``, ``value``, ``to``, ``above``, ``distance``, ``cluster`` and ``name``, as
+              in `Move`, or None.
+            - ``contrasts``: a list of dicts with ``column``, ``value`` (the category, None for numbers), ``delta`` and
+              ``words``.
+        """
+        cluster, rule, missing, move = self.cluster, self.rule, self.missing, self.move
+        return {
+            "cluster": None if cluster is None else cluster.index,
+            "name": None if cluster is None else cluster.name,
+            "rule": None if rule is None else str(rule),
+            "steps": [step.to_dict() for step in self.steps],
+            "missing": None if missing is None else missing.name,
+            "move": None if move is None else move.to_dict(),
+            "contrasts": [contrast.to_dict() for contrast in self.contrasts],
+        }
 
 
 def explain_row(

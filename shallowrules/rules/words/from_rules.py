@@ -145,7 +145,7 @@ def _choose(
             best = test, sides
     if best is None:
         raise DataError(
-            f"no sequence of questions tells {counted(len(rules), 'rule')} apart, so that they are not a tree: "
+            f"no sequence of questions tells {counted(len(rules), 'rule')} apart, so they do not form a tree: "
             f"{'; '.join(rule.name for rule in rules[:4])}{' and others' if len(rules) > 4 else ''}"
         )
     return best

@@ -81,7 +81,7 @@ def _collected(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict[i
     for where, entry in entries:
         number = _number(entry["number"], where)
         if number in found:
-            raise DataError(f"{where}: cluster {number} is there twice")
+            raise DataError(f"{where}: cluster {number} appears twice")
         found.add(number)
         for target, kind in ((names, "name"), (notes, "note")):
             if words := _words(entry.get(kind), kind, where):

@@ -38,7 +38,7 @@ def read_rules(
     Parameters
     ----------
     text : str
-        As ``print(rules)`` shows them; the count of rows behind a rule and the line of figures may be left out. Blank
+        As ``print(rules)`` shows them; the count of rows after a rule and the line of figures may be left out. Blank
         lines, and those that begin with #, say nothing.
     columns : sequence of RuleColumn
         What rules may test.
@@ -164,20 +164,20 @@ def _read_line(
             continue
         if rest.startswith(" (") and rest[2 : end.start()].strip():
             return cluster, rest[2 : end.start()], conditions
-    raise refused or DataError(f'behind cluster {cluster} there must be ":" or "(a name):"')
+    raise refused or DataError(f'after cluster {cluster} there must be ":" or "(a name):"')
 
 
 def _read_conditions(text: str, columns: Sequence[RuleColumn]) -> tuple[Condition, ...]:
     """Return the conditions of a rule, one per column in the order of the text."""
     if text in ("every row", ""):
         if not text:
-            raise DataError("the rule asks nothing; a rule that holds for every row says so: every row")
+            raise DataError("the rule has no conditions; write a rule that holds for every row as: every row")
         return ()
     return PrintedReader(text, columns).read()
 
 
 class ConditionReader(ABC):
-    """Reads a text of conditions, whatever the words; it knows how far it came.
+    """Reads a text of conditions, whatever the words; it remembers how far it got.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class ConditionReader(ABC):
 
     @abstractmethod
     def conditions_at(self, place: int) -> Iterator[tuple[Condition, int]]:
-        """Yield the conditions that the text may have at a place, and the place behind each."""
+        """Yield the conditions that the text may have at a place, and the place after each."""
 
     @abstractmethod
     def show(self, value: Value) -> str:
@@ -220,7 +220,7 @@ class ConditionReader(ABC):
             raise DataError(wanted)
         if len(found) > 1:
             raise DataError(
-                f"{_short(self.text)!r} can be read in {len(found)} ways, for names of columns are in others"
+                f"{_short(self.text)!r} can be read in {len(found)} ways, because some names of columns contain others"
             )
         conditions: dict[int, Condition] = {}
         for condition in found[0]:
@@ -285,7 +285,7 @@ class ConditionReader(ABC):
         self.fail(place, f"a value that column {column.name!r} has, such as {format_value(known[0])}")
         for value in known:
             shown = self.show(value)
-            # A quote behind a closing one belongs to the value.
+            # A quote after a closing one belongs to the value.
             if self.text.startswith(shown, place) and not self.text.startswith("'", place + len(shown)):
                 yield value, place + len(shown)
 
@@ -324,7 +324,7 @@ class PrintedReader(ConditionReader):
         return printable(format_value(value))
 
     def conditions_at(self, place: int) -> Iterator[tuple[Condition, int]]:
-        """Yield the conditions that the text may have at a place, and the place behind each."""
+        """Yield the conditions that the text may have at a place, and the place after each."""
         self.fail(place, "the name of a column and a comparison")
         for feature, column in enumerate(self.columns):
             name = printable(column.name)

@@ -226,7 +226,7 @@ class CutSearch:
 
 
 def _position(value: float) -> int:
-    """Return a whole number that is in the order of the floats."""
+    """Return a whole number that is ordered like the floats."""
     bits = int(np.float64(value + 0.0).view(np.int64))
     return bits if bits >= 0 else -(bits & (2**63 - 1))
 

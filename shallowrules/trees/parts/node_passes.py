@@ -83,7 +83,7 @@ class NodeRequest:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a pass is to find of some nodes, by their places in the route."""
+    """What a pass should find of some nodes, by their places in the route."""
 
     encode: Encode
     route: Route

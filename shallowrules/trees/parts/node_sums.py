@@ -1,4 +1,4 @@
-"""What is found of the rows of nodes while a tree grows over parts: results that add up exactly, in any order."""
+"""Results for the rows of nodes while a tree grows over parts: they add up exactly, in any order."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def extend_parts(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> GrownTree:
-    """Return a tree of at most so many leaves whose J' is lower, or the tree itself, as `extending.extend` does.
+    """Return a tree of at most `max_leaves` leaves whose J' is lower, or the tree itself, as `extending.extend` does.
 
     Parameters are those of `refine_parts` and of `extending.extend`.
     """

@@ -31,14 +31,14 @@ RUNNERS: Mapping[str, Runner] = {
 
 SQL_RUNNERS: Mapping[str, SqlRunner] = {"sql": run_sql, "dbt": run_dbt}
 
-READ = "it is read by people, and labels no rows"
+READ = "read by people, with no labels to compare"
 NOT_RUN: Mapping[str, str] = {"markdown": READ, "mermaid": READ, "svg": READ}
 
 
 def cannot_be_run(exporter: InstalledExporter) -> str | None:
     """Return why what an exporter writes cannot be run anywhere, None where it can."""
     if exporter.distribution != "shallowrules":
-        return f"it comes from {exporter.distribution}, and verify does not know how it is run"
+        return f"it comes from {exporter.distribution}, and verify does not know how to run it"
     if exporter.name in RUNNERS or exporter.name in SQL_RUNNERS:
         return None
-    return NOT_RUN.get(exporter.name, "verify does not know how it is run")
+    return NOT_RUN.get(exporter.name, "verify does not know how to run it")

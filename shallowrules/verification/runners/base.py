@@ -45,7 +45,7 @@ class Form:
 
 
 def spread(n_rows: int, most: int) -> NDArray[np.bool_]:
-    """Return which rows of a table to ask for, where these are at most so many: spread over the table."""
+    """Return which rows of a table to ask for, at most a given number of them, spread over the table."""
     chosen = np.zeros(n_rows, dtype=bool)
     if n_rows:
         chosen[np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64)] = True
@@ -71,7 +71,7 @@ class Runner(Protocol):
 
 
 EngineLabeller = Callable[[int], Labels]
-"""Gives the clusters of the numbered rows of the engine's table, of which there are so many."""
+"""Gives the clusters of the numbered rows of the engine's table, given their number."""
 
 
 class SqlRunner(Protocol):

@@ -1,4 +1,4 @@
-"""The page: rows are typed into it in a browser, and it says their clusters."""
+"""The page: rows are typed into it in a browser, and it shows their clusters."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def run_pmml(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
 
 @contextmanager
 def open_models() -> Iterator[Any]:
-    """Start the engine, or take the one that runs in this process already; give what makes a model of a document."""
+    """Start the engine, or take the one of this process; give the function that makes a model of a document."""
     try:
         pypmml = import_module("pypmml")
     except ImportError:
@@ -57,7 +57,7 @@ def open_models() -> Iterator[Any]:
 
 @contextmanager
 def _own_java(pypmml: Any) -> Iterator[None]:
-    """Start a Java for pypmml, and end it: of one that pypmml starts it keeps no hold, and leaves it running."""
+    """Start a Java for pypmml, and end it: pypmml would lose track of one that it started, and leave it running."""
     py4j, jvm = import_module("py4j.java_gateway"), import_module("pypmml.jvm")
     gateway = jvm.Py4jGateway()
     try:

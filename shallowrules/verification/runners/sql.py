@@ -130,7 +130,7 @@ def labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers)
             found = database.execute(f"SELECT {text} FROM {relation}").fetchall()
         except duckdb.Error as error:
             raise DataError(
-                f"DuckDB cannot run the rules on the file as it reads it by itself ({reason(error)})"
+                f"DuckDB cannot run the rules on the file with the types that it detects ({reason(error)})"
                 f"{_read_otherwise(rules, database, relation)}"
             ) from error
     if len(found) != n_rows:
@@ -151,7 +151,7 @@ WANTED_TYPES: Mapping[str, tuple[str, str]] = {
 
 
 def _read_otherwise(rules: RuleSet, database: DuckDBPyConnection, relation: str) -> str:
-    """Return the remedy for columns that DuckDB reads as a type other than the rules compare."""
+    """Return the remedy for columns that DuckDB reads as a different type than the rules compare."""
     duckdb = import_duckdb()
     try:
         described = database.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
@@ -180,4 +180,4 @@ def say_types(columns: Iterable[RuleColumn]) -> str:
         if column.dates:
             formats.append(f"{'dateformat' if column.type == 'date' else 'timestampformat'}={column.dates!r}")
     options = [f"types={types!r}", *dict.fromkeys(formats)]
-    return f"Say the types when you load it: read_csv(…, {', '.join(options)})"
+    return f"Specify the types when you load it: read_csv(…, {', '.join(options)})"

@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.xlsx.book import MAX_TEXT
-from shallowrules.exporters.xlsx.formulas import column_letters
+from shallowrules.exporters.xlsx.formulas import FIRST_DAY, column_letters, serial_of
 from shallowrules.exporters.xlsx.labelling import FIRST_ROW, LABEL_SHEET, NONE, PASTED
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleColumn, RuleSet, Value
@@ -62,6 +63,9 @@ CSV_OF_LABELS = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false
 CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
 """Characters that a cell of text does not keep."""
 
+
+Pasted = Value | date
+"""What a cell holds."""
 
 CELL = re.compile(r'(<c r="([A-Z]+[0-9]+)".*?</c>)')
 
@@ -133,7 +137,7 @@ def _run(command: Sequence[str]) -> str:
     return said.strip()
 
 
-def paste_rows(workbook: bytes, names: Sequence[str], rows: Sequence[Sequence[Value | None]]) -> bytes:
+def paste_rows(workbook: bytes, names: Sequence[str], rows: Sequence[Sequence[Pasted | None]]) -> bytes:
     """Return a workbook with a table pasted where its rows are to be labelled.
 
     Where it has formulas for fewer rows, those of its last row are copied down, as the sheet tells people to do.
@@ -158,7 +162,7 @@ def paste_rows(workbook: bytes, names: Sequence[str], rows: Sequence[Sequence[Va
     return changed.getvalue()
 
 
-def _with_rows(sheet: str, rows: Sequence[Sequence[Value | None]]) -> str:
+def _with_rows(sheet: str, rows: Sequence[Sequence[Pasted | None]]) -> str:
     """Return a sheet with rows pasted from the one with the names on."""
     first = FIRST_ROW - 1
     start = sheet.index(f'<row r="{first}"')
@@ -184,7 +188,9 @@ def _with_rows(sheet: str, rows: Sequence[Sequence[Value | None]]) -> str:
     return "".join([sheet[:start], *lines, *rest, sheet[end:]])
 
 
-def _cell(place: str, value: Value) -> str:
+def _cell(place: str, value: Pasted) -> str:
+    if isinstance(value, date):
+        return f'<c r="{place}"><v>{serial_of(value)}</v></c>'
     if isinstance(value, bool):
         return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
     if isinstance(value, str):
@@ -192,10 +198,12 @@ def _cell(place: str, value: Value) -> str:
     return f'<c r="{place}"><v>{float(value)!r}</v></c>'
 
 
-def is_held(value: Value | None) -> bool:
+def is_held(value: Pasted | None) -> bool:
     """Return whether a cell can hold a value unchanged, or be empty for it."""
     if isinstance(value, str):
         return 0 < len(value) <= MAX_TEXT and not CHANGED.search(value)
+    if isinstance(value, date):
+        return value >= FIRST_DAY
     return value is None or (math.isfinite(value) and float(value) == value)
 
 
@@ -217,7 +225,7 @@ def _computed(rules: RuleSet, workbook: bytes, tables: Sequence[Table]) -> list[
     return np.split(labels, np.cumsum([table.n_rows for table in tables])[:-1])
 
 
-def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Value | None]]:
+def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Pasted | None]]:
     """Yield what is pasted of each row: a value for each tested column, None for an empty cell."""
     columns = [rules.columns[feature] for feature in rules.tested_columns]
     given = Table(tuple(_as_pasted(column, table[column.name]) for column in columns), table.n_rows)
