@@ -21,7 +21,7 @@ from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_extreme_weigh
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting.data import FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
-from shallowrules.fitting.growing import grow
+from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.options import FIT_OPTIONS, GAIN, MIN_GAIN, applied_options
 from shallowrules.fitting.parts import PartsData, prepare_parts, refuse_options
 from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
@@ -29,6 +29,7 @@ from shallowrules.fitting.refitting import Goal, go_on, judge
 from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.fitting.whole import TableData
 from shallowrules.measures.totals import check_measure
+from shallowrules.models.silhouettes import plot_silhouettes
 from shallowrules.models.tree_mixin import TreeMixin
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
@@ -426,6 +427,45 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         gaps = space - self._clustered_centers[self.tree_.predict(columns)]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree, with the rows of every leaf: `RuleSet.plot` of ``rules_``."""
+        check_is_fitted(self)
+        return self.rules_.plot(ax)
+
+    def plot_silhouettes(self, X: Any, ax: Any = None) -> Any:
+        """Draw the silhouettes of rows, cluster by cluster; needs the extra ``plot``.
+
+        A silhouette compares the mean distance of a row to the other rows of its cluster with that to the rows of the
+        nearest other one, in the space that was clustered; clusters are those of the tree.
+
+        Parameters
+        ----------
+        X : array-like, dataframe or Table of shape (n_samples, n_features)
+            Beyond 4,000 rows a sample is drawn, by `random_state` where that is a number.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        DataError
+            If the rows are in one cluster, or each in one of its own.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        columns, space = self._new_rows(X)
+        labels = self.classes_[self.tree_.predict(columns)]
+        return plot_silhouettes(space, labels, self.rules_, seed_of(self.random_state), ax)
+
+    def _html_repr(self) -> str:
+        """Return the box of scikit-learn, which calls this, and below it the tree and the rules."""
+        from shallowrules.models.cards import show_model  # when a notebook asks: it imports exporters
+
+        return show_model(super()._html_repr(), getattr(self, "rules_", None))
 
     def _model_columns(self, X: Any) -> tuple[GivenTable, NDArray[Any]]:
         """Return new rows, read, and their model columns."""

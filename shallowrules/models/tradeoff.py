@@ -7,7 +7,6 @@ because neither cost nor length are monotone in the trade-off.
 
 from __future__ import annotations
 
-import html
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
+from shallowrules.displays.pyplot import import_pyplot
+from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.fitting.finishing import finish
 from shallowrules.fitting.growing import grow
 from shallowrules.fitting.searching import grow_within
@@ -217,7 +217,10 @@ class TradeoffPath:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from shallowrules.models.cards import show_path  # when a notebook asks: it imports exporters
+
+        remark = self.price_remark and f"Cost below 1: {self.price_remark}."
+        return show_path(self.table(), [remark])
 
     def table(self) -> dict[str, NDArray[Any]]:
         """Return the points as columns, cheapest first.
@@ -367,15 +370,6 @@ class TradeoffPath:
         ax.set_ylabel("k-means cost, without rules = 1")
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)  # above: on no point
         return ax
-
-
-def import_pyplot() -> Any:
-    """Return matplotlib's pyplot; MissingExtraError if it is not installed."""
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise MissingExtraError("plotting", "matplotlib", "plot") from None
-    return pyplot
 
 
 def tradeoff_path(

@@ -7,7 +7,6 @@ written as JSON, checked and measured is in `matching`, `document`, `validation`
 from __future__ import annotations
 
 import hashlib
-import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,6 +26,7 @@ from shallowrules.rules.frames import clusters_frame, conditions_frame
 from shallowrules.rules.matching import match_rules, read_rows
 from shallowrules.rules.measured import check_histograms, check_standings
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
+from shallowrules.rules.shown import Shown, load_displays
 from shallowrules.rules.validation import check_figures, check_structure
 from shallowrules.rules.words.contrasts import Contrast, contrasts_of
 from shallowrules.rules.words.explaining import Explanation, explain_row
@@ -36,10 +36,11 @@ __all__ = ["RuleSet"]
 
 
 @dataclass(frozen=True, eq=False)
-class RuleSet:
+class RuleSet(Shown):
     """Disjoint rules that give every complete row its cluster.
 
-    Iterating gives the rules, largest cluster first; ``print`` shows them one per line.
+    Iterating gives the rules, largest cluster first; ``print`` shows them one per line, and a
+    notebook the tree and a table.
 
     Parameters
     ----------
@@ -155,8 +156,45 @@ class RuleSet:
         )
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree, with the rows of every leaf; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure, as large as the tree needs. Texts are as large as the axes allow.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return load_displays("pictures").plot_tree(self, ax)
+
+    def plot_heat(self, ax: Any = None) -> Any:
+        """Draw the means of every cluster in the columns that separate them most, as the page has them.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure, as large as the map needs.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        DataError
+            If there is a single cluster, which no other can be compared with.
+        MissingExtraError
+            If matplotlib is not installed: it needs the extra ``plot``.
+        """
+        return load_displays("pictures").plot_heat(self, ax)
 
     @overload
     def assign(self, table: Mapping[Any, Scalar]) -> int: ...

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shallowrules.errors import counted
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import (
     Between,
@@ -19,6 +20,7 @@ from shallowrules.rules.conditions import (
 )
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.nodes import Cut, Leaf, Node, Rule
+from shallowrules.rules.shown import Shown
 from shallowrules.rules.words.contrasts import Contrast
 from shallowrules.tables.conversion import INT64, Number
 from shallowrules.tables.table import Value
@@ -104,8 +106,8 @@ def _plain(column: RuleColumn, value: Number | Value | None) -> Number | Value |
     return column.show(value) if column.is_time or math.isinf(value) else value
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """Why a row has its cluster.
 
     Attributes
@@ -132,17 +134,29 @@ class Explanation:
     move: Move | None = None
     contrasts: tuple[Contrast, ...] = ()
 
-    def __str__(self) -> str:
+    @property
+    def outcome(self) -> str:
+        """The cluster in words, or why there is none."""
         if self.cluster is None:
             assert self.missing is not None
-            lines = [f"in no cluster: {self.missing.name} is missing, and the tree tests it"]
-        else:
-            lines = [f"cluster {self.cluster.title}" + ("" if self.steps else ": every row")]
-        lines += [f"  {step}" for step in self.steps]
+            return f"in no cluster: {self.missing.name} is missing, and the tree tests it"
+        return f"cluster {self.cluster.title}" + ("" if self.steps else ": every row")
+
+    @property
+    def remark(self) -> str:
+        """What would move the row, in words; empty where it is in no cluster."""
         if self.move is not None:
-            lines.append(f"the smallest change of one value that would move it: {self.move}")
-        elif self.cluster is not None:
-            lines.append("no change of one value alone would move it to another cluster")
+            return f"the smallest change of one value that would move it: {self.move}"
+        return "no change of one value alone would move it to another cluster" if self.cluster is not None else ""
+
+    def __repr__(self) -> str:
+        where = "no cluster" if self.cluster is None else f"cluster {self.cluster.index}"
+        return f"Explanation({where}, {counted(len(self.steps), 'step')})"
+
+    def __str__(self) -> str:
+        lines = [self.outcome, *(f"  {step}" for step in self.steps)]
+        if self.remark:
+            lines.append(self.remark)
         if self.contrasts:
             lines.append("what sets the cluster apart:")
             lines += [f"  {contrast}" for contrast in self.contrasts[:CONTRASTS_SHOWN]]
