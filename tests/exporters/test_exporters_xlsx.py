@@ -303,7 +303,7 @@ def test_sheets_print_across_the_page_and_show_their_heads_whole():
     heights = {
         sheet: dict(re.findall(r'<row r="([0-9]+)"[^>]* ht="([0-9.]+)"', part(workbook, sheet))) for sheet in SHEETS
     }
-    assert float(heights["Clusters"]["2"]) >= 15 * 176 / 16  # the name, in a column of 16 characters
+    assert float(heights["Clusters"]["2"]) >= 15 * 176 / 18  # the name, in a column of 18 characters
     assert float(heights["Workings"]["3"]) >= 15 * 176 / 28
     assert float(heights["Label rows"]["4"]) >= 15 * 90 / 14
 
