@@ -129,7 +129,7 @@ test: $(VENV)/with-test
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
 # points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
 # tables, labels and texts come out is decided by the same files, which the other tests run.
-INSTALLED_TESTS := packaging public_names threads estimator kernel_reading cli cli_process exporters_registry
+INSTALLED_TESTS := packaging public_names threads estimator cards kernel_reading cli cli_process exporters_registry
 
 # What holds on the oldest Python and on the newest holds between them, if the compiled modules load there: with SHORT=1,
 # those between run these.
@@ -172,8 +172,8 @@ test-all: test-others
 
 # What the packages that the project takes decide: how tables, files and databases are read, what exporters write, what commands
 # take and print, and what scikit-learn asks of an estimator.
-LOWEST_TESTS := public_names estimator dataframes dtypes table cli exporters_exported exporters_frames \
-	exporters_python exporters_registry exporters_xlsx metrics packaging partitions rules_schema settings \
+LOWEST_TESTS := public_names estimator cards pictures dataframes dtypes table cli exporters_exported exporters_frames \
+	exporters_python exporters_registry exporters_xlsx frames metrics packaging partitions rules_schema settings \
 	sources_json sources_parquet transformers
 
 # `make test` starts no PostgreSQL and no MariaDB; this does, for the drivers' sake.

@@ -78,14 +78,16 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
     if statistics.labelled:
         agreeing = "weight gets its given label" if statistics.weighted else "rows get their given label"
     else:
-        agreeing = "weight stays in its cluster" if statistics.weighted else "rows stay in their cluster"
+        agreeing = f"{'weight is' if statistics.weighted else 'rows are'} in the same cluster as without rules"
+    length = f"{statistics.waes:.2f} conditions explain a row on average"
+    if (questions := f"{statistics.wad:.2f}") != f"{statistics.waes:.2f}":
+        length += f"; {questions} questions find its cluster"
     console.print(
         Text(
             f"k-means cost   {show_figure(statistics.normalized_cost, '.3f')} times that of the "
-            f"{'given clusters' if statistics.labelled else 'clustering without rules'} ({extra}); "
-            f"{statistics.agreement:.1%} of the {agreeing}\n"
-            f"rule length    {statistics.waes:.2f} conditions explain a row on average; "
-            f"{statistics.wad:.2f} questions find its cluster"
+            f"{'given clusters' if statistics.labelled else 'clustering without rules'} ({extra})\n"
+            f"agreement      {statistics.agreement:.1%} of the {agreeing}\n"
+            f"rule length    {length}"
         )
     )
     if separation := describe_separation(rules):
@@ -225,7 +227,7 @@ def show_shifts(shifts: Iterable[Shift], totals: Totals | None = None) -> None:
             f"{shift.rows:,}",
             f"{shift.share:.1%}",
             f"{shift.trained:.1%}",
-            f"{shift.size:+z.1%}",
+            f"{100 * shift.size:+z.1f} points",
         )
         if totals is not None:
             trained = "–" if shift.total_trained is None else percent(shift.total_trained)

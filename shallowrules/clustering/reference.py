@@ -365,6 +365,11 @@ def _split(clusterer: Any) -> tuple[list[Any], Any]:
             return transformers, clusterer
 
 
+def last_step(clusterer: Any) -> Any:
+    """Return the clusterer behind the transformers of a Pipeline; one that is none, as it is."""
+    return _split(clusterer)[1]
+
+
 @contextmanager
 def _names_checked() -> Iterator[None]:
     """Silence scikit-learn's warning that a matrix has no names: `_check_names` compares them."""

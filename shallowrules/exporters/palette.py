@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from shallowrules.rules import RuleSet
 
-__all__ = ["DARK", "LIGHT", "cluster_colours"]
+__all__ = ["DARK", "FOREGROUND", "HEAT", "LIGHT", "LINE", "MUTED", "SOFT", "cluster_colours"]
 
 LIGHT = (
     *("#0b62a8", "#b34700", "#00785a", "#a3266e", "#6a51b5"),
@@ -20,6 +20,13 @@ DARK = (
     *("#d6b54a", "#5cc3de", "#f58d84", "#a7b4c2", "#a3c95a"),
 )
 """For a black page, with black text on the colors."""
+
+
+FOREGROUND, MUTED, LINE, SOFT = "#16202b", "#505c69", "#c3cad2", "#f4f6f8"
+"""Of texts, secondary texts, lines and boxes, on white; `page.css` has them too."""
+
+HEAT = ("#eea766", "#f6c89c", "#fbe6d3", SOFT, "#dbe9f6", "#b3d1ec", "#86b6de")
+"""Of a heat map on white, from far below the table to far above it; `page.css` has them too."""
 
 
 def cluster_colours(trees: Iterable[RuleSet]) -> dict[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,20 +15,19 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from shallowrules.clustering.reference import fit_clusterer
+from shallowrules.displays.pyplot import import_pyplot
 from shallowrules.errors import OptionError
 from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.preparing import is_whole
 from shallowrules.fitting.whole import TableData
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of
-from shallowrules.models.tradeoff import import_pyplot
+from shallowrules.models.silhouettes import SILHOUETTE_ROWS, draw_rows
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, show_figure
+from shallowrules.tables.frames import frame_of
 
 __all__ = ["ClusterCount", "ClusterCounts", "compare_cluster_counts"]
-
-SILHOUETTE_ROWS = 4000
-"""Rows of the sample whose silhouette is taken: the time grows with their square."""
 
 STABILITY_ROWS = 20_000
 """Rows of the sample that is clustered from several seeds."""
@@ -201,7 +199,7 @@ class ClusterCounts(Sequence[ClusterCount]):
         return f"{best.k} clusters: {why}{end}"
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return the figures as columns; ``pandas.DataFrame(counts.table())`` makes it a frame.
+        """Return the figures as columns.
 
         Returns
         -------
@@ -212,6 +210,13 @@ class ClusterCounts(Sequence[ClusterCount]):
             name: np.array([getattr(count, name) for count in self.counts])
             for name in ClusterCount.__dataclass_fields__
         }
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """Return `table` as a frame: ``k`` and ``n_rules`` are Int64, the others Float64; NaN stays NaN.
+
+        The parameter, the frame and the errors are those of `RuleSet.to_frame`.
+        """
+        return frame_of({name: values.tolist() for name, values in self.table().items()}, backend)
 
     def __repr__(self) -> str:
         return f"ClusterCounts({', '.join(str(count.k) for count in self.counts)}; recommended: {self.recommended.k})"
@@ -227,7 +232,11 @@ class ClusterCounts(Sequence[ClusterCount]):
         return "\n".join(filter(None, [self.unconvincing, *lines, self.reason, remark]))
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from shallowrules.models.cards import show_counts  # when a notebook asks: it imports exporters
+
+        remark = self.price_remark and f"Price below 1: {self.price_remark}."
+        remarks = [f"{self.reason}.", self.unconvincing, remark]
+        return show_counts(self.table(), self.counts.index(self.recommended), remarks)
 
     def plot(self, axes: Any = None) -> Any:
         """Plot each figure against k, with the limit for a recommendation; needs the extra ``plot``.
@@ -374,17 +383,8 @@ def _count(k: int, data: TableData, rules: RuleSet, total: float, seed: int) -> 
     )
 
 
-def _drawn(n_rows: int, weight: NDArray[np.float64] | None, most: int, seed: int) -> NDArray[np.intp]:
-    """Return some rows, drawn in proportion to their weight; all if they are few."""
-    counted = np.arange(n_rows) if weight is None else np.flatnonzero(weight > 0)
-    if len(counted) <= most:
-        return counted
-    shares = None if weight is None else weight[counted] / weight[counted].sum()
-    return np.sort(np.random.default_rng(seed).choice(counted, most, replace=False, p=shares))
-
-
 def _silhouette(X: NDArray[Any], labels: NDArray[np.int32], weight: NDArray[np.float64] | None, seed: int) -> float:
-    rows = _drawn(len(X), weight, SILHOUETTE_ROWS, seed)
+    rows = draw_rows(len(X), weight, SILHOUETTE_ROWS, seed)
     n_clusters = len(np.unique(labels[rows]))
     if not 2 <= n_clusters < len(rows):
         return math.nan
@@ -392,6 +392,6 @@ def _silhouette(X: NDArray[Any], labels: NDArray[np.int32], weight: NDArray[np.f
 
 
 def _stability(X: NDArray[Any], weight: NDArray[np.float64] | None, k: int, seed: int) -> float:
-    rows = np.ascontiguousarray(X[_drawn(len(X), weight, STABILITY_ROWS, seed)])
+    rows = np.ascontiguousarray(X[draw_rows(len(X), weight, STABILITY_ROWS, seed)])
     labels = [fit_clusterer(KMeans(k, n_init=1, random_state=seed + i), rows).labels_ for i in range(SEEDS)]
     return float(np.mean([adjusted_rand_score(one, other) for one, other in combinations(labels, 2)]))

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -22,7 +21,7 @@ from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_extreme_weigh
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting.data import FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
-from shallowrules.fitting.growing import grow
+from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.options import FIT_OPTIONS, GAIN, MIN_GAIN, applied_options
 from shallowrules.fitting.parts import PartsData, prepare_parts, refuse_options
 from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
@@ -30,12 +29,14 @@ from shallowrules.fitting.refitting import Goal, go_on, judge
 from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.fitting.whole import TableData
 from shallowrules.measures.totals import check_measure
+from shallowrules.models.silhouettes import plot_silhouettes
+from shallowrules.models.tree_mixin import TreeMixin
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
-from shallowrules.tables.table import Column, Table, unmasked
+from shallowrules.tables.table import Column, Table, is_sparse, unmasked
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
@@ -49,7 +50,7 @@ NOT_OF_ALL_TABLES = ("feature_names_in_", "labels_", "reference_labels_")
 """Attributes that some tables do not set: those of an earlier fit go."""
 
 
-class ExplainableKMeans(ClusterMixin, BaseEstimator):
+class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
     """k-means whose clusters are explained by a shallow decision tree.
 
     A k-means clustering is made, or adopted from `clusterer`; a tree is grown that follows it at
@@ -214,6 +215,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     prices_more_rules : bool
         Not a parameter either: if set, a note in the rules says how far one or two more rules would lower the cost at
         least, as the command line does.
+    n_iter_ : int
+        Iterations of the clusterer, where it counts them.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names that are all text.
@@ -409,16 +412,6 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
             [trees] = grow(data, [self.tradeoff], progress_of(self), log_of(self), self.on_best)
             return fitted(self, data, trees[-1])
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the leaf (a node of ``tree_``) that each row reaches, shape (n_samples,)."""
-        _, columns = self._model_columns(X)
-        return self.tree_.apply(columns)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the cluster of each row, one of `classes_`, shape (n_samples,)."""
-        _, columns = self._model_columns(X)
-        return self.classes_[self.tree_.predict(columns)]
-
     def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> NDArray[Any]:
         """Fit and return the cluster of each training row, one of `classes_`, shape (n_samples,)."""
         return self.fit(X, sample_weight=sample_weight).labels_
@@ -429,13 +422,50 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         Each row is charged its squared distance to the mean of the cluster that the tree gives it; on
         the training rows this is minus ``inertia_``.
         """
-        given, columns = self._model_columns(X)
-        weight = None if sample_weight is None else _read_weights(sample_weight, given.table.n_rows)
-        labels = self.tree_.predict(columns)
-        space = to_clustered_space(given, columns, self.encoder_, self.clusterer_, self._cluster_columns)
-        gaps = space - self._clustered_centers[labels]
+        columns, space = self._new_rows(X)
+        weight = None if sample_weight is None else _read_weights(sample_weight, len(space))
+        gaps = space - self._clustered_centers[self.tree_.predict(columns)]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree, with the rows of every leaf: `RuleSet.plot` of ``rules_``."""
+        check_is_fitted(self)
+        return self.rules_.plot(ax)
+
+    def plot_silhouettes(self, X: Any, ax: Any = None) -> Any:
+        """Draw the silhouettes of rows, cluster by cluster; needs the extra ``plot``.
+
+        A silhouette compares the mean distance of a row to the other rows of its cluster with that to the rows of the
+        nearest other one, in the space that was clustered; clusters are those of the tree.
+
+        Parameters
+        ----------
+        X : array-like, dataframe or Table of shape (n_samples, n_features)
+            Beyond 4,000 rows a sample is drawn, by `random_state` where that is a number.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        DataError
+            If the rows are in one cluster, or each in one of its own.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        columns, space = self._new_rows(X)
+        labels = self.classes_[self.tree_.predict(columns)]
+        return plot_silhouettes(space, labels, self.rules_, seed_of(self.random_state), ax)
+
+    def _html_repr(self) -> str:
+        """Return the box of scikit-learn, which calls this, and below it the tree and the rules."""
+        from shallowrules.models.cards import show_model  # when a notebook asks: it imports exporters
+
+        return show_model(super()._html_repr(), getattr(self, "rules_", None))
 
     def _model_columns(self, X: Any) -> tuple[GivenTable, NDArray[Any]]:
         """Return new rows, read, and their model columns."""
@@ -444,6 +474,10 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         ranges = given.ranges(thread_count(self.n_jobs))
         refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
+
+    def _new_rows(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        given, columns = self._model_columns(X)
+        return columns, to_clustered_space(given, columns, self.encoder_, self.clusterer_, self._cluster_columns)
 
     def __copy__(self) -> ExplainableKMeans:
         again = type(self).__new__(type(self))
@@ -471,6 +505,8 @@ def unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
     again = type(model)(**{**model.get_params(deep=False), **parameters})
     again.on_progress, again.on_best = model.on_progress, model.on_best
     again.prices_more_rules = model.prices_more_rules
+    if hasattr(model, "_sklearn_output_config"):  # of set_output
+        again._sklearn_output_config = dict(model._sklearn_output_config)
     return again
 
 
@@ -639,7 +675,12 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
     """
     matrix = None
-    if isinstance(X, Mapping) and not issparse(X):  # a dok_array is both, and validate_data refuses it
+    if is_sparse(X):
+        raise TypeError(  # as scikit-learn does
+            "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and "
+            "explain its labels (clusterer=labels) by a dense table of some of its columns"
+        )
+    if isinstance(X, Mapping):
         X = Table.of(X)
     if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
         table = Table.of(X)

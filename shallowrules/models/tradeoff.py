@@ -7,7 +7,6 @@ because neither cost nor length are monotone in the trade-off.
 
 from __future__ import annotations
 
-import html
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, ShallowRulesWarning
+from shallowrules.displays.pyplot import import_pyplot
+from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.fitting.finishing import finish
 from shallowrules.fitting.growing import grow
 from shallowrules.fitting.searching import grow_within
@@ -32,6 +32,7 @@ from shallowrules.measures.metrics import (
 from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of, unfitted
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
+from shallowrules.tables.frames import frame_of
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.searching import Goal
 from shallowrules.trees.thorough import BUDGET
@@ -216,10 +217,13 @@ class TradeoffPath:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from shallowrules.models.cards import show_path  # when a notebook asks: it imports exporters
+
+        remark = self.price_remark and f"Cost below 1: {self.price_remark}."
+        return show_path(self.table(), [remark])
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return the points as columns, cheapest first; ``pandas.DataFrame(path.table())`` makes it a frame.
+        """Return the points as columns, cheapest first.
 
         Returns
         -------
@@ -229,6 +233,13 @@ class TradeoffPath:
         """
         names = TradeoffPoint.__dataclass_fields__
         return {name: np.array([getattr(point, name) for point in self.points]) for name in names}
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """Return `table` as a frame: ``n_leaves`` is Int64, ``refine`` String, the others are Float64.
+
+        The parameter, the frame and the errors are those of `RuleSet.to_frame`.
+        """
+        return frame_of({name: values.tolist() for name, values in self.table().items()}, backend)
 
     def select(self, *, max_cost: float | None = None, max_conditions: float | None = None) -> ExplainableKMeans:
         """Return the tree that meets a goal best, as a fitted model.
@@ -359,15 +370,6 @@ class TradeoffPath:
         ax.set_ylabel("k-means cost, without rules = 1")
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)  # above: on no point
         return ax
-
-
-def import_pyplot() -> Any:
-    """Return matplotlib's pyplot; MissingExtraError if it is not installed."""
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise MissingExtraError("plotting", "matplotlib", "plot") from None
-    return pyplot
 
 
 def tradeoff_path(

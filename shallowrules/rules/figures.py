@@ -6,7 +6,10 @@ import math
 import sys
 from dataclasses import dataclass, field
 
+from shallowrules.errors import counted
 from shallowrules.rules.columns import OPTIONAL
+from shallowrules.rules.conditions import printable
+from shallowrules.rules.shown import Shown
 from shallowrules.tables.conversion import Number
 
 __all__ = ["Cluster", "Statistics", "normalized_cost", "percent", "show_figure"]
@@ -122,9 +125,9 @@ class Cluster:
         return self.name if self.name == str(self.index) else f"{self.index} ({self.name})"
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """How good and how short the rules are, on the training rows.
+@dataclass(frozen=True, repr=False)
+class Statistics(Shown):
+    """How good and how short the rules are, on the training rows; ``print`` shows them, one a line.
 
     `cost` and `reference_cost` are k-means costs (the paper's Eq. 1) in squared units of the
     space that was clustered, of the tree's partition and of the unrestricted one. `agreement`
@@ -152,6 +155,32 @@ class Statistics:
     other_columns: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     measure: str | None = field(default=None, metadata=OPTIONAL)
     total: float | None = field(default=None, metadata=OPTIONAL)
+
+    @property
+    def figures(self) -> tuple[tuple[str, str], ...]:
+        """What people read of them: the name of each figure, and the figure."""
+        found = [
+            ("rows", f"{self.rows:,}"),
+            ("weight", f"{self.weight:,.10g}" if self.weighted else ""),
+            ("rows left out", f"{self.left_out:,}" if self.left_out else ""),
+            ("method", self.method),
+            ("tradeoff", f"{self.tradeoff:g}"),
+            ("cost, without rules = 1", show_figure(self.normalized_cost, ".3f")),
+            ("rows with their given label" if self.labelled else "rows in the same cluster", percent(self.agreement)),
+            ("conditions per row", f"{self.waes:.2f}"),
+            ("questions per row", f"{self.wad:.2f}"),
+            (f"total of {self.measure}", "" if self.total is None else f"{self.total:,.10g}"),
+        ]
+        return tuple((name, figure) for name, figure in found if figure)
+
+    def __repr__(self) -> str:
+        cost = show_figure(self.normalized_cost, ".3f")
+        return f"Statistics({counted(self.rows, 'row')}, cost {cost}, agreement {percent(self.agreement)})"
+
+    def __str__(self) -> str:
+        wide = max(len(name) for name, _ in self.figures)
+        lines = [f"{name:{wide}}  {figure}" for name, figure in self.figures]
+        return "\n".join(map(printable, [*lines, *(f"note: {note}" for note in self.notes)]))
 
     def share_of_total(self, cluster: Cluster) -> float | None:
         """Return the share of a cluster in the total; None where there is none, or it is 0."""

@@ -7,7 +7,6 @@ written as JSON, checked and measured is in `matching`, `document`, `validation`
 from __future__ import annotations
 
 import hashlib
-import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,21 +22,25 @@ from shallowrules.rules.documents import document
 from shallowrules.rules.documents.document import Setting
 from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics, show_figure
+from shallowrules.rules.frames import clusters_frame, conditions_frame
 from shallowrules.rules.matching import match_rules, read_rows
 from shallowrules.rules.measured import check_histograms, check_standings
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
+from shallowrules.rules.shown import Shown, load_displays
 from shallowrules.rules.validation import check_figures, check_structure
 from shallowrules.rules.words.contrasts import Contrast, contrasts_of
-from shallowrules.rules.words.explaining import Explanation, Row, explain_row
+from shallowrules.rules.words.explaining import Explanation, explain_row
+from shallowrules.tables.rows import Scalar, single_row
 
 __all__ = ["RuleSet"]
 
 
 @dataclass(frozen=True, eq=False)
-class RuleSet:
+class RuleSet(Shown):
     """Disjoint rules that give every complete row its cluster.
 
-    Iterating gives the rules, largest cluster first; ``print`` shows them one per line.
+    Iterating gives the rules, largest cluster first; ``print`` shows them one per line, and a
+    notebook the tree and a table.
 
     Parameters
     ----------
@@ -153,10 +156,51 @@ class RuleSet:
         )
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree, with the rows of every leaf; needs the extra ``plot``.
 
-    def assign(self, table: Any) -> NDArray[Any]:
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure, as large as the tree needs. Texts are as large as the axes allow.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return load_displays("pictures").plot_tree(self, ax)
+
+    def plot_heat(self, ax: Any = None) -> Any:
+        """Draw the means of every cluster in the columns that separate them most, as the page has them.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure, as large as the map needs.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        DataError
+            If there is a single cluster, which no other can be compared with.
+        MissingExtraError
+            If matplotlib is not installed: it needs the extra ``plot``.
+        """
+        return load_displays("pictures").plot_heat(self, ax)
+
+    @overload
+    def assign(self, table: Mapping[Any, Scalar]) -> int: ...
+    @overload
+    def assign(self, table: Any) -> NDArray[Any]: ...
+    def assign(self, table: Any) -> Any:
         """Return the cluster of each row by matching the rules, -1 where no rule matches.
 
         Parameters
@@ -165,17 +209,99 @@ class RuleSet:
             The raw columns; found by name where there are names, else by position. Columns
             that no rule tests need not be there in a named table.
 
+            Or one row: a mapping from column name to a single value, None where it is missing.
+
         Returns
         -------
         ndarray of int32, shape (n_rows,)
-            int64 where a label needs it.
+            int64 where a label needs it. Of one row given by name an int: its cluster.
 
         Raises
         ------
         DataError
-            If a tested column is missing, or holds values of a different type than the rules compare.
+            If a tested column is missing, or holds values of a different type than the rules compare; if a mapping has
+            columns and single values.
         """
-        return match_rules(self.rules, self.columns, self.tested_columns, table)
+        row = single_row(table)
+        labels = match_rules(self.rules, self.columns, self.tested_columns, table if row is None else row)
+        return labels if row is None else int(labels[0])
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """Return the conditions of all rules as a frame, a row for each.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, or one of these modules, default="pandas"
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            In the order of the rules, and of the conditions within each:
+
+            - ``cluster`` (Int64), ``name`` (String), ``rule`` (Int64): ``rules[rule]`` is the rule.
+            - ``column`` (String): the column that is tested; null for a rule that every row meets.
+            - ``kind`` (String): "between", "one of", "none of" or "every row".
+            - ``lower``, ``upper`` (Float64): a number is above the one and at most the other; null leaves a side open.
+            - ``lower_date`` and ``upper_date`` (Date), ``…_timestamp`` (Datetime), ``…_timestamptz`` (Datetime in UTC),
+              ``…_duration`` (Duration), where rules test a column of that type, and ``…_integer`` (Int64) where a
+              double would round a bound: in place of ``lower`` and ``upper``, and used in the same way.
+            - ``values`` (List of String): the categories, truth values as "true" and "false".
+            - ``condition`` (String): the condition as text.
+            - ``rows`` (Int64), ``share`` (Float64): the rule's training rows, and their share of the weight.
+            - ``precision``, ``recall`` (Float64): those of the cluster.
+
+        Raises
+        ------
+        OptionError
+            If it is none of these backends.
+        MissingExtraError
+            If it is not installed.
+        """
+        return conditions_frame(self.rules, self.clusters, backend)
+
+    def clusters_frame(self, backend: Any = "pandas") -> Any:
+        """Return the clusters as a frame, a row for each, largest first.
+
+        Its columns are ``cluster`` (Int64), ``name`` and ``note`` (String), ``rows`` (Int64), ``weight``, ``share``,
+        ``precision``, ``recall`` and ``total`` (Float64, as in `Cluster`), ``n_rules`` (Int64) and ``rules`` (String):
+        their conditions as text. The parameter, the frame and the errors are those of `to_frame`.
+        """
+        return clusters_frame(self.rules, self.by_size, backend)
+
+    def summary(self) -> dict[str, float]:
+        """Return the figures of the rules by name, all of them numbers, as logs of experiments take them.
+
+        ``print(rules)`` shows the rules themselves.
+
+        Returns
+        -------
+        dict from str to int or float
+            ``n_rows``, ``n_clusters``, ``n_rules``, ``n_columns`` (tested ones), ``cost`` (the normalized cost),
+            ``agreement``, ``conditions`` (WAES), ``questions`` (WAD), and ``smallest`` and ``largest``: the share of
+            these clusters in the weight.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from shallowrules import ExplainableKMeans
+        >>> rules = ExplainableKMeans(3, random_state=0).fit(load_iris(as_frame=True).data).rules_
+        >>> rules.summary()["n_rules"], round(rules.summary()["cost"], 3)
+        (3, 1.037)
+        """
+        figures = self.statistics
+        shares = [cluster.share for cluster in self.by_size]
+        return {
+            "n_rows": figures.rows,
+            "n_clusters": len(self.clusters),
+            "n_rules": len(self),
+            "n_columns": len(self.tested_columns),
+            "cost": figures.normalized_cost,
+            "agreement": figures.agreement,
+            "conditions": figures.waes,
+            "questions": figures.wad,
+            "smallest": shares[-1],
+            "largest": shares[0],
+        }
 
     def explain(self, table: Any) -> list[Explanation]:
         """Return why each row has its cluster, and the smallest change of one value that would move it.
@@ -212,11 +338,31 @@ class RuleSet:
           sepal length (cm): higher than outside in 60% of pairs
           petal length (cm): higher than outside in 60% of pairs
         """
-        return [self.explain_row(row) for row in read_rows(self.columns, self.tested_columns, table)]
+        return [
+            explain_row(self.nodes, self.columns, self.rules, self.clusters, self.contrasts, row)
+            for row in read_rows(self.columns, self.tested_columns, table)
+        ]
 
-    def explain_row(self, row: Row) -> Explanation:
-        """Return the same of one row, its values by the number of their column, as the rules compare them."""
-        return explain_row(self.nodes, self.columns, self.rules, self.clusters, self.contrasts, row)
+    def explain_row(self, row: Mapping[Any, Scalar]) -> Explanation:
+        """Return why one row has its cluster, as `explain` does.
+
+        Parameters
+        ----------
+        row : mapping from column name to a single value
+            None where it is missing. Columns that no rule tests need not be there.
+
+        Raises
+        ------
+        DataError
+            As `explain` does; also if it is not such a mapping.
+        """
+        table = single_row(row)
+        if table is None:
+            raise DataError(
+                f"a row must be a mapping from column name to a single value, not a {type(row).__name__}: use explain "
+                "for a table, and `.to_dict()` of a row of pandas"
+            )
+        return self.explain(table)[0]
 
     def trained_totals(self, measure: str) -> dict[int | None, float]:
         """Return the share of each cluster in the total of a column in training.

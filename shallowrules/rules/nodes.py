@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from shallowrules.errors import counted
 from shallowrules.rules.columns import OPTIONAL, RuleColumn
 from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both
+from shallowrules.rules.shown import Shown
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Value
 
@@ -74,8 +76,8 @@ class Leaf:
 Node = Cut | Membership | Leaf
 
 
-@dataclass(frozen=True)
-class Rule:
+@dataclass(frozen=True, repr=False)
+class Rule(Shown):
     """The explanation of one leaf: a conjunction without redundant conditions.
 
     Attributes
@@ -107,6 +109,10 @@ class Rule:
     share: float
     depth: int
     size: int
+
+    def __repr__(self) -> str:
+        n_conditions = counted(len(self.conditions), "condition")
+        return f"Rule(cluster {self.cluster}, {n_conditions}, {counted(self.rows, 'row')})"
 
     def __str__(self) -> str:
         return " and ".join(str(condition) for condition in self.conditions) or "every row"

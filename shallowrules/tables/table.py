@@ -44,7 +44,9 @@ __all__ = [
     "Table",
     "Value",
     "is_code_text",
+    "is_missing",
     "is_number_text",
+    "is_sparse",
     "nearest_double",
     "time_column",
     "times_among_text",
@@ -423,6 +425,8 @@ class Table:
         """
         if isinstance(data, Table):
             return data
+        if is_sparse(data):
+            raise DataError("expected a table of rows and columns, got a sparse matrix: make it dense (toarray())")
         if isinstance(data, Mapping):
             columns = tuple(replace(Column.of(str(name), values), name=str(name)) for name, values in data.items())
             return cls(columns, len(columns[0].values) if columns else 0)
@@ -447,6 +451,11 @@ class Table:
             )
         make: Callable[[str, Any], Column] = _from_masked if isinstance(matrix, np.ma.MaskedArray) else _column
         return cls(tuple(make(name, matrix[:, j]) for j, name in enumerate(names)), len(matrix))
+
+
+def is_sparse(data: Any) -> bool:
+    """Return whether data is a sparse matrix of SciPy, some of which are mappings, too."""
+    return hasattr(data, "tocsr")
 
 
 def _fits(value: Number | Value, dtype: np.dtype[Any]) -> bool:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shallowrules.errors import OptionError, counted
 from shallowrules.tables.labels import own_numbers
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 __all__ = ["LEAF", "Tree"]
 
@@ -212,6 +216,25 @@ class Tree:
                 pending.append((int(self.left[node]), rows[goes_left]))
                 pending.append((int(self.right[node]), rows[goes_right]))
         return leaf
+
+    def decision_path(self, X: ArrayLike) -> csr_matrix:
+        """Return the nodes that each row passes, its leaf among them.
+
+        Returns
+        -------
+        sparse csr_matrix of int64, shape (n_rows, n_nodes)
+            1 where a row passes a node; none where a value that its path tests is missing.
+        """
+        from scipy.sparse import csr_matrix
+
+        paths: list[list[int]] = [[0] for _ in range(self.n_nodes)]
+        for node in np.flatnonzero(self.feature != LEAF).tolist():
+            for child in (int(self.left[node]), int(self.right[node])):
+                paths[child] = [*paths[node], child]
+        passed = [paths[leaf] if leaf != LEAF else [] for leaf in self.apply(X).tolist()]
+        ends = np.cumsum([0, *map(len, passed)])
+        nodes = np.fromiter(chain.from_iterable(passed), np.int32, ends[-1])
+        return csr_matrix((np.ones(len(nodes), np.int64), nodes, ends), (len(passed), self.n_nodes))
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the cluster of each row, -1 where a value that its path tests is missing."""

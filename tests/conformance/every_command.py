@@ -351,7 +351,11 @@ class Run:
         counts: Counter[int | None] = Counter(expected.values())
         self.count_totals("fit", table.name, counts, {cluster.index: cluster.rows for cluster in fitted.clusters})
         self._written(table)
-        of_database, of_file = (self.call("path", *rows, *options).stdout for rows in (there, ["t.csv"]))
+        quote = self.place.quote  # rows in the order of the file: an update moves them, and k-means depends on it
+        in_order = ["--query", f"SELECT * FROM {quote(table.name)} ORDER BY {quote(ID)}"]
+        of_database, of_file = (
+            self.call("path", *rows, *options).stdout for rows in ([*there[:2], *in_order], ["t.csv"])
+        )
         lines = dict(enumerate(of_file.splitlines()))
         self.count("path, lines", table.name, lines, dict(enumerate(of_database.splitlines())))  # type: ignore[arg-type]
         for command, rows in (("label -o, of a file", ["t.csv"]), ("label -o", there)):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rulesets import MIXED, balanced_rules, example_rules, hostile_names, hostile_texts, make_rules, rule_sets
 
 from shallowrules.exporters import check_exporter, export, get_exporter
-from shallowrules.exporters.html.drawing import describe_tree
+from shallowrules.exporters.html.drawing import CHARACTER, describe_tree
 from shallowrules.exporters.palette import LIGHT, cluster_colours
 from shallowrules.exporters.rendering import one_line
 
@@ -50,6 +50,16 @@ def test_everything_lies_in_the_picture():
         x, y = map(float, group.get("transform").removeprefix("translate(").removesuffix(")").split())
         assert 0 <= x < width
         assert 0 < y < height
+
+
+def test_a_long_name_of_a_cluster_takes_several_lines_and_stays_in_the_picture():
+    names = {0: "high average basket value, " * 12, 1: "b"}
+    root = ElementTree.fromstring(export(make_rules([("x", "float")], (0, 1.0, 0, 1), names), "svg"))
+    lines = [line for line in root.iter(f"{SVG}tspan") if line.text != "b"]
+    assert " ".join(line.text for line in lines) == names[0].strip()
+    [group] = [group for group in root.iter(f"{SVG}g") if lines[0] in group.iter()]
+    left = float(group.get("transform").removeprefix("translate(").split()[0])
+    assert max(left + float(line.get("x")) + CHARACTER * len(line.text) for line in lines) <= float(root.get("width"))
 
 
 def test_clusters_have_the_colours_of_the_page():

@@ -26,3 +26,16 @@ def check_that_nothing_is_overprinted(figure: Any) -> None:
     assert not any(ax.texts for ax in figure.axes)
     for (one, box), (other, second) in combinations(boxes, 2):
         assert not box.overlaps(second), (one, other)
+
+
+def check_that_texts_keep_apart(ax: Any) -> None:
+    """Assert that no text on axes lies on another one, or beyond the axes."""
+    ax.figure.canvas.draw()
+    inside = ax.get_window_extent()
+    boxes = [(each, each.get_window_extent()) for each in ax.texts if each.get_text().strip()]
+    assert boxes
+    for each, box in boxes:
+        assert inside.x0 <= box.x0 < box.x1 <= inside.x1, each
+        assert inside.y0 <= box.y0 < box.y1 <= inside.y1, each
+    for (one, box), (other, second) in combinations(boxes, 2):
+        assert not box.overlaps(second), (one, other)

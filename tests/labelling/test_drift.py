@@ -129,25 +129,30 @@ def test_the_command_says_how_far_and_which(filled):
     assert len({done.stdout for done in shown}) == 1
     shares = {cluster.index: cluster.rows / RULES.statistics.rows for cluster in RULES.clusters}
     lines = [line.split() for line in shown[0].stdout.splitlines() if "%" in line]
-    assert [line[-4:] for line in lines] == [
+    assert shown[0].stdout.splitlines()[-1] == "no share shifted by more than 100 percentage points"
+    assert [line[-5:] for line in lines] == [
         *(
             [
                 str(COUNTS[c.index]),
                 f"{COUNTS[c.index] / 10:.1%}",
                 f"{shares[c.index]:.1%}",
-                f"{COUNTS[c.index] / 10 - shares[c.index]:+.1%}",
+                f"{COUNTS[c.index] * 10 - 100 * shares[c.index]:+.1f}",
+                "points",
             ]
             for c in RULES.by_size
         ),
-        ["2", "20.0%", "0.0%", "+20.0%"],
+        ["2", "20.0%", "0.0%", "+20.0", "points"],
     ]
     sizes = [abs(COUNTS[index] / 10 - share) for index, share in {**shares, None: 0.0}.items()]
     for most, status in ((max(sizes) + 0.001, 0), (max(sizes) - 0.001, 1), (0, 1)):
         assert call("drift", "rules.json", *there, "--max-shift", most).exit_code == status
     refused = call("drift", "rules.json", *there)
     assert refused.exit_code == 1
-    assert "% of rows (" in refused.stderr
-    assert "in training): a shift of more than 5 percentage points" in refused.stderr
+    assert "shifted by more than 5 percentage points: " in refused.stderr
+    for cluster in RULES.by_size:
+        is_moved = abs(COUNTS[cluster.index] / 10 - shares[cluster.index]) > 0.05
+        assert (f"cluster {cluster.title}, {COUNTS[cluster.index] / 10:.1%} of rows (" in refused.stderr) == is_moved
+    assert "rows without a cluster, 20.0% of rows (0.0% in training)" in refused.stderr
 
 
 def test_another_name_of_a_column(filled, fill):

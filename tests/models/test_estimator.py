@@ -51,10 +51,11 @@ def test_scikit_learn_checks(estimator, check):
         ExplainableKMeans(n_clusters=3, method="imm", random_state=0),
         ExplainableKMeans(n_clusters=3, method="exkmc", random_state=0),
         ExplainableKMeans(n_clusters=3, method="exkmc", base="imm", max_leaves=5, scale="robust", random_state=0),
+        ExplainableKMeans(n_clusters=3, impute="median", random_state=0),
     ],
     expected_failed_checks=lambda estimator: CHECKS,
 )
-def test_scikit_learn_checks_of_imm_and_exkmc(estimator, check):
+def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)
 
 

@@ -38,6 +38,7 @@ FLOORS = [
         "rules", "conditions, the tree in raw columns and units, matching; JSON documents; names, changes, explanations"
     ),
     Floor("fitting exporters", "one fit: prepare, grow, finish, describe; rules as text, bytes or files"),
+    Floor("displays", "cards for notebooks and pictures of matplotlib; rules load it by name (`rules/shown.py`)"),
     Floor(
         "models labelling",
         "the estimator, trade-offs, numbers of clusters, prices; labels in files and databases, drift",
@@ -137,6 +138,20 @@ def test_a_module_imports_from_its_folder_and_from_below_only():
             other = folder_of(imported)
             may = other == folder or other in OPEN or LEVELS[other] < LEVELS[folder]
             assert may, f"{path}: {folder!r} may not import {imported or PACKAGE!r}"
+
+
+def loaded_by_name(path: Path) -> Iterator[str]:
+    """Yield how the names of the package's modules begin that a file gives to `import_module`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            name = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
+            if isinstance(name, ast.Constant) and str(name.value).startswith(f"{PACKAGE}."):
+                yield name.value
+
+
+def test_rules_alone_load_a_module_of_another_folder_by_its_name():
+    found = {module_name(path): name for path in FILES if path.suffix == ".py" for name in loaded_by_name(path)}
+    assert found == {"rules.shown": f"{PACKAGE}.displays."}
 
 
 def test_a_test_imports_no_test_of_another_folder():

@@ -32,7 +32,7 @@ PUBLIC = [
 
 # Type-checked, never run: what a caller writes, and what mypy has to think of it.
 USAGE = """
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,14 @@ assert_type(model.tree_, Tree)
 assert_type(model.n_leaves_, int)
 cost: float = model.inertia_ + model.reference_inertia_ + model.normalized_cost_ + model.wad_ + model.waes_
 labels: NDArray[np.int32] = model.rules_.assign(X)
+assert_type(model.rules_.assign({"x0": 1.0, "x1": None}), int)
+assert_type(model.rules_.assign({"x0": X[:, 0], "x1": X[:, 1]}), NDArray[Any])
+assert_type(model.rules_.explain_row({"x0": 1.0, "x1": np.float32(2)}).to_dict(), dict[str, Any])
+figure: float = model.rules_.summary()["cost"]
+assert_type(model.transform(X), NDArray[np.float64])
+assert_type(model.fit_transform(X, sample_weight=np.ones(10)), NDArray[np.float64])
+assert_type(model.get_depth() + model.get_n_leaves() + model.n_iter_, int)
+conditions = model.rules_.to_frame("polars")
 for rule in model.rules_:
     print(rule, rule.cluster, rule.conditions)
 text: str = model.rules_.to_json("rules.json")
@@ -117,6 +125,19 @@ def test_usage_type_checks(tmp_path, added, complaint):
     )
     assert (checked.returncode == 0) == (complaint is None), checked.stdout + checked.stderr
     assert (complaint or "") in checked.stdout
+
+
+@pytest.mark.builds
+@pytest.mark.parametrize(
+    ("added", "complaint"), [("", "0 errors"), ("export(3, 'sql')", "reportCallIssue")], ids=["as documented", "wrong"]
+)
+def test_usage_type_checks_in_pyright(tmp_path, added, complaint):
+    pytest.importorskip("pyright")
+    sample = tmp_path / "usage.py"
+    sample.write_text(USAGE + added)
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, sample]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert complaint in checked.stdout, checked.stdout + checked.stderr
 
 
 # Makes what comes with an extra impossible to import, as where it is not installed.

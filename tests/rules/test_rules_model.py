@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -94,20 +93,10 @@ def test_printed_one_rule_per_line():
 
 @pytest.mark.slow
 @given(rule_sets(names=hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts))
-def test_hostile_names_do_not_break_lines_or_markup(rules):
+def test_hostile_names_do_not_break_lines(rules):
     text = str(rules)
     assert text.count("\n") == len(rules)
     assert all(line.isprintable() for line in text.split("\n"))
-
-    tags, shown = [], []
-    parser = HTMLParser(convert_charrefs=True)
-    parser.handle_starttag = lambda tag, attributes: tags.append((tag, attributes))
-    parser.handle_endtag = lambda tag: tags.append(tag)
-    parser.handle_data = shown.append
-    parser.feed(rules._repr_html_())
-    parser.close()
-    assert tags == [("pre", []), "pre"]
-    assert "".join(shown) == text
 
 
 def test_names_are_escaped_in_a_notebook():

@@ -298,7 +298,7 @@ def test_of_many_clusters_the_greedy_tree_is_improved_and_nothing_perturbed(monk
     assert len(steps) > 1  # another penalty was tried, too
     assert set(steps) == {"improve"}
     assert refinement.n_sampled == 0
-    assert f"over {MAX_SEARCHED_CLUSTERS} clusters" in refinement.summary()
+    assert f"no lookahead for more than {MAX_SEARCHED_CLUSTERS} clusters" in refinement.summary()
     assert refinement.objectives[1] < refinement.objectives[0]
 
 

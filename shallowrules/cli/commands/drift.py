@@ -22,6 +22,7 @@ from shallowrules.cli.output import FindingsReported, progress, show_message, wa
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:
+    from shallowrules.labelling.drift import Shift
     from shallowrules.models.pricing import RefitGain
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
@@ -129,13 +130,15 @@ def command(
     if refit:
         show_message("note", str(_gain(rules, rules_file, rows)))
     moved = [shift for shift in shifts if abs(shift.size) > max_shift]
+    limit = f"more than {100 * max_shift:.4g} percentage points"
     if moved:
-        worst = max(moved, key=lambda shift: abs(shift.size))
-        title = "rows without a cluster" if worst.cluster is None else f"cluster {worst.title}"
-        raise FindingsReported(
-            f"{title}: {worst.share:.1%} of rows ({worst.trained:.1%} in training): a shift of more than "
-            f"{100 * max_shift:.4g} percentage points"
-        )
+        raise FindingsReported(f"shifted by {limit}: {'; '.join(map(_described, moved))}")
+    click.echo(f"no share shifted by {limit}")
+
+
+def _described(shift: Shift) -> str:
+    title = "rows without a cluster" if shift.cluster is None else f"cluster {shift.title}"
+    return f"{title}, {shift.share:.1%} of rows ({shift.trained:.1%} in training)"
 
 
 def _gain(rules: RuleSet, rules_file: str, rows: Tables | DatabaseRows) -> RefitGain:

@@ -20,9 +20,8 @@ from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleColumn, RuleSet
-    from shallowrules.rules.words.explaining import Row
     from shallowrules.tables.conversion import Number
-    from shallowrules.tables.table import Value
+    from shallowrules.tables.table import Column, Table, Value
 
 __all__ = ["command"]
 
@@ -68,7 +67,7 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
         if rows:
-            explained = [rules.explain_row(_written_row(rules, text)) for text in rows]
+            explained = [found for text in rows for found in rules.explain(_written_row(rules, text))]
         else:
             with progress(f"reading {show_tables(tables)}"):
                 rules, table = read_tested(rules, tables, gather(Reading, options))
@@ -78,50 +77,47 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
     write_result("\n\n".join(map(str, explained)) + "\n", None)
 
 
-def _written_row(rules: RuleSet, text: str) -> Row:
-    """Return the row that --row gives; a column that it does not name is missing, or imputed."""
-    row: dict[int, Number | Value | None] = {
-        feature: rules.columns[feature].imputed for feature in rules.tested_columns
-    }
-    places = {column.name: i for i, column in enumerate(rules.columns)}
+def _written_row(rules: RuleSet, text: str) -> Table:
+    """Return the row that --row gives, its tested columns alone; one that it does not name is missing."""
+    from shallowrules.tables.table import Column, Table
+
+    tested = [rules.columns[feature].name for feature in rules.tested_columns]
+    row = {name: Column.of(name, [None]) for name in tested}
+    known = {column.name: column for column in rules.columns}
     said = set()
     for field in split_list([text]):
-        name = max((name for name in places if field.startswith(f"{name}=")), key=len, default=None)
+        name = max((name for name in known if field.startswith(f"{name}=")), key=len, default=None)
         if name is None:
-            known = ", ".join(repr(rules.columns[feature].name) for feature in rules.tested_columns)
-            raise OptionError(f"--row: {field!r} is not COLUMN=VALUE with a column of the rules; they test {known}")
+            named = ", ".join(map(repr, tested))
+            raise OptionError(f"--row: {field!r} is not COLUMN=VALUE with a column of the rules; they test {named}")
         if name in said:
             raise OptionError(f"--row gives column {name!r} twice")
         said.add(name)
-        value = _value(rules.columns[places[name]], field[len(name) + 1 :])
-        if places[name] in row and value is not None:
-            row[places[name]] = value
-    return row
+        value = _value(known[name], field[len(name) + 1 :])
+        if name in row:
+            row[name] = value
+    return Table(tuple(row.values()), 1)
 
 
-def _value(column: RuleColumn, text: str) -> Number | Value | None:
-    """Return a value as the rules compare it, None for a missing one."""
+def _value(column: RuleColumn, text: str) -> Column:
+    """Return a value as a column of one row."""
+    import numpy as np
+
     from shallowrules.tables.table import Column
     from shallowrules.tables.times import time_of_text
 
     given: Number | Value | None = text
-    if not text.strip(" "):
-        return None
+    if not text.strip(" ") or (column.is_time and column.conversion.is_null(text)):
+        return Column.of(column.name, [None])
     if column.is_time:
-        if column.conversion.is_null(text):
-            return None
         if (time := time_of_text(column.type, text)) is None:
             example = column.show(cast(int, column.minimum))
             raise OptionError(
                 f"--row: {text!r} is not a {column.type}; column {column.name!r} has values such as {example}"
             )
-        return time
+        return Column(column.name, column.type, np.array([time]))
     if column.is_numeric:
         given = column.conversion.read(text)
         if given is None:
             raise OptionError(f"--row: {text!r} is not a number, and column {column.name!r} holds numbers")
-        if given != given:
-            return None
-    read = column.read(Column.of(column.name, [given]))
-    value: Number | Value = read.values.tolist()[0]
-    return None if read.absent[0] else value
+    return column.read(Column.of(column.name, [given]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from shallowrules.errors import ExportError
@@ -46,6 +47,7 @@ class Book:
         self.numbers = self.form(align="left")
         self.counts = self.form(num_format="#,##0")
         self.shares = self.form(num_format="0.0%")
+        self.texts = self.form(align="right")
         self.dates = self.form(num_format="yyyy-mm-dd", align="left")
         self._wrapped: list[tuple[Any, int, int, str, float]] = []
 
@@ -117,6 +119,7 @@ class Book:
         lines: dict[int, int] = {}
         for of, row, column, text, filled in self._wrapped:
             if of is sheet and column < len(widths):
-                needed = sum(math.ceil((len(line) + 1) / (filled * widths[column])) for line in text.split("\n"))
+                most = max(1, int(filled * widths[column]))
+                needed = sum(max(1, len(wrap(line, most, break_on_hyphens=False))) for line in text.split("\n"))
                 lines[row] = max(needed, lines.get(row, 1))
         return {row: number for row, number in lines.items() if number > 1}

@@ -25,7 +25,7 @@ CATEGORIES_SHOWN = 12
 MIN_DIGITS = 4
 """Significant digits of the largest mean of a column."""
 
-WIDTH_OF_CLUSTER = 16
+WIDTH_OF_CLUSTER = 18
 
 
 def write_rules(book: Book, sheet: Any, rules: RuleSet) -> None:
@@ -51,7 +51,7 @@ def write_rules(book: Book, sheet: Any, rules: RuleSet) -> None:
         book.write(sheet, row, 2, said[: MAX_TEXT - 1] or "all rows")
         book.write(sheet, row, 3, rule.rows, book.counts)
         book.write(sheet, row, 4, rule.share, book.shares)
-    book.lay_out(sheet, (9, 36, 80, 10, 9), rows=head + 1 + len(rules), head=range(head, head + 1))
+    book.lay_out(sheet, (9, 40, 80, 10, 9), rows=head + 1 + len(rules), head=range(head, head + 1))
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,10 @@ def _lines(book: Book, rules: RuleSet, index: int) -> Iterator[_Line]:
     column, clusters = rules.columns[index], rules.by_size
     if column.is_numeric:
         means = [cast(float, column.mean), *(cast(float, cluster.means[index]) for cluster in clusters)]
-        shown = [format_number(mean, column) for mean in means] if column.is_time else means
-        yield _Line(column.name, "", shown, book.shares if column.is_flag else _digits(book, means))
+        if column.is_time:
+            yield _Line(column.name, "", [format_number(mean, column) for mean in means], book.texts)
+        else:
+            yield _Line(column.name, "", means, book.shares if column.is_flag else _digits(book, means))
         return
     shares = [list(column.shares), *(list(cluster.shares[index]) for cluster in clusters)]
     most = len(column.values) if len(column.values) <= CATEGORIES_SHOWN + 1 else CATEGORIES_SHOWN
@@ -137,4 +139,4 @@ def write_differences(book: Book, sheet: Any, rules: RuleSet) -> None:
             for column, text in enumerate(texts, start=1):
                 book.show(sheet, row, column, text)
             row += 1
-    book.lay_out(sheet, (9, 36, 26, 30, 30, 44), rows=row, head=range(1))
+    book.lay_out(sheet, (9, 40, 26, 30, 30, 44), rows=row, head=range(1))

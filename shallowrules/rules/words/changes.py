@@ -15,9 +15,21 @@ from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, One
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.model import RuleSet
 from shallowrules.rules.nodes import Rule
+from shallowrules.rules.shown import Shown
 from shallowrules.tables.labels import NO_CLUSTER
 
-__all__ = ["ChangedRows", "Changes", "PairCounts", "RuleChange", "changes_between", "count_pairs", "match_clusters"]
+__all__ = [
+    "UNRELATED",
+    "ChangedRows",
+    "Changes",
+    "PairCounts",
+    "RuleChange",
+    "changes_between",
+    "count_pairs",
+    "match_clusters",
+]
+
+UNRELATED = "the rules have nothing in common: no rule, and no column"
 
 ROWS_SHOWN = 20
 """Maximum number of listed pairs of clusters between which rows move, most rows first."""
@@ -49,8 +61,8 @@ class ChangedRows:
     rows: int
 
 
-@dataclass(frozen=True, eq=False)
-class Changes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Changes(Shown):
     """The changes from one set of rules to another.
 
     Attributes
@@ -78,22 +90,30 @@ class Changes:
 
     def __bool__(self) -> bool:
         """Whether anything changed."""
-        return bool(self.rules or self.moved or self._lines_of_clusters() or self._lines_of_columns())
+        return bool(self.rules or self.moved or self.cluster_lines or self.column_lines)
+
+    def __repr__(self) -> str:
+        moved = "" if self.rows is None else f", {counted(sum(each.rows for each in self.moved), 'row')} moved"
+        return f"Changes({counted(len(self.rules), 'rule')} changed, {self.unchanged:,} unchanged{moved})"
 
     def __str__(self) -> str:
-        if self._is_unrelated():
-            lines = ["the rules have nothing in common: no rule, and no column", *self._lines_of_columns()]
+        if self.is_unrelated:
+            lines = [UNRELATED, *self.column_lines]
             return "\n".join(map(printable, lines))
-        lines = [*self._lines_of_clusters(), *self._lines_of_columns(), *self._lines_of_rules(), *self._lines_of_rows()]
+        lines = [*self.cluster_lines, *self.column_lines, *self._lines_of_rules(), *self._lines_of_rows()]
         return "\n".join(map(printable, lines))
 
     def _renumbered(self) -> list[tuple[int, int]]:
         return [(old, new) for old, new in sorted(self.pairs.items()) if old != new]
 
-    def _is_unrelated(self) -> bool:
+    @property
+    def is_unrelated(self) -> bool:
+        """Whether the rules have nothing in common, and no table tells what became of a cluster."""
         return self.rows is None and not self.pairs and not _may_be_related(self.old, self.new)
 
-    def _lines_of_clusters(self) -> list[str]:
+    @property
+    def cluster_lines(self) -> list[str]:
+        """The clusters that are new, gone, or have another number or name, a line for each."""
         old, new = _titles(self.old.clusters), _titles(self.new.clusters)
         lines = [f"cluster {old[index]} is now cluster {new[other]}" for index, other in self._renumbered()]
         names, others = ({each.index: each for each in rules.clusters} for rules in (self.old, self.new))
@@ -106,7 +126,9 @@ class Changes:
         lines += [f"cluster {title} is new" for index, title in new.items() if index not in self.pairs.values()]
         return lines
 
-    def _lines_of_columns(self) -> list[str]:
+    @property
+    def column_lines(self) -> list[str]:
+        """The columns that are no longer tested, or only now, a line for each."""
         old, new = _tested(self.old), _tested(self.new)
         lines = [f"column {name} is no longer tested" for name in sorted(old - new)]
         return lines + [f"column {name} is tested now" for name in sorted(new - old)]

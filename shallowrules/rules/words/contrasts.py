@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,9 +74,19 @@ class Contrast:
         pairs = "all" if share == 100 else "over 99% of" if share > 99 else rounded
         return f"{up if self.delta > 0 else down}{than} in {pairs} pairs"
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The column, and of categories the one that differs most."""
         value = "" if self.value is None else f" {format_value(self.column.values[self.value])}"
-        return f"{self.column.name}{value}: {self.words}"
+        return f"{self.column.name}{value}"
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.words}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data, the category itself in place of its position."""
+        value = None if self.value is None else self.column.values[self.value]
+        return {"column": self.column.name, "value": value, "delta": self.delta, "words": self.words}
 
 
 def contrasts_of(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from shallowrules.errors import counted
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import (
     Between,
@@ -18,6 +20,7 @@ from shallowrules.rules.conditions import (
 )
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.nodes import Cut, Leaf, Node, Rule
+from shallowrules.rules.shown import Shown
 from shallowrules.rules.words.contrasts import Contrast
 from shallowrules.tables.conversion import INT64, Number
 from shallowrules.tables.table import Value
@@ -40,6 +43,11 @@ class Step:
 
     def __str__(self) -> str:
         return f"{self.condition.column.name} is {self.condition.column.show(self.value)}: {self.condition}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        column = self.condition.column
+        return {"column": column.name, "value": _plain(column, self.value), "condition": str(self.condition)}
 
 
 @dataclass(frozen=True)
@@ -78,9 +86,28 @@ class Move:
             f"{self.column.name} from {self.column.show(self.value)} to {target} makes it cluster {self.cluster.title}"
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        return {
+            "column": self.column.name,
+            "value": _plain(self.column, self.value),
+            "to": _plain(self.column, self.to),
+            "above": _plain(self.column, self.above),
+            "distance": self.distance,
+            "cluster": self.cluster.index,
+            "name": self.cluster.name,
+        }
 
-@dataclass(frozen=True)
-class Explanation:
+
+def _plain(column: RuleColumn, value: Number | Value | None) -> Number | Value | None:
+    """Return a value as JSON holds it: a time and what is infinite as text."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    return column.show(value) if column.is_time or math.isinf(value) else value
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """Why a row has its cluster.
 
     Attributes
@@ -107,21 +134,59 @@ class Explanation:
     move: Move | None = None
     contrasts: tuple[Contrast, ...] = ()
 
-    def __str__(self) -> str:
+    @property
+    def outcome(self) -> str:
+        """The cluster in words, or why there is none."""
         if self.cluster is None:
             assert self.missing is not None
-            lines = [f"in no cluster: {self.missing.name} is missing, and the tree tests it"]
-        else:
-            lines = [f"cluster {self.cluster.title}" + ("" if self.steps else ": every row")]
-        lines += [f"  {step}" for step in self.steps]
+            return f"in no cluster: {self.missing.name} is missing, and the tree tests it"
+        return f"cluster {self.cluster.title}" + ("" if self.steps else ": every row")
+
+    @property
+    def remark(self) -> str:
+        """What would move the row, in words; empty where it is in no cluster."""
         if self.move is not None:
-            lines.append(f"the smallest change of one value that would move it: {self.move}")
-        elif self.cluster is not None:
-            lines.append("no change of one value alone would move it to another cluster")
+            return f"the smallest change of one value that would move it: {self.move}"
+        return "no change of one value alone would move it to another cluster" if self.cluster is not None else ""
+
+    def __repr__(self) -> str:
+        where = "no cluster" if self.cluster is None else f"cluster {self.cluster.index}"
+        return f"Explanation({where}, {counted(len(self.steps), 'step')})"
+
+    def __str__(self) -> str:
+        lines = [self.outcome, *(f"  {step}" for step in self.steps)]
+        if self.remark:
+            lines.append(self.remark)
         if self.contrasts:
             lines.append("what sets the cluster apart:")
             lines += [f"  {contrast}" for contrast in self.contrasts[:CONTRASTS_SHOWN]]
         return "\n".join(map(printable, lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data; a time, and a value that is infinite, as text.
+
+        Returns
+        -------
+        dict
+            - ``cluster``, ``name``: number and name of the cluster, None where a value is missing.
+            - ``rule``: the rule as text, or None.
+            - ``steps``: a list of dicts with ``column``, ``value`` and ``condition`` (text).
+            - ``missing``: the name of the column whose value is missing, or None.
+            - ``move``: a dict with ``column``, ``value``, ``to``, ``above``, ``distance``, ``cluster`` and ``name``, as
+              in `Move`, or None.
+            - ``contrasts``: a list of dicts with ``column``, ``value`` (the category, None for numbers), ``delta`` and
+              ``words``.
+        """
+        cluster, rule, missing, move = self.cluster, self.rule, self.missing, self.move
+        return {
+            "cluster": None if cluster is None else cluster.index,
+            "name": None if cluster is None else cluster.name,
+            "rule": None if rule is None else str(rule),
+            "steps": [step.to_dict() for step in self.steps],
+            "missing": None if missing is None else missing.name,
+            "move": None if move is None else move.to_dict(),
+            "contrasts": [contrast.to_dict() for contrast in self.contrasts],
+        }
 
 
 def explain_row(
