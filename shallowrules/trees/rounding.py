@@ -1,10 +1,10 @@
 """Rounder thresholds: cuts that leave the gap between rows where that hardly changes J.
 
 For each cut there are some thresholds of fewer digits near its gap. The effect of a single one on J is known exactly
-from the rows between it and the cut: those move to other leaves. Of all choices for the cuts together, the one with the
-fewest digits is taken for which these changes add up to no more than J may rise by (a knapsack, solved exactly). The
-effect of rows that two cuts move is found by sending all rows through the chosen tree; if J rose by more, or a leaf
-lost all its rows, a smaller choice is taken.
+from the rows between it and the cut: those move to other leaves. Of all choices for the cuts whose changes add up to no
+more than J may rise by, the one with the fewest digits is taken (a knapsack, solved exactly). The effect of rows that
+two cuts move is found by sending all rows through the chosen tree; if J rose by more, or a leaf lost all its rows, a
+smaller choice is taken.
 
 All sums are exact, so the choice depends neither on the order of rows nor on how a table is divided into parts.
 """

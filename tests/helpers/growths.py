@@ -77,7 +77,7 @@ def check(problem: Problem, n_threads: int = 1, **options: Any) -> GrownTree:
     """Grow a tree and hold it against the oracle.
 
     In the short form of `make sanitize`, larger tables are only grown: the oracle, which is in Python, takes
-    nearly all the time there, and tells nothing of the kernel's memory.
+    nearly all the time there, and tells nothing about the kernel's memory.
     """
     tree = grow(*problem.arrays, **problem.options, **options, n_threads=n_threads)
     if not IS_SHORT or len(problem.X_explain) <= MAX_ROWS_IN_SHORT:
