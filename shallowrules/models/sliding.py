@@ -129,7 +129,7 @@ class TableFit:
         `finish` adds facts about the table to the rules of each.
 
         None where the method has no trade-off, where they would visit more rows than `MULTIPLE` times those of the fit
-        and than `FREE_VALUES` says, and where there is no other tree.
+        and more than `FREE_VALUES` allows, and where there is no other tree.
         """
         parameters = self.data.parameters
         tradeoffs = self.tradeoffs()

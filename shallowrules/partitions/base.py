@@ -392,7 +392,7 @@ class ThreadedPartitions(Partitions):
 
 
 def merge_all(result: Result | None, others: Iterable[Result]) -> Result | None:
-    """Return results merged, None for none."""
+    """Return merged results, None if there are none."""
     for other in others:
         result = other if result is None else result.merged(other)
     return result

@@ -101,7 +101,7 @@ def threshold_rows(rules: RuleSet, most: int, beside: Neighbors = neighbors) -> 
 def boundary_texts(rules: RuleSet) -> Table:
     """Return the finite rows of `boundary_table` as given by a reader that does not know how to convert text.
 
-    There are infinities by their names, and in columns of whole numbers fractions and other ways to write a number.
+    Infinities appear under their names, and columns of whole numbers have fractions and other ways to write a number.
     """
     hard = _HardTexts(rules)
     rows = [row for rule in rules for row in _around(rules, rule, hard, neighbors)]

@@ -72,7 +72,7 @@ SAMPLE_PLACES = 16
 SAMPLE_BYTES = 1 << 12
 MAX_SAMPLE_FIELDS = 2000
 """The number of places of a sample for the types, evenly over the file, the bytes at each, and the fields of the first
-rows; all places together give as many."""
+rows; all places together give as many fields."""
 
 MAX_RETRIES = 3
 """Number of columns that may turn out to have a type other than in the sample before all are read as text."""

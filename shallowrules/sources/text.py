@@ -101,7 +101,7 @@ def _refuse_bytes(error: UnicodeDecodeError, encoding: str, line: int) -> None:
     """Raise DataError with the byte that is not text, and the encoding that may be meant."""
     line += error.object[: error.start].count(b"\n")
     if not encoding.startswith(("utf-16", "utf-32")) and _is_binary(error.object):
-        raise DataError(f"line {line} has bytes that no text has: {NOT_TEXT}") from error
+        raise DataError(f"line {line} has bytes that cannot occur in text: {NOT_TEXT}") from error
     byte = error.object[error.start : error.start + 1].hex()
     other = _other_encoding(error.object, encoding)
     message = f"line {line}: byte 0x{byte} is not {encoding}; the file may be written in another encoding"

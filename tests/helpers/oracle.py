@@ -244,7 +244,7 @@ def counted_mistakes(node: Node, cuts: Cuts, own: Floats) -> Floats:
 
 
 def surrogate_cuts(node: Node) -> Cuts:
-    """Return all cuts with rows on both sides; `induced` is their surrogate cost, one center a side (ExKMC)."""
+    """Return all cuts with rows on both sides; `induced` is their surrogate cost, one center per side (ExKMC)."""
     found = []
     for feature in range(node.columns.shape[1]):
         by_row = np.argsort(node.columns[:, feature], kind="stable")

@@ -145,10 +145,10 @@ def grow_ahead(
     cuts : tuple of int
         (first, step): of the root's cuts, best first, every `step`-th from `first` on is tried.
     ranks : int
-        Bins of a feature, of equally many rows: cuts are tried between them.
+        Bins of a feature, each with about as many rows: cuts are tried between them.
     dense_limit : int, optional
-        As for `grow_tree`, but cuts are compared by rounded sums here: of nearly equal ones it may decide. The default
-        is the same on every machine.
+        As for `grow_tree`, but cuts are compared by rounded sums here: it may decide between nearly equal ones. The
+        default is the same on every machine.
     inputs, tradeoff, n_threads, progress, instructions, kept_distances
         As for `grow_tree`.
 
