@@ -11,18 +11,19 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn import get_config
 from sklearn.cluster import KMeans, MiniBatchKMeans
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
 
 from shallowrules._kernel import Ranges, keeps_all_distances, nearest_centers
 from shallowrules.clustering import forked  # noqa: F401 - a fork may come at any time once a clustering was made
 from shallowrules.clustering.blas import single_threaded_blas
 from shallowrules.clustering.starts import fit_kmeans
 from shallowrules.encoding import Encoding
+from shallowrules.encoding.fitted import is_fitted, unfitted
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, counted
 from shallowrules.measures.summation import group_means
 from shallowrules.tables.labels import NO_CLUSTER, is_label, whole_numbers
@@ -387,13 +388,9 @@ def _fitted(
     clusterer: Any, X: Any, sample_weight: NDArray[np.float64] | None, n_threads: int
 ) -> tuple[Any, NDArray[np.bool_] | None, tuple[str, ...]]:
     """Return a fitted clusterer (the one given if it is fitted, else a clone), the rows that it saw, and notes."""
-    try:
-        check_is_fitted(clusterer)
-    except NotFittedError:
-        pass
-    else:
+    if is_fitted(clusterer):
         return clusterer, None, ()
-    clusterer = clone(clusterer)
+    clusterer = unfitted(clusterer)
     if sample_weight is None:
         return fit_clusterer(clusterer, X, n_threads), None, ()
     counted = sample_weight > 0
@@ -403,19 +400,41 @@ def _fitted(
         seen, sample_weight = counted, sample_weight[counted]
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         X = frame.filter(counted.tolist()).to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[counted]
-    weights, without = {}, []
-    steps = clusterer.steps if isinstance(clusterer, Pipeline) else [("", clusterer)]
-    for name, step in steps:
-        if not hasattr(step, "fit"):
-            continue  # "passthrough"
-        if has_fit_parameter(step, "sample_weight"):
-            weights[f"{name}__sample_weight" if name else "sample_weight"] = sample_weight
-        else:
-            without.append(type(step).__name__)
+    weighted, without = _weighted_steps(clusterer)
     notes: tuple[str, ...] = ()
     if without and not (sample_weight == sample_weight[0]).all():
-        notes = (f"{' and '.join(without)} cannot weight rows; it was fitted as if each counted once",)
-    return fit_clusterer(clusterer, X, n_threads, **weights), seen, notes
+        notes = (f"{' and '.join(without)} took no weights; it was fitted as if each row counted once",)
+    return fit_clusterer(clusterer, X, n_threads, **dict.fromkeys(weighted, sample_weight)), seen, notes
+
+
+def _weighted_steps(clusterer: Any) -> tuple[list[str], list[str]]:
+    """Return the arguments by which the ``fit`` of a clusterer takes weights, and the kinds of steps without any.
+
+    Where scikit-learn routes arguments to the steps of a Pipeline, they get what they request; a step that says nothing
+    of weights is made to request them if it can.
+    """
+    steps = list(_steps(clusterer))
+    takes = [has_fit_parameter(step, "sample_weight") for _, step in steps]
+    if not (isinstance(clusterer, Pipeline) and get_config()["enable_metadata_routing"]):
+        weighted = [f"{path}sample_weight" for (path, _), takes_any in zip(steps, takes, strict=True) if takes_any]
+    else:
+        for step in clusterer.get_params().values():
+            requests = step.get_metadata_routing().fit.requests if has_fit_parameter(step, "sample_weight") else {}
+            if "sample_weight" in requests and requests["sample_weight"] is None:
+                step.set_fit_request(sample_weight=True)
+        takes = [bool(get_routing_for_object(step).consumes("fit", ["sample_weight"])) for _, step in steps]
+        weighted = ["sample_weight"] if any(takes) else []
+    return weighted, [type(step).__name__ for (_, step), takes_any in zip(steps, takes, strict=True) if not takes_any]
+
+
+def _steps(clusterer: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the steps of a Pipeline that are fitted, or the clusterer, each behind the path of its parameters."""
+    if not isinstance(clusterer, Pipeline):
+        yield path, clusterer
+        return
+    for name, step in clusterer.steps:
+        if hasattr(step, "fit") and not is_fitted(step):  # "passthrough" has none, and what needs none is fitted
+            yield from _steps(step, f"{path}{name}__")
 
 
 def fit_clusterer(clusterer: Any, X: Any, n_threads: int = 1, **weights: Any) -> Any:
