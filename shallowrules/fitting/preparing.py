@@ -173,7 +173,7 @@ def _pipeline_input(given: GivenTable, encoder: Encoder, cluster_columns: list[i
     frame = nw.from_native(given.X, eager_only=True)
     if cluster_columns == list(range(len(frame.columns))):
         return given.X
-    return frame.select([frame.columns[j] for j in cluster_columns]).to_native()
+    return frame[:, cluster_columns].to_native()  # by position: names need not be text
 
 
 def to_clustered_space(
@@ -224,7 +224,15 @@ def _positions(parameter: str, wanted: Any, names: Sequence[str]) -> list[int] |
     place = {name: j for j, name in enumerate(names)}
     positions: list[int] = []
     for column in wanted:
-        position = place.get(column, -1) if isinstance(column, str) else column
+        named = place.get(str(column), -1)
+        position = named if isinstance(column, str) else column
+        if is_whole(column) and named not in (-1, column):
+            if 0 <= column < len(names):
+                raise OptionError(
+                    f"{parameter} names a column {column}, which may be the one of that name or the one at that "
+                    f"position, {names[column]!r}: give names as text"
+                )
+            position = named
         if not is_whole(position) or not 0 <= position < len(names):
             raise OptionError(
                 f"{parameter} names a column {column!r}, which X does not have; "
@@ -246,10 +254,8 @@ def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
     if clusterer is None or hasattr(clusterer, "fit") or isinstance(clusterer, str):
         return None
     if not isinstance(clusterer, Column) and not nw.dependencies.is_into_series(clusterer):
-        try:
-            if np.ndim(clusterer) != 1:
-                return None
-        except ValueError:  # lists of different lengths are neither
+        clusterer = _one_column(clusterer, n_rows)
+        if clusterer is None:
             return None
     column = Column.of_labels("clusterer", clusterer)
     if column.type == "other" and column.nature == NESTED:
@@ -260,6 +266,30 @@ def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
             "give one label per row, or centers of shape (k, columns)"
         )
     return Labelling.of(column.values, column.absent)
+
+
+def _one_column(clusterer: Any, n_rows: int) -> Any:
+    """Return labels of one dimension; None for centers.
+
+    Raises
+    ------
+    OptionError
+        For a matrix with a row per row of the table: as many centers are never meant.
+    """
+    try:
+        shape = np.shape(clusterer)
+    except ValueError:  # lists of different lengths are neither
+        return None
+    if len(shape) != 2 or shape[0] != n_rows:
+        return clusterer if len(shape) == 1 else None
+    if shape[1] == 1:
+        frame = nw.from_native(clusterer, eager_only=True, pass_through=True)
+        return frame[:, 0].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(clusterer)[:, 0]
+    raise OptionError(
+        f"clusterer has {counted(n_rows, 'row')} of {shape[1]} columns, and the table has as many rows: centers have "
+        "one row per cluster, and labels are one value per row; of a column per cluster, give the labels "
+        "np.argmax(clusterer, axis=1)"
+    )
 
 
 def _without_unlabelled(weight: NDArray[np.float64] | None, labels: NDArray[np.int32]) -> NDArray[np.float64] | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 
 from shallowrules.clustering.reference import Labelling
 from shallowrules.encoding import refuse_extreme_weights
-from shallowrules.encoding.checks import refuse_too_many_values
+from shallowrules.encoding.checks import refuse_other_types, refuse_too_many_values
 from shallowrules.encoding.facts import ColumnFacts
 from shallowrules.encoding.imputing import COMPLETE
 from shallowrules.encoding.roles import Roles
-from shallowrules.errors import DataError, Finding, counted
+from shallowrules.errors import DataError, Finding, all_at_once, counted
 from shallowrules.measures.summation import ExactSums, WeightFacts, exact_weights
 from shallowrules.partitions import Part, Partitions
 from shallowrules.tables.conversion import Number
@@ -205,7 +206,6 @@ def survey(parts: Partitions, roles: Roles) -> Survey:
         raise DataError(f"no row has {what}: there is nothing to fit")
     if found.weighed is not None:
         refuse_extreme_weights(np.array([found.weighed.largest]))
-    refuse_too_many_values(found.columns)
     return found
 
 
@@ -272,7 +272,8 @@ def _refuse_wrong(found: Survey) -> None:
         "infinite": ("infinity", "k-means needs finite numbers; correct or exclude the rows"),
         "negative": ("negative weights", "give a row that should not count the weight 0"),
     }
-    for kind, (what, remedy) in said.items():
+
+    def refuse(kind: str, what: str, remedy: str) -> None:
         places = sorted((place, n) for place, n in found.wrong.items() if place[0] == kind)
         if places:
             listed = [f"column {name!r} of {origin} ({counted(n, 'row')})" for (_, name, origin), n in places]
@@ -282,3 +283,7 @@ def _refuse_wrong(found: Survey) -> None:
                 for text, ((_, name, origin), n) in zip(listed, places, strict=True)
             ]
             raise DataError(f"{what} in {', '.join(listed[:5])}{more}: {remedy}", findings=findings)
+
+    checks: list[Callable[[], None]] = [partial(refuse, kind, *words) for kind, words in said.items()]
+    checks += [partial(refuse_other_types, found.columns), partial(refuse_too_many_values, found.columns)]
+    all_at_once(checks)

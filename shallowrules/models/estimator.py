@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -19,7 +20,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_extreme_weights, refuse_unusable
-from shallowrules.errors import DataError, OptionError, OptionName, counted
+from shallowrules.errors import DataError, OptionError, OptionName, all_at_once, counted
 from shallowrules.fitting.data import FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
 from shallowrules.fitting.growing import grow
@@ -32,10 +33,11 @@ from shallowrules.fitting.whole import TableData
 from shallowrules.measures.totals import check_measure
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
-from shallowrules.rules import RuleSet
+from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
-from shallowrules.tables.table import Column, Table, unmasked
+from shallowrules.tables.order import warn_of_other_order
+from shallowrules.tables.table import Column, Table, frame_of, unmasked
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
@@ -429,6 +431,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         the training rows this is minus ``inertia_``.
         """
         given, columns = self._model_columns(X)
+        warn_of_other_order(X, sample_weight=sample_weight)
         weight = None if sample_weight is None else _read_weights(sample_weight, given.table.n_rows)
         labels = self.tree_.predict(columns)
         space = to_clustered_space(given, columns, self.encoder_, self.clusterer_, self._cluster_columns)
@@ -440,6 +443,8 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         """Return new rows, read, and their model columns."""
         check_is_fitted(self)
         given = _read(self, X, reset=False)
+        if given.matrix is None:
+            given = replace(given, table=_read_as(self.rules_.columns, self.encoder_.names, given.table))
         ranges = given.ranges(thread_count(self.n_jobs))
         refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
@@ -482,6 +487,7 @@ def prepare_fit(
     """
     parameters = _parameters(model)
     given = _read(copy.copy(model), X, reset=True)
+    warn_of_other_order(X, clusterer=parameters.clusterer, sample_weight=sample_weight, measure=measure)
     n_rows = given.table.n_rows
     if y is not None and hasattr(y, "__len__") and len(y) != n_rows:
         raise DataError(f"y has {counted(len(y), 'entry', 'entries')}, X has {counted(n_rows, 'row')}")
@@ -638,6 +644,7 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
     """
     matrix = None
+    frame_of(X)  # which refuses a query without rows
     if isinstance(X, Mapping) and not issparse(X):  # a dok_array is both, and validate_data refuses it
         X = Table.of(X)
     if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
@@ -651,6 +658,8 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
             _check_names(model, X.names, reset=reset)
         else:
             validate_data(model, X, reset=reset, skip_check_array=True)
+            if not reset and not hasattr(model, "feature_names_in_"):
+                _check_order(table.names, [column.name for column in model.rules_.columns])
     else:
         kind = _kind_of(X)
         if kind in "mM":
@@ -682,6 +691,37 @@ def _check_names(model: ExplainableKMeans, names: list[str], *, reset: bool) -> 
         model.n_features_in_ = len(names)
     elif names != list(getattr(model, "feature_names_in_", names)) or len(names) != model.n_features_in_:
         raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
+
+
+def _read_as(columns: Sequence[RuleColumn], names: Sequence[str], table: Table) -> Table:
+    """Return new rows with their columns read as the rules read them, so that dates are not taken for points in time.
+
+    `names` are those of the columns in the table, empty where these are all.
+    """
+    rules = dict(zip(names or table.names, columns, strict=True))
+
+    def read(column: Column) -> Column:
+        rule = rules.get(column.name)
+        return column if rule is None or _is_read(column, rule) else replace(rule, imputed=None).read(column)
+
+    return Table(tuple(all_at_once(partial(read, column) for column in table.columns)), table.n_rows)
+
+
+def _is_read(column: Column, rule: RuleColumn) -> bool:
+    """Return whether a column has its values as a rule compares them, numbers of any type."""
+    if rule.is_time or not rule.is_numeric:
+        return column.type == rule.type and not (rule.holds_numbers or column.of_numbers)
+    return column.is_numeric and not column.is_time
+
+
+def _check_order(names: list[str], known: list[str]) -> None:
+    """Refuse columns of names that are not all text in another order: scikit-learn would take them by position."""
+    given = [name for name in names if name in known]
+    if given != [name for name in known if name in given]:
+        raise DataError(
+            f"the columns {', '.join(map(repr, given))} stand in another order than in fit, which was "
+            f"{', '.join(map(repr, known))}: give them in that one, or use rules_.assign, which takes them by name"
+        )
 
 
 def _kind_of(X: Any) -> str:

@@ -49,7 +49,8 @@ MODULE_NAMES = frozenset(
         *("date", "datetime", "timedelta", "timezone", "_time", "_times", "_time_of_text", "_written_time"),
         *("_DATES", "_INSTANTS", "_SPANS"),
         *("Iterable", "cluster", "clusters", "cs", "frame", "math", "pd", "pl"),
-        *("_DOUBLES", "_TEXTS", "_TRUTHS", "_WHOLE", "_column", "_one_of", "_read", "_values", "_within_64_bits"),
+        *("_DOUBLES", "_TEXTS", "_TRUTHS", "_WHOLE", "_column", "_column_of", "_one_of", "_read"),
+        *("_values", "_within_64_bits"),
     }
 )
 
