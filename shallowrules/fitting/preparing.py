@@ -56,6 +56,9 @@ def prepare(
     if parameters.clusterer is None:
         check_rows(table.n_rows if weight is None else int(np.count_nonzero(weight)), parameters)
     labelling = _given_labels(parameters.clusterer, table.n_rows)
+    explains_noise = parameters.noise == "cluster"
+    if labelling is not None and explains_noise:
+        labelling = labelling.with_noise()
     check_round_within(parameters.round_within, labelled=labelling is not None)
     # Rows in no cluster are as those of weight 0: they do not count, and get a label by the tree.
     fit_weight = weight if labelling is None else _without_unlabelled(weight, labelling.labels)
@@ -83,6 +86,7 @@ def prepare(
             # A clusterer of columns of 0 and 1 knows them by other names.
             names=names if numeric and given.feature_names is not None else None,
             source=_pipeline_input(given, encoding.encoder, cluster_columns),
+            explains_noise=explains_noise,
             holds_distances=parameters.method in ("exshallow", "exgreedy"),
             n_threads=parameters.n_threads,
         )
@@ -91,7 +95,8 @@ def prepare(
         log(note)
     fit_weight = _without_unlabelled(fit_weight, reference.labels)
     data = TableData(parameters, reference, cluster_columns, given, encoding, clusterer, weight, fit_weight, measure)
-    check_max_leaves(parameters, len(data.kept_centers), labelled=reference.labelled)
+    has_noise = reference.noise and len(data.kept_centers) > 1
+    check_max_leaves(parameters, len(data.kept_centers), labelled=reference.labelled and not has_noise)
     return data
 
 

@@ -146,7 +146,7 @@ class Survey:
         """The field of that name in `Roles`."""
         return None if self.weighed is None or self.weights.multiply_exactly else self.weighed.exponent
 
-    def labelling(self) -> tuple[Labelling, dict[Any, int], NDArray[np.bool_]]:
+    def labelling(self, *, explains_noise: bool = False) -> tuple[Labelling, dict[Any, int], NDArray[np.bool_]]:
         """Return the given labels in order, the number of each, and which have rows that count."""
         if not self.all_labels:
             raise DataError("no row has a label, so there is no clustering to explain")
@@ -158,6 +158,7 @@ class Survey:
         if all(isinstance(label, int | float) and not isinstance(label, bool) for label in distinct):
             values = np.array(distinct)
         known = Labelling.of(values, np.zeros(len(distinct), bool))
+        known = known.with_noise() if explains_noise else known
         numbers = dict(zip(distinct, known.labels.tolist(), strict=True))
         used = np.zeros(len(distinct), bool)
         used[[numbers[label] for label in self.labels]] = True

@@ -141,6 +141,13 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
     missing : {None, "category"}, default=None
         "category" takes the missing values of a column of text as a category of its own, '(missing)', and so do the
         rules, SQL and Python; `impute` then fills numbers and truth values alone. Codes are numbers here.
+    noise : {"drop", "cluster"}, default="drop"
+        "drop" leaves the rows that a clusterer calls noise (-1 beside 0, 1, …, as of DBSCAN and HDBSCAN) out of
+        fitting, with a warning, and takes -1 among given labels as a label like any other. "cluster" gives noise, and
+        rows of the given label -1, rules of their own, called "noise", with precision and recall: one, or with
+        `max_leaves` at most as many as that leaves beside one for each other cluster, since noise lies around the
+        clusters. Every export gives these rows -1, and NULL or None where no rule matches; arrays, in which -1 means
+        "no rule", give them the next free number, the last of `classes_`.
     transformer : scikit-learn transformer, default=None
         In place of `scale`, `category_weight`, `impute` and `missing`: takes X to the space to cluster in. Fitted or
         not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules ask for the columns of
@@ -285,6 +292,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         two_values: str = "number",
         impute: str | None = None,
         missing: str | None = None,
+        noise: str = "drop",
         transformer: Any = None,
         random_state: Any = None,
         earlier: RuleSet | None = None,
@@ -310,6 +318,7 @@ class ExplainableKMeans(ClusterMixin, BaseEstimator):
         self.two_values = two_values
         self.impute = impute
         self.missing = missing
+        self.noise = noise
         self.transformer = transformer
         self.random_state = random_state
         self.earlier = earlier

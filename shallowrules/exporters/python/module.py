@@ -106,7 +106,7 @@ def check_function_name(value: object) -> None:
 
 def cluster_labels(rules: RuleSet, cluster_as: ClusterAs) -> dict[int, str]:
     """Return Python text for the label of each cluster."""
-    return {c.index: repr(c.name if cluster_as == "name" else c.index) for c in rules.clusters}
+    return {c.index: repr(c.name if cluster_as == "name" else c.label) for c in rules.clusters}
 
 
 def describe_module(
