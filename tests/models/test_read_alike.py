@@ -26,9 +26,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler, TargetEncoder
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
 
-from shallowrules import ExplainableKMeans, Table, export
+from shallowrules import ExplainableKMeans, Table, Tree, export, rules_of_tree
 from shallowrules.encoding.fitted import is_fitted
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 
@@ -348,10 +349,12 @@ def test_a_series_in_another_order_is_taken_by_position_with_a_warning():
         ExplainableKMeans(clusterer=values).fit(frame)
     ExplainableKMeans(clusterer=labels.iloc[order]).fit(frame.iloc[order])
     moved = labels.iloc[order] + 1.0
+    tree = Tree.from_sklearn(DecisionTreeClassifier(max_depth=1).fit(frame, labels))
     for name, call in {
         "clusterer": lambda: ExplainableKMeans(clusterer=moved.to_frame()).fit(frame),
         "sample_weight": lambda: fit(frame, sample_weight=moved),
         "measure": lambda: fit(frame, measure=moved),
+        "reference": lambda: rules_of_tree(tree, frame, reference=labels.iloc[order]),
     }.items():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ShallowRulesWarning)
