@@ -54,7 +54,7 @@ def own_numbers(given: Iterable[Any]) -> tuple[int, ...]:
 
 
 def next_free(numbers: Iterable[int]) -> int:
-    """Return the next number after those of some clusters; the smallest free one from 0 on where that is beyond 64 bits."""
+    """Return the next number after those of some clusters, or the smallest free one where that is beyond 64 bits."""
     taken = set(numbers)
     number = max(taken | {NO_CLUSTER}) + 1
     return number if is_label(number) else next(free for free in range(len(taken) + 1) if free not in taken)
