@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 __all__ = [
     "DataError",
@@ -35,11 +36,14 @@ __all__ = [
     "ShallowRulesError",
     "ShallowRulesNote",
     "ShallowRulesWarning",
+    "all_at_once",
     "check_choice",
     "counted",
     "nearest",
     "suggestion",
 ]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,26 @@ class DataError(ShallowRulesError, ValueError):
     def __init__(self, *parts: str | OptionName, findings: Iterable[Finding] = ()) -> None:
         super().__init__(*parts)
         self.findings = tuple(findings)
+
+
+def all_at_once(checks: Iterable[Callable[[], T]]) -> list[T]:
+    """Return the results of checks of one table, or raise what all that failed said as one DataError."""
+    found, errors = [], []
+    for check in checks:
+        try:
+            found.append(check())
+        except DataError as error:
+            errors.append(error)
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        parts = [part for error in errors for part in ("\n- ", *error.parts)]
+        raise DataError(
+            f"there are {len(errors)} things wrong with the table:",
+            *parts,
+            findings=[finding for error in errors for finding in error.findings],
+        )
+    return found
 
 
 class OptionError(ShallowRulesError, ValueError):

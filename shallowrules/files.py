@@ -89,7 +89,7 @@ def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_whole(path: str | Path, most: int = MAX_WHOLE) -> bytes:
+def read_whole(path: str | os.PathLike[str], most: int = MAX_WHOLE) -> bytes:
     """Return the content of a file that is read whole: not a table, whose rows may be more than memory holds.
 
     Raises

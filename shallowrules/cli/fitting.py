@@ -196,6 +196,7 @@ def prepared_model(
             two_values=chosen.two_values,
             impute=chosen.impute,
             missing=chosen.missing,
+            noise=chosen.noise,
             random_state=chosen.seed,
             **parameters,
         )

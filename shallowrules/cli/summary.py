@@ -107,14 +107,15 @@ def show_flow(rules: RuleSet) -> None:
         return
     flow, console = rules.flow, _console(True)
     said = f"{flow.moved:,} of {counted(flow.rows, 'row')} change cluster ({flow.share:.1%})"
+    labels = {cluster.index: str(cluster.label) for cluster in rules.clusters} | {NO_CLUSTER: "none"}
     if len(rules.clusters) > MAX_FLOW_COLUMNS:
         table = _table("before", "now", "rows")
-        rows = [[flow.title(old), "none" if new == NO_CLUSTER else str(new), f"{n:,}"] for old, new, n in flow.moves]
+        rows = [[flow.title(old), labels.get(new, str(new)), f"{n:,}"] for old, new, n in flow.moves]
         said += "" if len(rows) <= MOVES_SHOWN else f"; the largest {MOVES_SHOWN} of {len(rows):,} moves are shown"
         rows = rows[:MOVES_SHOWN]
     else:
         heads, lines = flow.table()
-        table = _table("before \\ now", *("none" if head == NO_CLUSTER else str(head) for head in heads))
+        table = _table("before \\ now", *(labels.get(head, str(head)) for head in heads))
         rows = [[title, *(f"{n:,}" if n else "" for n in cells)] for title, cells in lines]
     for column in table.columns[1:]:
         column.justify = "right"

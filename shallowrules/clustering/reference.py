@@ -11,21 +11,22 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn import get_config
 from sklearn.cluster import KMeans, MiniBatchKMeans
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
 
 from shallowrules._kernel import Ranges, keeps_all_distances, nearest_centers
 from shallowrules.clustering import forked  # noqa: F401 - a fork may come at any time once a clustering was made
 from shallowrules.clustering.blas import single_threaded_blas
 from shallowrules.clustering.starts import fit_kmeans
 from shallowrules.encoding import Encoding
-from shallowrules.errors import DataError, OptionError, ShallowRulesWarning, counted
+from shallowrules.encoding.fitted import is_fitted, unfitted
+from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesWarning, counted
 from shallowrules.measures.summation import group_means
-from shallowrules.tables.labels import NO_CLUSTER, is_label, whole_numbers
+from shallowrules.tables.labels import NO_CLUSTER, NOISE, is_label, next_free, whole_numbers
 
 __all__ = [
     "UNLABELLED",
@@ -57,11 +58,14 @@ class Labelling:
         The given label of each number.
     numbers : tuple of int, or None
         The same where the given labels are whole numbers.
+    noise : bool
+        Whether the last label marks noise.
     """
 
     labels: NDArray[np.int32]
     names: tuple[str, ...]
     numbers: tuple[int, ...] | None = None
+    noise: bool = False
 
     @classmethod
     def of(cls, values: NDArray[Any], absent: NDArray[np.bool_]) -> Labelling:
@@ -90,6 +94,17 @@ class Labelling:
         # They may be floats, as beside missing values in a pandas column.
         numbers = whole_numbers(known.tolist())
         return cls(labels, tuple(map(str, known if numbers is None else numbers)), numbers)
+
+    def with_noise(self) -> Labelling:
+        """Return the labels with -1 as noise: the last one, of the next free number; as they are if none is -1."""
+        if self.numbers is None or UNLABELLED not in self.numbers:
+            return self
+        at = self.numbers.index(UNLABELLED)
+        order = [i for i in range(len(self.names)) if i != at]
+        place = np.full(len(self.names) + 1, UNLABELLED, dtype=np.int32)  # the last entry, index -1, stays so
+        place[[*order, at]] = np.arange(len(self.names))
+        names, numbers = (self.names[i] for i in order), [self.numbers[i] for i in order]
+        return Labelling(place[self.labels], (*names, NOISE), (*numbers, next_free(numbers)), noise=True)
 
 
 def _by_text(values: NDArray[Any]) -> tuple[tuple[str, ...], list[int]]:
@@ -146,6 +161,8 @@ class Reference:
         Whether the labels are the clustering's own, and not those of the nearest center.
     notes : tuple of str
         What a reader of the rules should know about the clustering.
+    noise : bool
+        Whether the last cluster is noise.
     distances : HeldDistances, optional
         Of all rows to all centers, where they are wanted and growth can take them over.
     """
@@ -157,6 +174,7 @@ class Reference:
     classes: tuple[int, ...]
     labelled: bool
     notes: tuple[str, ...] = ()
+    noise: bool = False
     distances: HeldDistances | None = None
 
 
@@ -170,6 +188,7 @@ def reference_clustering(
     names: Sequence[str] | None = None,
     source: Any = None,
     holds_distances: bool = False,
+    explains_noise: bool = False,
     n_threads: int = 1,
 ) -> tuple[Reference, Encoding, Any]:
     """Cluster the table, or adopt an existing clustering.
@@ -189,6 +208,8 @@ def reference_clustering(
         The clustered columns as the user has them: what a Pipeline is given.
     holds_distances : bool
         Whether a tree is grown next that can take over the distances to the centers.
+    explains_noise : bool
+        Whether rows that the clusterer calls noise are a cluster; else they are in none, with a warning.
     n_threads : int
         For what is done beside the clusterer's own work; no result depends on it.
 
@@ -227,7 +248,14 @@ def reference_clustering(
         encoding = encoding.in_space(into_space(fitted, encoding.X_cluster, X))
         names = None  # the transformers may name their columns otherwise
     reference = _take_over(
-        encoding, _split(fitted)[1], sample_weight, seen, names, holds_distances=holds_distances, n_threads=n_threads
+        encoding,
+        _split(fitted)[1],
+        sample_weight,
+        seen,
+        names,
+        holds_distances=holds_distances,
+        explains_noise=explains_noise,
+        n_threads=n_threads,
     )
     return replace(reference, notes=(*notes, *reference.notes)), encoding, fitted
 
@@ -392,13 +420,9 @@ def _fitted(
     clusterer: Any, X: Any, sample_weight: NDArray[np.float64] | None, n_threads: int
 ) -> tuple[Any, NDArray[np.bool_] | None, tuple[str, ...]]:
     """Return a fitted clusterer (the one given if it is fitted, else a clone), the rows that it saw, and notes."""
-    try:
-        check_is_fitted(clusterer)
-    except NotFittedError:
-        pass
-    else:
+    if is_fitted(clusterer):
         return clusterer, None, ()
-    clusterer = clone(clusterer)
+    clusterer = unfitted(clusterer)
     if sample_weight is None:
         return fit_clusterer(clusterer, X, n_threads), None, ()
     counted = sample_weight > 0
@@ -408,19 +432,41 @@ def _fitted(
         seen, sample_weight = counted, sample_weight[counted]
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         X = frame.filter(counted.tolist()).to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[counted]
-    weights, without = {}, []
-    steps = clusterer.steps if isinstance(clusterer, Pipeline) else [("", clusterer)]
-    for name, step in steps:
-        if not hasattr(step, "fit"):
-            continue  # "passthrough"
-        if has_fit_parameter(step, "sample_weight"):
-            weights[f"{name}__sample_weight" if name else "sample_weight"] = sample_weight
-        else:
-            without.append(type(step).__name__)
+    weighted, without = _weighted_steps(clusterer)
     notes: tuple[str, ...] = ()
     if without and not (sample_weight == sample_weight[0]).all():
-        notes = (f"{' and '.join(without)} cannot weight rows; it was fitted as if each counted once",)
-    return fit_clusterer(clusterer, X, n_threads, **weights), seen, notes
+        notes = (f"{' and '.join(without)} took no weights; it was fitted as if each row counted once",)
+    return fit_clusterer(clusterer, X, n_threads, **dict.fromkeys(weighted, sample_weight)), seen, notes
+
+
+def _weighted_steps(clusterer: Any) -> tuple[list[str], list[str]]:
+    """Return the arguments by which the ``fit`` of a clusterer takes weights, and the kinds of steps without any.
+
+    Where scikit-learn routes arguments to the steps of a Pipeline, they get what they request; a step that says nothing
+    of weights is made to request them if it can.
+    """
+    steps = list(_steps(clusterer))
+    takes = [has_fit_parameter(step, "sample_weight") for _, step in steps]
+    if not (isinstance(clusterer, Pipeline) and get_config()["enable_metadata_routing"]):
+        weighted = [f"{path}sample_weight" for (path, _), takes_any in zip(steps, takes, strict=True) if takes_any]
+    else:
+        for step in clusterer.get_params().values():
+            requests = step.get_metadata_routing().fit.requests if has_fit_parameter(step, "sample_weight") else {}
+            if "sample_weight" in requests and requests["sample_weight"] is None:
+                step.set_fit_request(sample_weight=True)
+        takes = [bool(get_routing_for_object(step).consumes("fit", ["sample_weight"])) for _, step in steps]
+        weighted = ["sample_weight"] if any(takes) else []
+    return weighted, [type(step).__name__ for (_, step), takes_any in zip(steps, takes, strict=True) if not takes_any]
+
+
+def _steps(clusterer: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the steps of a Pipeline that are fitted, or the clusterer, each behind the path of its parameters."""
+    if not isinstance(clusterer, Pipeline):
+        yield path, clusterer
+        return
+    for name, step in clusterer.steps:
+        if hasattr(step, "fit") and not is_fitted(step):  # "passthrough" has none, and what needs none is fitted
+            yield from _steps(step, f"{path}{name}__")
 
 
 def fit_clusterer(clusterer: Any, X: Any, n_threads: int = 1, **weights: Any) -> Any:
@@ -441,6 +487,7 @@ def _take_over(
     names: Sequence[str] | None,
     *,
     holds_distances: bool,
+    explains_noise: bool,
     n_threads: int,
 ) -> Reference:
     """Return the centers of a fitted clusterer if it has some for this space, else its labels."""
@@ -460,16 +507,25 @@ def _take_over(
             holds_distances=holds_distances,
             n_threads=n_threads,
         )
-        if given is None or not given.notes:  # no noise
+        if given is None or not given.noise.any():
             return reference
         labels = np.where(given.noise, np.int32(UNLABELLED), reference.labels)
+        if explains_noise:
+            return _from_labels(encoding, _noisy(labels, ~given.seen), sample_weight, n_threads)
+        given.warn_of_noise(fitted)
         return replace(reference, labels=labels, notes=given.notes)
     if given is None:
         given = _predicted_labels(fitted, X, names)
+    notes: tuple[str, ...] = ()
     if given.noise[given.seen].all():
         raise DataError(f"{type(fitted).__name__} marks every row as noise, so there is no cluster to explain")
-    reference = _from_labels(encoding, Labelling.of(given.labels, given.noise | ~given.seen), sample_weight, n_threads)
-    notes = given.notes
+    if explains_noise and given.noise.any():
+        labelling = _noisy(np.where(given.noise, UNLABELLED, given.labels), ~given.seen)
+    else:
+        labelling = Labelling.of(given.labels, given.noise | ~given.seen)
+        notes = given.notes
+        given.warn_of_noise(fitted)
+    reference = _from_labels(encoding, labelling, sample_weight, n_threads)
     if len(centers):
         notes = (
             f"the centers of {type(fitted).__name__} have {centers.shape[-1]} columns, the clustered table has "
@@ -477,6 +533,11 @@ def _take_over(
             *notes,
         )
     return replace(reference, notes=notes)
+
+
+def _noisy(labels: NDArray[Any], absent: NDArray[np.bool_]) -> Labelling:
+    """Return labels among which -1 is noise."""
+    return Labelling.of(labels, absent).with_noise()
 
 
 @dataclass(frozen=True, eq=False)
@@ -507,6 +568,19 @@ class _GivenLabels:
             by = type(fitted).__name__
             notes = (f"excluded from fitting: {n_noise:,} of {len(given):,} rows, marked as noise by {by}",)
         return cls(labels, seen, noise, notes)
+
+    def warn_of_noise(self, fitted: Any) -> None:
+        """Warn of the rows that are left out of the fit because they are noise, if any are."""
+        n_noise = int(np.count_nonzero(self.noise))
+        if n_noise:
+            warnings.warn(
+                ShallowRulesWarning(
+                    f"{type(fitted).__name__} calls {n_noise:,} of {counted(int(self.seen.sum()), 'row')} noise; they "
+                    "are left out of the fit and of its figures",
+                    remedy=("; to give them rules of their own, use ", OptionName("noise", "cluster")),
+                ),
+                stacklevel=2,
+            )
 
 
 def _known_labels(fitted: Any, n_rows: int, seen: NDArray[np.bool_] | None) -> _GivenLabels | None:
@@ -557,9 +631,12 @@ def label_notes(names: Sequence[str], absent: int, n_rows: int) -> tuple[str, ..
     notes = []
     if absent:
         notes.append(f"excluded from fitting: {absent:,} of {n_rows:,} rows, without a given label")
-    others = [name for name in names if name != str(UNLABELLED)]
+    others = [name for name in names if name != str(UNLABELLED)]  # of a labelling with noise, no name is -1
     if len(others) == len(names) - 1 and others == [str(i) for i in range(len(others))]:
-        notes.append("the label -1 is explained as a cluster like any other; if it marks noise, leave it empty instead")
+        notes.append(
+            "the label -1 is explained as a cluster like any other; if it marks noise, leave it empty, or use "
+            "noise='cluster' (--noise cluster)"
+        )
     return tuple(notes)
 
 
@@ -638,7 +715,8 @@ def _from_labels(
         explain_centers = group_means(encoding.X_explain, labels, len(used), sample_weight, n_threads, ranges)
     names = tuple(given.names[i] for i in used)
     classes = classes_of_labels(None if given.numbers is None else [given.numbers[i] for i in used], len(used))
-    return Reference(centers, explain_centers, labels, names, classes, labelled=True)
+    noise = given.noise and used[-1] == len(given.names) - 1
+    return Reference(centers, explain_centers, labels, names, classes, labelled=True, noise=bool(noise))
 
 
 def classes_of_labels(numbers: Sequence[int] | None, k: int) -> tuple[int, ...]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges
-from shallowrules.errors import DataError, Finding, counted
+from shallowrules.errors import DataError, Finding, all_at_once, counted
 from shallowrules.tables.table import ColumnType, Table
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "refuse_too_large",
     "refuse_too_many_values",
     "refuse_unusable",
+    "unusable",
     "values_counted",
 ]
 
@@ -138,10 +140,20 @@ def refuse_unusable(table: Table, complete: Iterable[Examined], ranges: Ranges |
     ranges : Ranges, optional
         Those of all columns, where they are known.
     """
+    all_at_once(unusable(table, complete, ranges))
+
+
+def unusable(table: Table, complete: Iterable[Examined], ranges: Ranges | None = None) -> list[Callable[[], None]]:
+    """Return the checks of `refuse_unusable`, for `all_at_once`."""
     if ranges is not None and np.isfinite(ranges).all():
-        return
-    refuse_missing(complete, "exclude these rows, impute the values, or exclude the columns")
-    infinite = find_infinite(table.columns)
+        return []
+    remedy = "exclude these rows, impute the values, or exclude the columns"
+    return [partial(refuse_missing, complete, remedy), partial(refuse_infinite, table.columns)]
+
+
+def refuse_infinite(columns: Iterable[Examined]) -> None:
+    """Raise DataError naming the columns that hold infinite numbers, and in how many rows."""
+    infinite = find_infinite(columns)
     if infinite:
         raise DataError(
             f"infinity in {_listed(infinite)}: k-means needs finite numbers; correct or exclude the rows",
@@ -156,15 +168,14 @@ def refuse_missing(columns: Iterable[Examined], remedy: str) -> None:
         raise DataError(f"missing values (NaN, None or NULL) in {_listed(missing)}: {remedy}", findings=missing)
 
 
-def refuse_other_types(table: Table) -> None:
+def refuse_other_types(columns: Iterable[Examined]) -> None:
     """Raise DataError naming the columns that can be neither numbers nor categories."""
-    other = find_other_types(table.columns)
+    other = find_other_types(columns)
     if other:
         raise DataError(
             f"columns that are neither numbers nor categories cannot be used: {_listed(other)}; exclude them",
             findings=other,
         )
-    refuse_too_many_values(table.columns)
 
 
 def refuse_too_many_values(columns: Iterable[Examined]) -> None:

@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.encoding.blocks import row_blocks
-from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_unusable
+from shallowrules.encoding.checks import (
+    refuse_other_types,
+    refuse_too_large,
+    refuse_too_many_values,
+    unusable,
+)
 from shallowrules.encoding.facts import categories
 from shallowrules.encoding.imputing import COMPLETE, Filling, impute_table
 from shallowrules.encoding.scaling import (
@@ -35,6 +40,7 @@ from shallowrules.encoding.scaling import (
     scale_rows,
 )
 from shallowrules.encoding.weighing import FIXED, ChosenColumns, Weighing, balanced_weight, find_pairs
+from shallowrules.errors import all_at_once
 from shallowrules.measures.summation import WeightFacts
 from shallowrules.partitions.merging import Run, as_given, at_once
 from shallowrules.tables.conversion import Number
@@ -483,9 +489,15 @@ def encode(
     else:
         ranges = column_ranges(matrix, n_threads)
         table.set_ends(ranges)
-    refuse_unusable(table, [column for column in table.columns if not filling.fills(column)], ranges)
-    refuse_other_types(table)
-    refuse_too_large(table, scale, ranges)
+    complete = [column for column in table.columns if not filling.fills(column)]
+    all_at_once(
+        (
+            *unusable(table, complete, ranges),
+            lambda: refuse_other_types(table.columns),
+            lambda: refuse_too_many_values(table.columns),
+            lambda: refuse_too_large(table, scale, ranges),
+        )
+    )
     table = impute_table(table, sample_weight, filling)
     columns = _model_columns(table, sample_weight)
     if with_codes:

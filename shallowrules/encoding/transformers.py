@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -29,11 +27,11 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from sklearn.utils.validation import check_is_fitted
 
 from shallowrules._kernel import column_ranges
 from shallowrules.encoding.checks import refuse_missing, refuse_unusable
 from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn, code_columns
+from shallowrules.encoding.fitted import is_fitted, unfitted
 from shallowrules.errors import DataError, OptionError
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Column, Table, Value
@@ -64,15 +62,12 @@ class _Trace:
 def _fitted(transformer: Any, X: Any, sample_weight: NDArray[np.float64] | None) -> Any:
     """Return a fitted transformer: the one given if it is fitted, else a clone fitted on the rows that count."""
     try:
-        check_is_fitted(transformer)
-    except NotFittedError:
-        pass
+        if is_fitted(transformer):
+            return transformer
     except TypeError:
         raise OptionError(f"transformer={transformer!r} is not a scikit-learn transformer") from None
-    else:
-        return transformer
     rows = slice(None) if sample_weight is None else np.flatnonzero(sample_weight > 0)
-    return clone(transformer).fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows])
+    return unfitted(transformer).fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows])
 
 
 def transformed(transformer: Any, X: Any) -> NDArray[np.float64]:

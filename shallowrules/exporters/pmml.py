@@ -93,7 +93,7 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
     target = _attribute(settings.cluster_column)
     numbers = settings.cluster_as == "number" and all(cluster.index != INT64[0] for cluster in rules.clusters)
     kind = "integer" if numbers else "string"
-    labels = {c.index: str(c.index) if settings.cluster_as == "number" else c.name for c in rules.clusters}
+    labels = {c.index: str(c.label) if settings.cluster_as == "number" else c.name for c in rules.clusters}
     tested = [rules.columns[feature] for feature in rules.tested_columns]
     statistics = rules.statistics
     about = (

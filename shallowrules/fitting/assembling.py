@@ -21,6 +21,7 @@ from shallowrules.rules.figures import normalized_cost
 from shallowrules.rules.nodes import Rule, derive_rules
 from shallowrules.rules.words.default_names import default_names
 from shallowrules.tables.conversion import DOUBLE_EXACT, Number
+from shallowrules.tables.labels import NOISE
 from shallowrules.tables.table import Column, ColumnType, Table
 from shallowrules.tables.times import TIME_TYPES, format_time
 from shallowrules.trees.tree import LEAF, Tree
@@ -66,6 +67,7 @@ class FitRecord:
     names_clusters: bool = False
     separation: Mapping[int, float] = field(default_factory=dict)
     clustering: Clustering | None = None
+    noise: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +123,7 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
     record : FitRecord
     """
     sums = measured.sums
-    clusters = _describe_clusters(tree, measured)
+    clusters = _describe_clusters(tree, measured, noise=record.noise)
     columns, clusters = _with_histograms(measured, clusters, tree)
     columns = tuple(replace(column, separation=record.separation.get(i)) for i, column in enumerate(columns))
     if measured.confusion is not None:
@@ -162,7 +164,7 @@ def _named_by_rules(
     )
 
 
-def _describe_clusters(tree: Tree, measured: Measured) -> tuple[Cluster, ...]:
+def _describe_clusters(tree: Tree, measured: Measured, *, noise: bool) -> tuple[Cluster, ...]:
     """Return the clusters that have a leaf."""
     sums, totals = measured.sums, measured.totals
     return tuple(
@@ -176,6 +178,7 @@ def _describe_clusters(tree: Tree, measured: Measured) -> tuple[Cluster, ...]:
             recall=float(measured.recall[i]),
             total=None if totals is None else totals.sums[i],
             unmeasured=0 if totals is None else totals.missing[i],
+            noise=noise and tree.names[i] == NOISE,
             **measured.profiles[i],
         )
         for i in np.unique(tree.cluster[tree.leaves])

@@ -49,6 +49,7 @@ class FitParameters:
     two_values: str
     impute: str | None
     missing: str | None
+    noise: str
     transformer: Any
     random_state: Any
     earlier: RuleSet | None

@@ -31,6 +31,7 @@ from shallowrules.measures.dominance import MAX_CELLS, Standing, ValueBins
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import exact_weights, group_means
 from shallowrules.rules import Node, RuleSet
+from shallowrules.tables.order import warn_of_other_order
 from shallowrules.tables.table import Column, Table, unmasked
 from shallowrules.trees.tree import LEAF, Tree
 
@@ -88,6 +89,7 @@ def rules_of_tree(
     1.36
     """
     table = Table.of(X)
+    warn_of_other_order(X, reference=reference, sample_weight=sample_weight)
     _check_columns(tree, table)
     n_rows = table.n_rows
     weight = None

@@ -101,6 +101,7 @@ def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str])
         names_clusters=not data.reference.labelled,
         separation=data.separation,
         clustering=data.clustering,
+        noise=data.reference.noise,
     )
 
 

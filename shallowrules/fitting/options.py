@@ -185,6 +185,13 @@ _DECLARED = (
         Choice(("category",), or_none=True),
         "Treat missing values in columns of text as a category of their own, in the rules too; numbers have none.",
     ),
+    FitOption(
+        "noise",
+        "drop",
+        Choice(("drop", "cluster")),
+        "With --labels: treat the label -1 as noise (cluster), which has rules of its own, several with --max-leaves, "
+        "and stays -1, or as a label like any other (drop).",
+    ),
 )
 
 FIT_OPTIONS: Mapping[str, FitOption] = {option.name: option for option in _DECLARED}

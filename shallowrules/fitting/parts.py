@@ -124,7 +124,8 @@ def prepare_parts(
     if labels is None:
         sums, reference = _cluster(parts, rows, facts, grids, parameters, X_cluster.shape[1], log)
     else:
-        rows, sums, reference = _follow_labels(parts, rows, facts, grids)
+        explains_noise = parameters.noise == "cluster"
+        rows, sums, reference = _follow_labels(parts, rows, facts, grids, explains_noise=explains_noise)
     if X_explain is not X_cluster:
         empty = np.flatnonzero(sums["rows"] == 0)
         if len(empty):
@@ -173,18 +174,19 @@ def _cluster(
 
 
 def _follow_labels(
-    parts: Partitions, rows: RowEncoder, facts: Survey, grids: Grids
+    parts: Partitions, rows: RowEncoder, facts: Survey, grids: Grids, *, explains_noise: bool
 ) -> tuple[RowEncoder, Added, Reference]:
     """Return the reader of the labels, the sums and the clustering; a label whose rows have weight 0 is excluded."""
-    known, numbers, used = facts.labelling()
+    known, numbers, used = facts.labelling(explains_noise=explains_noise)
     place = np.cumsum(used) - 1
     rows = replace(rows, numbers={label: int(place[i]) for label, i in numbers.items() if used[i]})
     sums = sum_reference(parts, rows, grids, None, int(used.sum()))
     names = tuple(compress(known.names, used))
     whole = None if known.numbers is None else list(compress(known.numbers, used))
     means, notes = _means(grids.cluster, sums, "cluster"), label_notes(known.names, facts.absent_labels, facts.rows)
-    classes = classes_of_labels(whole, len(names))
-    return rows, sums, Reference(means, means, np.zeros(0, np.int32), names, classes, labelled=True, notes=notes)
+    classes, noise = classes_of_labels(whole, len(names)), known.noise and bool(used[-1])
+    reference = Reference(means, means, np.zeros(0, np.int32), names, classes, labelled=True, notes=notes, noise=noise)
+    return rows, sums, reference
 
 
 def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) -> None:

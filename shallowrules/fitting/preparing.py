@@ -56,6 +56,9 @@ def prepare(
     if parameters.clusterer is None:
         check_rows(table.n_rows if weight is None else int(np.count_nonzero(weight)), parameters)
     labelling = _given_labels(parameters.clusterer, table.n_rows)
+    explains_noise = parameters.noise == "cluster"
+    if labelling is not None and explains_noise:
+        labelling = labelling.with_noise()
     check_round_within(parameters.round_within, labelled=labelling is not None)
     # Rows in no cluster are like those of weight 0: they do not count, and get a label from the tree.
     fit_weight = weight if labelling is None else _without_unlabelled(weight, labelling.labels)
@@ -83,6 +86,7 @@ def prepare(
             # A clusterer that was fitted to columns of 0 and 1 knows them by other names.
             names=names if numeric and given.feature_names is not None else None,
             source=_pipeline_input(given, encoding.encoder, cluster_columns),
+            explains_noise=explains_noise,
             holds_distances=parameters.method in ("exshallow", "exgreedy"),
             n_threads=parameters.n_threads,
         )
@@ -91,7 +95,8 @@ def prepare(
         log(note)
     fit_weight = _without_unlabelled(fit_weight, reference.labels)
     data = TableData(parameters, reference, cluster_columns, given, encoding, clusterer, weight, fit_weight, measure)
-    check_max_leaves(parameters, len(data.kept_centers), labelled=reference.labelled)
+    has_noise = reference.noise and len(data.kept_centers) > 1
+    check_max_leaves(parameters, len(data.kept_centers), labelled=reference.labelled and not has_noise)
     return data
 
 
@@ -173,7 +178,7 @@ def _pipeline_input(given: GivenTable, encoder: Encoder, cluster_columns: list[i
     frame = nw.from_native(given.X, eager_only=True)
     if cluster_columns == list(range(len(frame.columns))):
         return given.X
-    return frame.select([frame.columns[j] for j in cluster_columns]).to_native()
+    return frame[:, cluster_columns].to_native()  # by position: names need not be text
 
 
 def to_clustered_space(
@@ -224,7 +229,15 @@ def _positions(parameter: str, wanted: Any, names: Sequence[str]) -> list[int] |
     place = {name: j for j, name in enumerate(names)}
     positions: list[int] = []
     for column in wanted:
-        position = place.get(column, -1) if isinstance(column, str) else column
+        named = place.get(str(column), -1)
+        position = named if isinstance(column, str) else column
+        if is_whole(column) and named not in (-1, column):
+            if 0 <= column < len(names):
+                raise OptionError(
+                    f"{parameter} names a column {column}, which may be the one of that name or the one at that "
+                    f"position, {names[column]!r}: give names as text"
+                )
+            position = named
         if not is_whole(position) or not 0 <= position < len(names):
             raise OptionError(
                 f"{parameter} names a column {column!r}, which X does not have; "
@@ -246,10 +259,8 @@ def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
     if clusterer is None or hasattr(clusterer, "fit") or isinstance(clusterer, str):
         return None
     if not isinstance(clusterer, Column) and not nw.dependencies.is_into_series(clusterer):
-        try:
-            if np.ndim(clusterer) != 1:
-                return None
-        except ValueError:  # lists of different lengths are neither
+        clusterer = _one_column(clusterer, n_rows)
+        if clusterer is None:
             return None
     column = Column.of_labels("clusterer", clusterer)
     if column.type == "other" and column.nature == NESTED:
@@ -260,6 +271,30 @@ def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
             "give one label per row, or centers of shape (k, columns)"
         )
     return Labelling.of(column.values, column.absent)
+
+
+def _one_column(clusterer: Any, n_rows: int) -> Any:
+    """Return labels of one dimension; None for centers.
+
+    Raises
+    ------
+    OptionError
+        For a matrix with a row per row of the table: as many centers are never meant.
+    """
+    try:
+        shape = np.shape(clusterer)
+    except ValueError:  # lists of different lengths are neither
+        return None
+    if len(shape) != 2 or shape[0] != n_rows:
+        return clusterer if len(shape) == 1 else None
+    if shape[1] == 1:
+        frame = nw.from_native(clusterer, eager_only=True, pass_through=True)
+        return frame[:, 0].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(clusterer)[:, 0]
+    raise OptionError(
+        f"clusterer has {counted(n_rows, 'row')} of {shape[1]} columns, and the table has as many rows: centers have "
+        "one row per cluster, and labels are one value per row; of a column per cluster, give the labels "
+        "np.argmax(clusterer, axis=1)"
+    )
 
 
 def _without_unlabelled(weight: NDArray[np.float64] | None, labels: NDArray[np.int32]) -> NDArray[np.float64] | None:

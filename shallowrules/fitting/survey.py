@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 
 from shallowrules.clustering.reference import Labelling
 from shallowrules.encoding import refuse_extreme_weights
-from shallowrules.encoding.checks import refuse_too_many_values
+from shallowrules.encoding.checks import refuse_other_types, refuse_too_many_values
 from shallowrules.encoding.facts import ColumnFacts
 from shallowrules.encoding.imputing import COMPLETE
 from shallowrules.encoding.roles import Roles
-from shallowrules.errors import DataError, Finding, counted
+from shallowrules.errors import DataError, Finding, all_at_once, counted
 from shallowrules.measures.summation import ExactSums, WeightFacts, exact_weights
 from shallowrules.partitions import Part, Partitions
 from shallowrules.tables.conversion import Number
@@ -145,7 +146,7 @@ class Survey:
         """The field of that name in `Roles`."""
         return None if self.weighed is None or self.weights.multiply_exactly else self.weighed.exponent
 
-    def labelling(self) -> tuple[Labelling, dict[Any, int], NDArray[np.bool_]]:
+    def labelling(self, *, explains_noise: bool = False) -> tuple[Labelling, dict[Any, int], NDArray[np.bool_]]:
         """Return the given labels in order, the number of each, and which have rows that count."""
         if not self.all_labels:
             raise DataError("no row has a label, so there is no clustering to explain")
@@ -157,6 +158,7 @@ class Survey:
         if all(isinstance(label, int | float) and not isinstance(label, bool) for label in distinct):
             values = np.array(distinct)
         known = Labelling.of(values, np.zeros(len(distinct), bool))
+        known = known.with_noise() if explains_noise else known
         numbers = dict(zip(distinct, known.labels.tolist(), strict=True))
         used = np.zeros(len(distinct), bool)
         used[[numbers[label] for label in self.labels]] = True
@@ -205,7 +207,6 @@ def survey(parts: Partitions, roles: Roles) -> Survey:
         raise DataError(f"no row has {what}: there is nothing to fit")
     if found.weighed is not None:
         refuse_extreme_weights(np.array([found.weighed.largest]))
-    refuse_too_many_values(found.columns)
     return found
 
 
@@ -272,7 +273,8 @@ def _refuse_wrong(found: Survey) -> None:
         "infinite": ("infinity", "k-means needs finite numbers; correct or exclude the rows"),
         "negative": ("negative weights", "give a row that should not count the weight 0"),
     }
-    for kind, (what, remedy) in said.items():
+
+    def refuse(kind: str, what: str, remedy: str) -> None:
         places = sorted((place, n) for place, n in found.wrong.items() if place[0] == kind)
         if places:
             listed = [f"column {name!r} of {origin} ({counted(n, 'row')})" for (_, name, origin), n in places]
@@ -282,3 +284,7 @@ def _refuse_wrong(found: Survey) -> None:
                 for text, ((_, name, origin), n) in zip(listed, places, strict=True)
             ]
             raise DataError(f"{what} in {', '.join(listed[:5])}{more}: {remedy}", findings=findings)
+
+    checks: list[Callable[[], None]] = [partial(refuse, kind, *words) for kind, words in said.items()]
+    checks += [partial(refuse_other_types, found.columns), partial(refuse_too_many_values, found.columns)]
+    all_at_once(checks)

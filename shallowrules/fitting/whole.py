@@ -11,9 +11,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.cluster import KMeans
 
 from shallowrules._kernel import column_ranges, route_rows
-from shallowrules.clustering.reference import UNLABELLED, centers_among, has_transformers, nearest_labels
+from shallowrules.clustering.reference import (
+    UNLABELLED,
+    centers_among,
+    fit_clusterer,
+    has_transformers,
+    nearest_labels,
+)
 from shallowrules.encoding import Encoder, Encoding
 from shallowrules.encoding.blocks import row_blocks
 from shallowrules.errors import counted
@@ -46,6 +53,7 @@ from shallowrules.trees.growing import (
     Progress,
     UniqueRows,
     find_unique_rows,
+    join_leaves,
     renumber_centers,
     with_rows,
 )
@@ -184,7 +192,16 @@ class TableData(FitData):
         log: Log,
         tell_best: Callable[[float], None] | None,
     ) -> list[tuple[GrownTree, ...]]:
-        """Return the trees of some centers, joined where cuts are kept."""
+        """Return the trees of some centers, joined where cuts are kept; noise may have several leaves."""
+        max_leaves, noise = self.parameters.max_leaves, len(self.reference.centers) - 1
+        if self.reference.noise and max_leaves is not None and max_leaves > len(kept) and noise in kept:
+            split = self._with_noise_split(max_leaves - len(kept) + 1)
+            centers = np.append(kept, np.arange(noise + 1, len(split.reference.centers)))
+            numbers = np.minimum(np.arange(len(split.reference.centers)), noise)
+            return [
+                tuple(join_leaves(renumber_centers(tree, numbers)) for tree in trees)
+                for trees in split.grown_for(centers, tradeoffs, progress, log, tell_best)
+            ]
         encoding, cuts = self.encoding, kept_cuts(self.parameters.keep, self.encoding)
         plan = divide(encoding, self.reference, self.fit_weight, kept, cuts)
         regions = regions_of(plan)
@@ -211,6 +228,37 @@ class TableData(FitData):
                 )
             grown.append(tuple(trees))
         return grown
+
+    def _with_noise_split(self, n_groups: int) -> TableData:
+        """Return the rows with noise, the last cluster, in several: groups of near rows, for a leaf each."""
+        encoding, reference, n_threads = self.encoding, self.reference, self.parameters.n_threads
+        X, weight, noise = encoding.X_cluster, self.fit_weight, len(reference.centers) - 1
+        rows = np.flatnonzero(reference.labels == noise)
+        counted = rows if weight is None else rows[weight[rows] > 0]
+        kmeans = KMeans(
+            min(n_groups, len(np.unique(X[counted], axis=0))),
+            n_init=10,
+            random_state=seed_of(self.parameters.random_state),
+        )
+        fitted = fit_clusterer(kmeans, X[counted], n_threads, sample_weight=None if weight is None else weight[counted])
+        labels = reference.labels.copy()
+        labels[rows] = noise + nearest_labels(X[rows], fitted.cluster_centers_, n_threads)
+        centers = np.concatenate([reference.centers[:noise], fitted.cluster_centers_])
+        k = len(centers)
+        explain_centers = centers
+        if not encoding.one_space:
+            explain_centers = group_means(encoding.X_explain, labels, k, weight, n_threads, encoding.explain_ranges)
+        more = tuple(range(noise + 1, k))
+        split = replace(
+            reference,
+            centers=centers,
+            explain_centers=explain_centers,
+            labels=labels,
+            names=(*reference.names, *(f"{reference.names[noise]} {i}" for i in more)),
+            classes=(*reference.classes, *more),
+            noise=False,
+        )
+        return replace(self, parameters=replace(self.parameters, max_leaves=None), reference=split)
 
     def costs(self, grown: GrownTree) -> tuple[float, float]:
         """Return the k-means cost of a tree's partition and that of the clustering."""

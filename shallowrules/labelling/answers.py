@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.rules import RuleSet
 from shallowrules.tables.labels import NO_CLUSTER
@@ -28,11 +31,11 @@ class Answers:
     def __init__(self, rules: RuleSet, cluster_as: ClusterAs = "number", otherwise: str | int | None = None) -> None:
         self.cluster_as = cluster_as
         self.otherwise = otherwise
-        numbers = {cluster.index for cluster in rules.clusters}
+        numbers = {number for cluster in rules.clusters for number in (cluster.index, cluster.label)}
         self.foreign = next(number for number in count(NO_CLUSTER - 1, -1) if number not in numbers)
         """Stands for an answer that is neither a cluster nor the value for rows without one."""
         if cluster_as == "number":
-            self._clusters: dict[Any, int] = {number: number for number in numbers}
+            self._clusters: dict[Any, int] = {cluster.label: cluster.index for cluster in rules.clusters}
         else:
             self._clusters = {cluster.name: cluster.index for cluster in rules.clusters}
 
@@ -49,3 +52,12 @@ class Answers:
         if self.otherwise is not None and kind(answer) == kind(self.otherwise):
             return NO_CLUSTER
         return self._clusters.get(kind(answer), self.foreign)
+
+    def clusters(self, numbers: NDArray[Any], absent: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the clusters that many answers mean, which are numbers, -1 where one is absent."""
+        found = numbers.astype(np.int64)
+        for label, cluster in self._clusters.items():
+            if label != cluster:
+                found[numbers == label] = cluster
+        found[absent] = NO_CLUSTER
+        return found

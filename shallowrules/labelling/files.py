@@ -229,7 +229,8 @@ class _Labelling:
         names = self.source.names
         inner = {column.name: absent_name(f"tested column {i}", names) for i, column in enumerate(self.tested)}
         read = ["*", *(f"{field.expression} AS {quote_name(inner[name])}" for name, field in self.fields.items())]
-        plain = replace(self.rules, columns=tuple(map(_plain, self.rules.columns)))
+        clusters = tuple(replace(cluster, noise=False) for cluster in self.rules.clusters)
+        plain = replace(self.rules, columns=tuple(map(_plain, self.rules.columns)), clusters=clusters)
         case = export(plain, "sql", dialect="duckdb", style="case", columns=inner)
         return case, f"(SELECT {', '.join(read)} FROM {self.source.relation})"
 

@@ -226,9 +226,9 @@ def cluster_name(rules: RuleSet, number: str) -> str:
 
     If all names are whole numbers, as given labels may be, they stay numbers.
     """
-    if not any(cluster.is_named for cluster in rules.clusters):
+    if not any(cluster.is_named or cluster.noise for cluster in rules.clusters):
         return number
-    names = {cluster.index: cluster.name for cluster in rules.clusters}
+    names = {c.index: str(c.label) if c.noise and not c.is_named else c.name for c in rules.clusters}
     whole = all(name.removeprefix("-").isdecimal() and name == str(int(name)) for name in names.values())
     whole = whole and all(int(name) in INT64 for name in names.values())
     branches = (f"WHEN {index} THEN {name if whole else quote_text(name)}" for index, name in names.items())

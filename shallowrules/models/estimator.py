@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -18,7 +19,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_extreme_weights, refuse_unusable
-from shallowrules.errors import DataError, OptionError, OptionName, counted
+from shallowrules.errors import DataError, OptionError, OptionName, all_at_once, counted
 from shallowrules.fitting.data import FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
 from shallowrules.fitting.growing import grow, seed_of
@@ -33,10 +34,11 @@ from shallowrules.models.silhouettes import plot_silhouettes
 from shallowrules.models.tree_mixin import TreeMixin
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
-from shallowrules.rules import RuleSet
+from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
-from shallowrules.tables.table import Column, Table, is_sparse, unmasked
+from shallowrules.tables.order import warn_of_other_order
+from shallowrules.tables.table import Column, Table, frame_of, is_sparse, unmasked
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
@@ -141,6 +143,13 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
     missing : {None, "category"}, default=None
         "category" takes the missing values of a column of text as a category of its own, '(missing)', and so do the
         rules, SQL and Python; `impute` then fills numbers and truth values alone. Codes are numbers here.
+    noise : {"drop", "cluster"}, default="drop"
+        "drop" leaves the rows that a clusterer calls noise (-1 beside 0, 1, …, as of DBSCAN and HDBSCAN) out of
+        fitting, with a warning, and takes -1 among given labels as a label like any other. "cluster" gives noise, and
+        rows of the given label -1, rules of their own, called "noise", with precision and recall: one, or with
+        `max_leaves` at most as many as that leaves beside one for each other cluster, since noise lies around the
+        clusters. Every export gives these rows -1, and NULL or None where no rule matches; arrays, in which -1 means
+        "no rule", give them the next free number, the last of `classes_`.
     transformer : scikit-learn transformer, default=None
         In place of `scale`, `category_weight`, `impute` and `missing`: takes X to the space to cluster in. Fitted or
         not, as `clusterer`; not fitted, it is fitted on the rows without their weights. Rules still test the columns of
@@ -287,6 +296,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         two_values: str = "number",
         impute: str | None = None,
         missing: str | None = None,
+        noise: str = "drop",
         transformer: Any = None,
         random_state: Any = None,
         earlier: RuleSet | None = None,
@@ -312,6 +322,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         self.two_values = two_values
         self.impute = impute
         self.missing = missing
+        self.noise = noise
         self.transformer = transformer
         self.random_state = random_state
         self.earlier = earlier
@@ -423,6 +434,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         the training rows this is minus ``inertia_``.
         """
         columns, space = self._new_rows(X)
+        warn_of_other_order(X, sample_weight=sample_weight)
         weight = None if sample_weight is None else _read_weights(sample_weight, len(space))
         gaps = space - self._clustered_centers[self.tree_.predict(columns)]
         squares = np.einsum("ij,ij->i", gaps, gaps)
@@ -471,6 +483,8 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         """Return new rows, read, and their model columns."""
         check_is_fitted(self)
         given = _read(self, X, reset=False)
+        if given.matrix is None:
+            given = replace(given, table=_read_as(self.rules_.columns, self.encoder_.names, given.table))
         ranges = given.ranges(thread_count(self.n_jobs))
         refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
@@ -519,6 +533,7 @@ def prepare_fit(
     """
     parameters = _parameters(model)
     given = _read(copy.copy(model), X, reset=True)
+    warn_of_other_order(X, clusterer=parameters.clusterer, sample_weight=sample_weight, measure=measure)
     n_rows = given.table.n_rows
     if y is not None and hasattr(y, "__len__") and len(y) != n_rows:
         raise DataError(f"y has {counted(len(y), 'entry', 'entries')}, X has {counted(n_rows, 'row')}")
@@ -680,6 +695,7 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
             "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and "
             "explain its labels (clusterer=labels) by a dense table of some of its columns"
         )
+    frame_of(X)  # which refuses a query without rows
     if isinstance(X, Mapping):
         X = Table.of(X)
     if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
@@ -693,6 +709,8 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
             _check_names(model, X.names, reset=reset)
         else:
             validate_data(model, X, reset=reset, skip_check_array=True)
+            if not reset and not hasattr(model, "feature_names_in_"):
+                _check_order(table.names, [column.name for column in model.rules_.columns])
     else:
         kind = _kind_of(X)
         if kind in "mM":
@@ -724,6 +742,37 @@ def _check_names(model: ExplainableKMeans, names: list[str], *, reset: bool) -> 
         model.n_features_in_ = len(names)
     elif names != list(getattr(model, "feature_names_in_", names)) or len(names) != model.n_features_in_:
         raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
+
+
+def _read_as(columns: Sequence[RuleColumn], names: Sequence[str], table: Table) -> Table:
+    """Return new rows with their columns read as the rules read them, so that dates are not taken for points in time.
+
+    `names` are those of the columns in the table, empty where these are all.
+    """
+    rules = dict(zip(names or table.names, columns, strict=True))
+
+    def read(column: Column) -> Column:
+        rule = rules.get(column.name)
+        return column if rule is None or _is_read(column, rule) else replace(rule, imputed=None).read(column)
+
+    return Table(tuple(all_at_once(partial(read, column) for column in table.columns)), table.n_rows)
+
+
+def _is_read(column: Column, rule: RuleColumn) -> bool:
+    """Return whether a column has its values as a rule compares them, numbers of any type."""
+    if rule.is_time or not rule.is_numeric:
+        return column.type == rule.type and not (rule.holds_numbers or column.of_numbers)
+    return column.is_numeric and not column.is_time
+
+
+def _check_order(names: list[str], known: list[str]) -> None:
+    """Refuse columns of names that are not all text in another order: scikit-learn would take them by position."""
+    given = [name for name in names if name in known]
+    if given != [name for name in known if name in given]:
+        raise DataError(
+            f"the columns {', '.join(map(repr, given))} stand in another order than in fit, which was "
+            f"{', '.join(map(repr, known))}: give them in that one, or use rules_.assign, which takes them by name"
+        )
 
 
 def _kind_of(X: Any) -> str:

@@ -83,6 +83,7 @@ class RuleColumn:
         DataError
             If it holds values of a different type, or text that is neither a number nor means "no value".
         """
+        given = given.plain()
         if given.is_time and not self.is_time and not given.absent.all():
             wanted = "numbers" if self.is_numeric else "text" if self.type == "text" else "true and false"
             raise DataError(f"column {given.name!r} must hold {wanted}, but holds {given.nature}: convert it first")
@@ -90,12 +91,13 @@ class RuleColumn:
             read = read_times(given, cast(TimeType, self.type), self.conversion)
         elif self.is_numeric:
             read = read_numbers(given, self.conversion, whole=self.is_whole)
+            read.numbers()  # which refuses others
         elif self.type == "boolean":
             read = read_truths(given)
         elif self.codes:
             read = read_codes(given, self.conversion)
         else:
-            read = read_texts(given.number_categories() if self.holds_numbers else given, self.conversion)
+            read = read_texts(given, self.conversion, holds_numbers=self.holds_numbers)
         return read.filled(self.imputed)
 
     def read_strays(self, given: Column) -> tuple[Column, NDArray[np.bool_]]:

@@ -11,6 +11,7 @@ from shallowrules.rules.columns import OPTIONAL
 from shallowrules.rules.conditions import printable
 from shallowrules.rules.shown import Shown
 from shallowrules.tables.conversion import Number
+from shallowrules.tables.labels import NO_CLUSTER, NOISE
 
 __all__ = ["Cluster", "Statistics", "normalized_cost", "percent", "show_figure"]
 
@@ -93,6 +94,9 @@ class Cluster:
         The sum of the column `Statistics.measure` over its rows, each times its weight; None where there is none.
     unmeasured : int
         Rows without a value in that column.
+    noise : bool
+        Whether its rows are those that the clustering calls noise. Then its `label` is -1; `index` is its number where
+        -1 stands for no rule, as in the arrays of `RuleSet.assign`.
     """
 
     index: int
@@ -113,16 +117,22 @@ class Cluster:
     named_by_rules: bool = field(default=False, metadata=OPTIONAL)
     total: float | None = field(default=None, metadata=OPTIONAL)
     unmeasured: int = field(default=0, metadata=OPTIONAL)
+    noise: bool = field(default=False, metadata=OPTIONAL)
+
+    @property
+    def label(self) -> int:
+        """The number that exports give its rows."""
+        return NO_CLUSTER if self.noise else self.index
 
     @property
     def is_named(self) -> bool:
         """Whether it has a name that a person gave, or a given label."""
-        return self.name != str(self.index) and not self.named_by_rules
+        return self.name != (NOISE if self.noise else str(self.index)) and not self.named_by_rules
 
     @property
     def title(self) -> str:
         """The number, which exports return, and the name, if it differs."""
-        return self.name if self.name == str(self.index) else f"{self.index} ({self.name})"
+        return self.name if self.name == str(self.label) else f"{self.label} ({self.name})"
 
 
 @dataclass(frozen=True, repr=False)

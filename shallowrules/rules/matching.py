@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, all_at_once
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.nodes import Rule
@@ -27,16 +28,15 @@ def read_columns(columns: Sequence[RuleColumn], tested: Iterable[int], data: Any
     """
     table = Table.of(data, names=[column.name for column in columns])
     present = {column.name: column for column in table.columns}
-    found = {}
-    for feature in tested:
-        column = columns[feature]
-        if column.name not in present:
-            raise DataError(
-                f"the rules test column {column.name!r}, which the table does not have; "
-                f"it has: {', '.join(repr(name) for name in present)}"
-            )
-        found[feature] = column.read(present[column.name])
-    return table.n_rows, found
+    wanted = {feature: columns[feature] for feature in tested}
+    absent = [repr(column.name) for column in wanted.values() if column.name not in present]
+    if absent:
+        raise DataError(
+            f"the rules test column{'s' if len(absent) > 1 else ''} {', '.join(absent)}, which the table does not "
+            f"have; it has: {', '.join(repr(name) for name in present)}"
+        )
+    read = all_at_once(partial(column.read, present[column.name]) for column in wanted.values())
+    return table.n_rows, dict(zip(wanted, read, strict=True))
 
 
 def read_rows(columns: Sequence[RuleColumn], tested: Iterable[int], data: Any) -> Iterator[Row]:

@@ -502,13 +502,18 @@ class RuleSet(Shown):
         return hashlib.sha256(self.to_json().encode("utf-8", "surrogatepass")).hexdigest()
 
     @classmethod
-    def from_json(cls, path: str | Path) -> RuleSet:
-        """Read rules from a JSON file.
+    def from_json(cls, path: document.Source) -> RuleSet:
+        """Read rules from JSON.
+
+        Parameters
+        ----------
+        path : str, bytes, Path or open file
+            The path of a file, the text of `to_json`, its bytes, or a file open for reading.
 
         Raises
         ------
         RulesFormatError
-            If the file is not a complete, valid document of format ``shallowrules/2``.
+            If it is not a complete, valid document of format ``shallowrules/2``.
         OSError
             If it cannot be read.
         """

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from decimal import Decimal
+from numbers import Real
 from types import NoneType
 from typing import Any
 
@@ -15,9 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
-from shallowrules.tables.conversion import FALSE_TEXTS, GRAMMAR, INT64, PLAIN, TRUE_TEXTS, Conversion, Number
+from shallowrules.tables.conversion import (
+    DOUBLE_EXACT,
+    FALSE_TEXTS,
+    GRAMMAR,
+    INT64,
+    PLAIN,
+    TRUE_TEXTS,
+    Conversion,
+    Number,
+)
 from shallowrules.tables.dates import written_time
-from shallowrules.tables.table import Column, times_among_text, times_of_text
+from shallowrules.tables.table import Column, interval_texts, number_text, times_among_text, times_of_text
 from shallowrules.tables.times import DAY, NATURES, TimeType, time_of_text
 
 __all__ = [
@@ -47,6 +58,8 @@ def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Colu
     """
     if column.type == "text" and conversion.from_text:
         column = _parsed(column, conversion)
+    elif not column.is_numeric:
+        column = _of_numbers(column)
     if column.exact is not None and whole:
         numbers = column.exact
         missing = column.absent
@@ -59,12 +72,39 @@ def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Colu
     return replace(column, missing=column.absent | _equal_one_of(column.values, null_numbers))
 
 
-def read_texts(column: Column, conversion: Conversion) -> Column:
-    """Return the texts of a column, without those that mean "no value"."""
+def _of_numbers(column: Column) -> Column:
+    """Return a column of truth values, beside numbers or not, as one of numbers, 0 and 1; any other as it is."""
+    values = [None if absent else value for value, absent in zip(column.values.tolist(), column.absent, strict=True)]
+    if not all(value is None or isinstance(value, Real | Decimal | np.bool_) for value in values):
+        return column
+    numbers = [int(value) if isinstance(value, bool | np.bool_) else value for value in values]
+    found = Column.of(column.name, numbers)
+    return found if found.is_numeric else replace(found, type="float", values=np.full(len(values), np.nan))
+
+
+def read_texts(column: Column, conversion: Conversion, *, holds_numbers: bool = False) -> Column:
+    """Return the texts of a column, without those that mean "no value".
+
+    With `holds_numbers`, whose rules' categories are texts of numbers, numbers are read as their texts. Intervals are
+    read as theirs.
+    """
+    if column.type == "other":
+        column = replace(column, type="text", values=interval_texts(column.values))
+    if holds_numbers:
+        column = column.number_categories()
+        if column.type == "text" and not column.value_types <= {str, NoneType}:
+            values = [number_text(value) if _is_category(value) else value for value in column.values.tolist()]
+            column = replace(column, values=np.array(values, dtype=object))
     if column.type != "text" or not conversion.nulls:
         return column
     values = [None if isinstance(value, str) and conversion.is_null(value) else value for value in column.values]
     return replace(column, values=np.array(values, dtype=object))
+
+
+def _is_category(value: Any) -> bool:
+    """Return whether a value is a number that a double tells from its neighbors."""
+    is_number = isinstance(value, Real | Decimal) and not isinstance(value, bool)
+    return is_number and bool(abs(value) <= DOUBLE_EXACT)
 
 
 def read_codes(column: Column, conversion: Conversion) -> Column:
@@ -185,6 +225,8 @@ def _parsed(column: Column, conversion: Conversion) -> Column:
         if missing:
             absent[row] = True
             number = 0
+        elif isinstance(number, bool | np.bool_) and not conversion.codes:
+            number = int(number)
         elif number is None or isinstance(number, bool | np.bool_ | bytes):
             kind = "codes, which are whole numbers such as 3" if conversion.codes else "numbers"
             raise DataError(

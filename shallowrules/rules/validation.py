@@ -110,6 +110,8 @@ def _check_clusters(nodes: Sequence[Node], clusters: Sequence[Cluster]) -> None:
         if not is_label(label):
             why = "marks a row in no cluster" if label == NO_CLUSTER else "is beyond 64 bits"
             _refuse(f"{label} is the number of a cluster, but it {why}")
+    if sum(cluster.noise for cluster in clusters) > 1:
+        _refuse("several clusters are said to be noise; at most one is")
     names: dict[str, int] = {}
     for cluster in clusters:
         if names.setdefault(cluster.name, cluster.index) != cluster.index:

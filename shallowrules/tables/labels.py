@@ -12,16 +12,21 @@ import numpy as np
 __all__ = [
     "MAX_LABEL",
     "MIN_LABEL",
+    "NOISE",
     "NO_CLUSTER",
     "cluster_of",
     "is_label",
     "label_type",
+    "next_free",
     "own_numbers",
     "whole_numbers",
 ]
 
 NO_CLUSTER = -1
 """Stands for a row without a cluster, so it is not a label."""
+
+NOISE = "noise"
+"""Name of the cluster of the rows that a clustering calls noise: its label is `NO_CLUSTER`, its number another one."""
 
 MIN_LABEL, MAX_LABEL = -(2**63), 2**63 - 1
 
@@ -46,6 +51,13 @@ def own_numbers(given: Iterable[Any]) -> tuple[int, ...]:
     """Return given labels where they are the labels of their clusters; none where these are numbered from 0 on."""
     numbers = whole_numbers(given)
     return numbers if numbers is not None and all(map(is_label, numbers)) else ()
+
+
+def next_free(numbers: Iterable[int]) -> int:
+    """Return the next number after those of some clusters, or the smallest free one where that is beyond 64 bits."""
+    taken = set(numbers)
+    number = max(taken | {NO_CLUSTER}) + 1
+    return number if is_label(number) else next(free for free in range(len(taken) + 1) if free not in taken)
 
 
 def cluster_of(label: int | np.integer[Any]) -> int | None:

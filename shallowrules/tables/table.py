@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
+from enum import Enum
 from functools import cached_property
 from itertools import repeat
 from numbers import Integral, Real
@@ -43,6 +44,8 @@ __all__ = [
     "ColumnType",
     "Table",
     "Value",
+    "frame_of",
+    "interval_texts",
     "is_code_text",
     "is_missing",
     "is_number_text",
@@ -66,8 +69,23 @@ OTHER_NATURES = {
     "bytes": "binary data",
     "bytearray": "binary data",
     "UUID": "UUIDs",
+    "Interval": "intervals",
+    "Period": "periods",
+    "complex": "complex numbers",
+    **dict.fromkeys(("date", "datetime", "timedelta", "Timestamp", "Timedelta", "datetime64"), "dates or the like"),
+    "timedelta64": "durations in years or months",
 }
 """The same by the type of the values of a column of type "other"."""
+
+COLLECTED = {
+    "duckdb": ".df()",
+    "dask": ".compute()",
+    "ibis": ".to_pyarrow()",
+    "pyspark": ".toPandas()",
+    "pyspark[connect]": ".toPandas()",
+    "sqlframe": ".toPandas()",
+}
+"""How the rows of a table are had that is only a query, by the library; of Polars and any other, by ``.collect()``."""
 
 NESTED = "mixed or nested values"
 """Possible contents of a column of type "other"; any other column has one kind of value."""
@@ -96,6 +114,8 @@ class Column:
         The value that replaced missing ones; None where none was filled in.
     imputed_rows : ndarray of bool, shape (n_rows,), optional
         Where `imputed` stands in place of a missing value.
+    of_numbers : bool
+        Whether texts are those of the numbers of a categorical column, which are its categories in fitting alone.
     """
 
     name: str
@@ -106,6 +126,7 @@ class Column:
     exact: NDArray[Any] | None = None
     imputed: Number | Value | None = None
     imputed_rows: NDArray[np.bool_] | None = None
+    of_numbers: bool = False
 
     @classmethod
     def of(cls, name: str, data: Any) -> Column:
@@ -131,7 +152,7 @@ class Column:
 
         Times are labels by their text.
         """
-        column = cls.of(name, data)
+        column = cls.of(name, data).plain()
         if column.is_time:
             pairs = zip(column.values.tolist(), column.absent, strict=True)
             texts = [None if absent else format_time(column.type, value) for value, absent in pairs]
@@ -170,7 +191,10 @@ class Column:
         kinds = set(map(type, present))
         if nested or len(kinds) > 1 or kinds & {list, dict, tuple, set, np.ndarray}:
             return NESTED
-        return OTHER_NATURES.get(next(iter(kinds), str).__name__, "dates or the like")
+        kind = next(iter(kinds), str)
+        if issubclass(kind, Enum):
+            return f"members of the Enum {kind.__name__}"
+        return OTHER_NATURES.get(kind.__name__, f"values of type {kind.__name__}")
 
     @cached_property
     def absent(self) -> NDArray[np.bool_]:
@@ -256,6 +280,15 @@ class Column:
         return replace(
             self, type=kind, values=values, missing=None, exact=None, imputed=value, imputed_rows=self.absent
         )
+
+    def plain(self) -> Column:
+        """Return a categorical column of numbers or times as one of these; any other column as it is."""
+        if self.type == "other":
+            return _from_objects(self.name, self.values)
+        if not self.of_numbers:
+            return self
+        texts = zip(self.values.tolist(), self.absent.tolist(), strict=True)
+        return Column.of(self.name, [None if absent else PLAIN.number(text) for text, absent in texts])
 
     def number_categories(self) -> Column:
         """Return a column of numbers as categories; as it is if it has no numbers, or some that doubles round."""
@@ -430,12 +463,10 @@ class Table:
         if isinstance(data, Mapping):
             columns = tuple(replace(Column.of(str(name), values), name=str(name)) for name, values in data.items())
             return cls(columns, len(columns[0].values) if columns else 0)
-        try:
-            frame = nw.from_native(data, eager_only=True, pass_through=True)
-        except DuplicateError as error:
-            raise DataError(f"two columns have the same name ({error}): rename one of them") from None
+        frame = frame_of(data)
         if isinstance(frame, nw.DataFrame):
-            return cls(tuple(_from_series(str(series.name), series) for series in frame.iter_columns()), len(frame))
+            named = zip(frame.columns, frame.iter_columns(), strict=True)
+            return cls(tuple(_from_series(str(name), series) for name, series in named), len(frame))
         matrix = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
         if matrix.dtype.kind == "b":
             matrix = matrix.astype(np.int8)  # a matrix has one type, and it is one of numbers
@@ -456,6 +487,29 @@ class Table:
 def is_sparse(data: Any) -> bool:
     """Return whether data is a sparse matrix of SciPy, some of which are mappings, too."""
     return hasattr(data, "tocsr")
+
+
+def frame_of(data: Any) -> Any:
+    """Return a dataframe as narwhals has it, anything else as it is.
+
+    Raises
+    ------
+    DataError
+        If two columns have one name, or it is a query whose rows are not read yet.
+    """
+    library = "dask" if nw.dependencies.is_dask_dataframe(data) else ""  # which narwhals warns of
+    try:
+        frame = data if library else nw.from_native(data, pass_through=True)
+    except DuplicateError as error:
+        raise DataError(f"two columns have the same name ({error}): rename one of them") from None
+    if isinstance(frame, nw.LazyFrame):
+        library = frame.implementation.value
+    if library:
+        raise DataError(
+            f"the table is a {type(data).__name__} of {library}, a query whose rows are not read yet: give "
+            f"table{COLLECTED.get(library, '.collect()')}"
+        )
+    return frame
 
 
 def _fits(value: Number | Value, dtype: np.dtype[Any]) -> bool:
@@ -731,9 +785,9 @@ def _from_series(name: str, series: Any) -> Column:
         return _from_intervals(name, series.to_native().to_pylist())
     if dtype == nw.Unknown:  # such as sparse numbers, or decimals of 256 bits
         return _column(name, _array(series))
-    if dtype == nw.Categorical:
+    if dtype == nw.Categorical or isinstance(dtype, nw.Enum):  # the latter of an ordered Categorical too
         return _from_categories(name, _objects(series))
-    if dtype == nw.String or isinstance(dtype, nw.Enum):
+    if dtype == nw.String:
         return Column(name, "text", _objects(series.cast(nw.String())))
     return Column(name, "other", _objects(series))
 
@@ -778,13 +832,22 @@ def _from_categories(name: str, values: NDArray[Any]) -> Column:
     types = {type(value) for value in values if not is_missing(value)}
     if types <= {str}:
         return Column(name, "text", values)
+    if {kind.__name__ for kind in types} == {"Interval"}:  # as pd.cut makes them
+        return Column(name, "text", interval_texts(values))
     if all(issubclass(kind, bool | np.bool_) for kind in types):
         return Column(name, "boolean", values)
     if all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in types):
         texts = [None if is_missing(value) else number_text(value) for value in values]
         codes = any(texts) and all(text is None or is_code_text(text) for text in texts)
-        return Column(name, "text", np.array(texts, dtype=object), conversion=CODES if codes else PLAIN)
+        conversion = CODES if codes else PLAIN
+        return Column(name, "text", np.array(texts, dtype=object), conversion=conversion, of_numbers=True)
     return Column(name, "other", values)
+
+
+def interval_texts(values: NDArray[Any]) -> NDArray[Any]:
+    """Return intervals of pandas as texts such as (0, 1], and anything else as it is."""
+    texts = [str(value) if type(value).__name__ == "Interval" else value for value in values.tolist()]
+    return np.array(texts, dtype=object)
 
 
 def number_text(number: Any) -> str:

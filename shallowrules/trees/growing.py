@@ -447,6 +447,28 @@ def renumber_centers(tree: GrownTree, numbers: NDArray[np.integer]) -> GrownTree
     return replace(tree, center=of_number[tree.center], labels=of_number[tree.labels])
 
 
+def join_leaves(tree: GrownTree) -> GrownTree:
+    """Return a tree without the cuts whose sides are both leaves of one center; cuts to keep stay."""
+    names = ("feature", "left", "right", "center", "lower", "upper", "cut")
+    nodes = {name: getattr(tree, name).copy() for name in names}
+    feature, left, right, center = (nodes[name] for name in names[:4])
+    stays = np.ones(len(feature), dtype=bool)
+    for node in np.flatnonzero(feature != LEAF)[::-1]:  # children before their parents
+        sides = [left[node], right[node]]
+        is_kept = tree.kept is not None and tree.kept[node]
+        if (feature[sides] == LEAF).all() and center[sides[0]] == center[sides[1]] and not is_kept:
+            stays[sides] = False
+            for values in nodes.values():
+                values[node] = values[sides[0]]
+    if stays.all():
+        return tree
+    places = np.append(np.cumsum(stays) - 1, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
+    nodes |= {"left": places[left], "right": places[right]}
+    own = ("rows", "weight", *(name for name in ("threshold", "kept") if getattr(tree, name) is not None))
+    nodes |= {name: getattr(tree, name) for name in own}
+    return replace(tree, **{name: values[stays] for name, values in nodes.items()})
+
+
 def with_rows(tree: CutTree, leaf_of: NDArray[np.int32], weight: NDArray[np.float64] | None) -> GrownTree:
     """Return a tree with the rows that reach each node, summed from the leaves up.
 

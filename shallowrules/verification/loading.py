@@ -28,13 +28,12 @@ from shallowrules.sources import file_relation
 from shallowrules.sources.engine import quote_name
 from shallowrules.tables.conversion import PLAIN
 from shallowrules.tables.dates import format_words
-from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
 from shallowrules.verification.comparing import Comparison, NotRun, python_rows
 from shallowrules.verification.engines.duckdb import import_duckdb
 from shallowrules.verification.parts import Part, compare_parts
 from shallowrules.verification.runners.base import Labels
-from shallowrules.verification.runners.frames import imported
+from shallowrules.verification.runners.frames import clusters_of_series, imported
 from shallowrules.verification.runners.python import define
 from shallowrules.verification.runners.sql import labels_of_file, say_types
 from shallowrules.verification.walking import walk
@@ -315,13 +314,12 @@ def _load_by_pandas(rules: RuleSet, file: CsvFile, answers: Answers, **options: 
     names = [name for name in (rules.columns[f].name for f in rules.tested_columns) if name in frame]
 
     def by_frame() -> Labels:
-        labels = define(export(rules, "pandas"))["assign_cluster"](frame)
-        return labels.fillna(NO_CLUSTER).to_numpy(dtype=np.int64)  # type: ignore[no-any-return]
+        return clusters_of_series(Answers(rules), define(export(rules, "pandas"))["assign_cluster"](frame))
 
     def by_row() -> Labels:
         assign_cluster = define(export(rules, "python"))["assign_cluster"]
         found = (assign_cluster(row) for row in frame[names].to_dict("records"))
-        labels = (NO_CLUSTER if cluster is None else cluster for cluster in found)
+        labels = map(Answers(rules).cluster, found)
         return np.fromiter(labels, np.int64, len(frame)) if names else np.array(list(labels), np.int64)
 
     def by_arrays() -> Labels:

@@ -27,6 +27,7 @@ def options(**changed):
         "scale": None,
         "category_weight": 0.5,
         "two_values": "number",
+        "noise": "drop",
         "seed": 0,
         "columns": None,
         "explain": None,

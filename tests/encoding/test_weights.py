@@ -291,7 +291,7 @@ def test_a_step_that_cannot_weigh_rows_is_named(groups, weight):
     clusterer = make_pipeline(PCA(2), AgglomerativeClustering(5))
     model = ExplainableKMeans(clusterer=clusterer).fit(groups, sample_weight=weight)
     assert model.rules_.statistics.notes == (
-        "PCA and AgglomerativeClustering cannot weight rows; it was fitted as if each counted once",
+        "PCA and AgglomerativeClustering took no weights; it was fitted as if each row counted once",
     )
     # Rows of weight 0 are left out.
     inside = weight > 0

@@ -45,8 +45,12 @@ def assign_cluster(row: NamedValues) -> int | None:
         months = row['months']
         size = row['size']
         pay_ment = row['pay ment']
-    except KeyError as error:
-        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    except KeyError:
+        contract = _of_name(row, 'contract', "row")
+        paid = _of_name(row, 'paid', "row")
+        months = _of_name(row, 'months', "row")
+        size = _of_name(row, 'size', "row")
+        pay_ment = _of_name(row, 'pay ment', "row")
     if type(contract) is not str:
         contract = _text(contract, 'contract')
     if type(paid) is not bool:
@@ -84,6 +88,20 @@ def assign_cluster(row: NamedValues) -> int | None:
     return 3  # 19 rows, 5.4%
 
 
+def _of_name(values: Any, column: str, what: str) -> Any:
+    """Return the value of a column whose name is this text, or has it as its text, as the number 1 has "1"."""
+    try:
+        return values[column]
+    except KeyError:
+        pass
+    found = [name for name in getattr(values, "keys", tuple)() if str(name) == column]
+    if not found:
+        raise KeyError("the %s has no column %r, which the rules test" % (what, column))
+    if len(found) > 1:
+        raise KeyError("the %s has several columns named %s" % (what, column))
+    return values[found[0]]
+
+
 def _number(value: Any, column: str) -> Any:
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError("column %r holds text, %r: convert it to a number first" % (column, value))
@@ -112,6 +130,8 @@ def _to_float(value: Any, column: str) -> float:
     if _is_missing(value):
         return float("nan")
     try:
+        if type(value).__name__.startswith("complex"):  # of which NumPy drops the imaginary part
+            raise TypeError
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
@@ -125,6 +145,8 @@ def _text(value: Any, column: str) -> str | None:
         return value
     if _is_missing(value) or value != value:
         return None
+    if type(value).__name__ == "Interval":  # of pandas, as (0, 1]
+        return str(value)
     raise TypeError("column %r holds %r, which is not text" % (column, value))
 
 

@@ -43,8 +43,11 @@ def assign_cluster(row: NamedValues) -> int | None:
         order = row['order']
         colour_intensity = row['colour intensity (%)']
         odd_name_x_b = row['odd "name" `x` | <b>\n-- */']
-    except KeyError as error:
-        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    except KeyError:
+        alcohol = _of_name(row, 'alcohol', "row")
+        order = _of_name(row, 'order', "row")
+        colour_intensity = _of_name(row, 'colour intensity (%)', "row")
+        odd_name_x_b = _of_name(row, 'odd "name" `x` | <b>\n-- */', "row")
     if type(alcohol) is not float:
         alcohol = _float(alcohol, 'alcohol')
     if type(order) is not int:
@@ -72,6 +75,20 @@ def assign_cluster(row: NamedValues) -> int | None:
     if colour_intensity <= 1e-07:
         return 1  # 97 rows, 27.8%
     return 4  # 34 rows, 9.7%
+
+
+def _of_name(values: Any, column: str, what: str) -> Any:
+    """Return the value of a column whose name is this text, or has it as its text, as the number 1 has "1"."""
+    try:
+        return values[column]
+    except KeyError:
+        pass
+    found = [name for name in getattr(values, "keys", tuple)() if str(name) == column]
+    if not found:
+        raise KeyError("the %s has no column %r, which the rules test" % (what, column))
+    if len(found) > 1:
+        raise KeyError("the %s has several columns named %s" % (what, column))
+    return values[found[0]]
 
 
 def _number(value: Any, column: str) -> Any:
@@ -106,6 +123,8 @@ def _to_float(value: Any, column: str) -> float:
     if _is_missing(value):
         return float("nan")
     try:
+        if type(value).__name__.startswith("complex"):  # of which NumPy drops the imaginary part
+            raise TypeError
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import warnings
@@ -51,6 +52,26 @@ def test_json_round_trip(tmp_path_factory, rules):
         type(node.threshold) for node in rules.nodes if isinstance(node, Cut)
     ]
     assert again.to_json() == text
+
+
+def test_json_is_read_from_text_bytes_paths_and_open_files(tmp_path):
+    rules = example_rules()
+    path = tmp_path / "{a}.json"
+    text = rules.to_json(path)
+    sources = [text, "\ufeff \n" + text, text.encode(), bytearray(text.encode()), path, str(path)]
+    sources += [io.StringIO(text), io.BytesIO(text.encode())]
+    for source in sources:
+        assert RuleSet.from_json(source) == rules
+    with path.open(encoding="utf-8") as stream, path.open("rb") as content:
+        assert RuleSet.from_json(stream) == RuleSet.from_json(content) == rules
+    for damaged in (text[:-9], text[:-9].encode(), io.StringIO(text[:-9])):
+        with pytest.raises(RulesFormatError, match=r"^not valid JSON"):
+            RuleSet.from_json(damaged)
+    path.write_text(text[:-9], encoding="utf-8")
+    with path.open(encoding="utf-8") as stream, pytest.raises(RulesFormatError, match=r"\{a\}.json: not valid JSON"):
+        RuleSet.from_json(stream)
+    with pytest.raises(FileNotFoundError):
+        RuleSet.from_json("absent.json")
 
 
 def test_statistics_and_notes_survive(tmp_path):
@@ -178,7 +199,7 @@ def test_an_optional_entry_is_not_written_where_it_has_its_default():
     }
     assert {name for _, name in optional} == {
         *("values", "shares", "codes", "dates", "decimal", "nulls", "format", "imputed", "edges", "ordered"),
-        *("other_columns", "measure", "total", "unmeasured"),
+        *("other_columns", "measure", "total", "unmeasured", "noise"),
         *(
             "separation",
             "quartiles",

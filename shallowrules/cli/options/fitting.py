@@ -44,6 +44,7 @@ class FitOptions:
     categories: tuple[str, ...]
     numbers: tuple[str, ...]
     labels: str | None
+    noise: str
     weight: str | None
     measure: str | None
     drop_missing: bool
@@ -57,6 +58,8 @@ class FitOptions:
                 "Missing option '-k' (the number of clusters; `shallowrules clusters` recommends one) or '--labels' "
                 "(the column with a clustering to explain)"
             )
+        if self.labels is None and self.noise != FIT_OPTIONS["noise"].default:
+            raise OptionError("--noise applies to --labels only: k-means calls no row noise")
         if self.clusters is not None and self.labels is not None:
             raise OptionError("-k and --labels exclude each other: the labels determine the clusters")
 
@@ -218,6 +221,7 @@ fit_options = together(
     click.option(
         "--labels", metavar="COLUMN", help="Explain the clustering in this column; rows without a label are excluded."
     ),
+    _declared("noise"),
     _declared(
         "scale",
         typed=AUTO,

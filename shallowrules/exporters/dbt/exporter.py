@@ -58,9 +58,9 @@ class DbtExporter:
             "guards": "usual" if settings.table_types else "full",
         }
         context = describe(rules, lambda rule: {})
+        labels = {cluster.index: cluster.label for cluster in rules.clusters}
         for cluster in context["clusters"]:
-            cluster["label"] = str(cluster["index"])
-        numbers = {cluster.index for cluster in rules.clusters}
+            cluster["label"] = str(labels[cluster["index"]])
         context.update(
             labelled=LABELLED,
             cluster_column=settings.cluster_column,
@@ -68,7 +68,7 @@ class DbtExporter:
             no_table=dialect.names.no_table,
             alias=dialect.names.alias,
             lacks_value=lacks_value(rules, **sql),
-            unlabelled=next(number for number in count(-1, -1) if number not in numbers),
+            unlabelled=next(number for number in count(-1, -1) if number not in labels.values()),
         )
         model = "{{ " + call("ref", [settings.name]) + " }}"
 

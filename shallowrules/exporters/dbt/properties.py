@@ -18,7 +18,7 @@ __all__ = ["number_type", "properties_of", "source_of"]
 
 def number_type(rules: RuleSet, dialect: Dialect) -> str:
     """Return the smallest type that holds the number of each cluster."""
-    return WRITING[dialect.name or "ansi"].type_of(cluster.index for cluster in rules.clusters)
+    return WRITING[dialect.name or "ansi"].type_of(cluster.label for cluster in rules.clusters)
 
 
 def properties_of(rules: RuleSet, settings: DbtOptions, dialect: Dialect) -> str:
@@ -34,7 +34,7 @@ def properties_of(rules: RuleSet, settings: DbtOptions, dialect: Dialect) -> str
             for name in [*names, settings.cluster_column]
         ],
         "cluster_column": settings.cluster_column,
-        "clusters": [cluster.index for cluster in rules.clusters],
+        "clusters": [cluster.label for cluster in rules.clusters],
         "key": list(settings.key),
         "read": settings.read,
         "rows": rows_of_unit_test(rules, settings, dialect),

@@ -43,10 +43,11 @@ def rows_of_unit_test(rules: RuleSet, settings: DbtOptions, dialect: Dialect) ->
         for feature in tested
     }
     rows = threshold_rows(rules, MAX_ROWS, lambda column, number: _beside(column, number, declared[column.name]))
+    labels: dict[int | None, int] = {cluster.index: cluster.label for cluster in rules.clusters}
     written = []
     for row, label in zip(rows, rules.assign(table_of_rows(rules, rows)), strict=True):
         given = {names[i]: _given(rules.columns[i], row[i], declared[rules.columns[i].name]) for i in tested}
-        written.append((_mapping(given), _mapping({**given, settings.cluster_column: cluster_of(label)})))
+        written.append((_mapping(given), _mapping({**given, settings.cluster_column: labels.get(cluster_of(label))})))
     return written
 
 

@@ -85,13 +85,15 @@ class PythonExporter:
         context = describe_module(rules, settings, variables, Conditions(variables).of_rule)
         context.update(
             lines=lay_out(settings.style, rules, variables, labels, remarks.__getitem__),
-            vectorized=_describe_vectorized(rules, list(variables), labels) if settings.vectorized else None,
+            vectorized=_describe_vectorized(rules, list(variables), settings) if settings.vectorized else None,
         )
         return write_module("module.py.j2", context, settings.template)
 
 
-def _describe_vectorized(rules: RuleSet, features: list[int], labels: dict[int, str]) -> dict[str, Any]:
-    """Return the template's data for the function of columns."""
+def _describe_vectorized(rules: RuleSet, features: list[int], settings: PythonOptions) -> dict[str, Any]:
+    """Return the template's data for the function of columns: an array, in which -1 is no cluster."""
+    numbers = {cluster.index: repr(cluster.index) for cluster in rules.clusters}
+    labels = numbers if settings.cluster_as == "number" else cluster_labels(rules, settings.cluster_as)
     table = table_of_nodes(rules, {feature: place for place, feature in enumerate(features)}, labels)
     table["categories"] = [repr(table["categories"].get(feature, ())) for feature in features]
     return {"function_name": VECTORIZED, **table}

@@ -49,7 +49,8 @@ MODULE_NAMES = frozenset(
         *("date", "datetime", "timedelta", "timezone", "_time", "_times", "_time_of_text", "_written_time"),
         *("_DATES", "_INSTANTS", "_SPANS"),
         *("Iterable", "cluster", "clusters", "cs", "frame", "math", "pd", "pl"),
-        *("_DOUBLES", "_TEXTS", "_TRUTHS", "_WHOLE", "_column", "_one_of", "_read", "_values", "_within_64_bits"),
+        *("_DOUBLES", "_TEXTS", "_TRUTHS", "_WHOLE", "_column", "_column_of", "_one_of", "_read"),
+        *("_values", "_within_64_bits"),
     }
 )
 
@@ -105,7 +106,7 @@ def check_function_name(value: object) -> None:
 
 def cluster_labels(rules: RuleSet, cluster_as: ClusterAs) -> dict[int, str]:
     """Return Python text for the label of each cluster."""
-    return {c.index: repr(c.name if cluster_as == "name" else c.index) for c in rules.clusters}
+    return {c.index: repr(c.name if cluster_as == "name" else c.label) for c in rules.clusters}
 
 
 def describe_module(

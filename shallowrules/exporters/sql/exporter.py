@@ -160,7 +160,7 @@ def cluster_type(rules: RuleSet, settings: SqlOptions, writing: Writing) -> str:
     if settings.cluster_as == "name":
         return writing.text
     others = [] if settings.otherwise is None else [int(settings.otherwise)]
-    return writing.type_of([*(cluster.index for cluster in rules.clusters), *others])
+    return writing.type_of([*(cluster.label for cluster in rules.clusters), *others])
 
 
 def _write(rules: RuleSet, settings: SqlOptions) -> str:
@@ -170,7 +170,9 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
     cluster_as: ClusterAs = "name" if settings.cluster_as == "name" and not is_count else "number"
     writing = WRITING[dialect.name or "ansi"]
     statement = _statement(settings, dialect, writing)
-    labels = _label_literals(rules.clusters, cluster_as, dialect)
+    # Where rows are counted, -1 stands for those without a cluster.
+    clusters = [replace(cluster, noise=False) for cluster in rules.clusters] if is_count else rules.clusters
+    labels = _label_literals(clusters, cluster_as, dialect)
     names = _label_literals(rules.clusters, "name", dialect) if settings.name_column else {}
     otherwise = None if is_count else _otherwise(rules.clusters, settings, dialect)
     context = describe(rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)})
@@ -273,7 +275,7 @@ def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect:
     if cluster_as == "number":
         # The digits of the smallest number, without their sign, are beyond 64 bits.
         smallest = f"({MIN_LABEL + 1} - 1)"
-        return {c.index: smallest if c.index == MIN_LABEL else str(c.index) for c in clusters}
+        return {c.index: smallest if c.index == MIN_LABEL else str(c.label) for c in clusters}
     nameless = [cluster.index for cluster in clusters if not cluster.name]
     if nameless and not dialect.texts.empty:
         raise ExportError(
@@ -289,7 +291,7 @@ def _otherwise(clusters: Sequence[Cluster], settings: SqlOptions, dialect: Diale
     value = settings.otherwise
     if value is None:
         return None
-    taken = [cluster for cluster in clusters if str(value).strip() in (str(cluster.index), cluster.name)]
+    taken = [cluster for cluster in clusters if str(value).strip() in (str(cluster.label), cluster.name)]
     if taken:
         raise OptionError(OTHERWISE, f" is {value!r}, which is cluster {taken[0].title}; use a different value")
     return dialect.string(str(value)) if settings.cluster_as == "name" else dialect.number(int(value))
@@ -306,8 +308,8 @@ def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
 def _unused(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> str:
     """Return SQL for a value that is not a cluster's number or name."""
     if cluster_as == "number":
-        indices = {cluster.index for cluster in clusters}
-        return dialect.number(next(number for number in range(-1, -len(indices) - 2, -1) if number not in indices))
+        labels = {cluster.label for cluster in clusters}
+        return dialect.number(next(number for number in range(-1, -len(labels) - 2, -1) if number not in labels))
     names = {cluster.name for cluster in clusters}
     return dialect.string(next(name for number in count() if (name := f"none {number}") not in names))
 

@@ -248,4 +248,4 @@ def _answers(rules: RuleSet, cluster_as: ClusterAs) -> dict[int, int | str]:
     if cluster_as == "name":
         return {cluster.index: cluster.name for cluster in clusters}
     shown = all(abs(cluster.index) < WHOLE_DIGITS for cluster in clusters)
-    return {cluster.index: cluster.index if shown else str(cluster.index) for cluster in clusters}
+    return {cluster.index: cluster.label if shown else str(cluster.label) for cluster in clusters}

@@ -12,10 +12,11 @@ new `FORMAT`.
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from shallowrules.errors import RulesFormatError, ShallowRulesWarning
 from shallowrules.files import atomic_write, distinct_keys, read_whole
@@ -25,7 +26,7 @@ from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node
 
-__all__ = ["FORMAT", "Setting", "dump", "load", "read_file", "write"]
+__all__ = ["FORMAT", "Setting", "Source", "dump", "load", "read_file", "write"]
 
 T = TypeVar("T")
 
@@ -35,6 +36,9 @@ PARTS = ("format", "columns", "nodes", "clusters", "statistics", "settings", "cl
 
 Setting = str | int | float | bool | list[str]
 """The value of an option that rules were made with."""
+
+Source = str | bytes | os.PathLike[str] | IO[str] | IO[bytes]
+"""A document: the path of its file, its text (which begins with a brace) or bytes, or an open file."""
 
 NODE_KINDS: dict[str, type[Node]] = {"cut": Cut, "membership": Membership, "leaf": Leaf}
 
@@ -146,21 +150,37 @@ def write(document: Mapping[str, Any], path: str | Path | None = None) -> str:
     return text
 
 
-def read_file(path: str | Path, make: Callable[[Any], T]) -> T:
-    """Return the object made of the data in a file.
+def read_file(source: Source, make: Callable[[Any], T]) -> T:
+    """Return the object made of a document's data.
 
     Raises
     ------
     RulesFormatError
-        If the file is not JSON, or `make` refuses its data; names the file.
+        If it is not JSON, or `make` refuses its data; names the file.
     OSError
         If it cannot be read.
     """
-    text = read_whole(path)
+    content, where = _content(source)
     try:
-        return make(_parse(text))
+        return make(_parse(content))
     except RulesFormatError as error:
-        raise RulesFormatError(f"{path}: {error}") from error.__cause__
+        raise RulesFormatError(f"{where}{error}") from error.__cause__
+
+
+def _content(source: Source) -> tuple[bytes, str]:
+    """Return a document, and what a message about it begins with: the name of its file, if it has one."""
+    where = ""
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{") and not os.path.exists(source):
+        content: str | bytes = source
+    elif isinstance(source, str | os.PathLike):
+        content, where = read_whole(source), f"{source}: "
+    elif isinstance(source, bytes | bytearray):
+        content = bytes(source)
+    else:
+        content, name = source.read(), getattr(source, "name", None)
+        where = f"{name}: " if isinstance(name, str) else ""
+    # A lone surrogate is refused as invalid UTF-8.
+    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content, where
 
 
 def _parse(text: bytes) -> Any:

@@ -150,13 +150,18 @@ class RulePath:
         return document.write(self.to_dict(), path)
 
     @classmethod
-    def from_json(cls, path: str | Path) -> RulePath:
-        """Read a path from a JSON file.
+    def from_json(cls, path: document.Source) -> RulePath:
+        """Read a path from JSON.
+
+        Parameters
+        ----------
+        path : str, bytes, Path or open file
+            The path of a file, the text of `to_json`, its bytes, or a file open for reading.
 
         Raises
         ------
         RulesFormatError
-            If the file is not a complete, valid document of format ``shallowrules-path/1``.
+            If it is not a complete, valid document of format ``shallowrules-path/1``.
         OSError
             If it cannot be read.
         """

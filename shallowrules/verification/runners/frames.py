@@ -12,15 +12,15 @@ import numpy as np
 
 from shallowrules.errors import MissingExtraError
 from shallowrules.exporters import export
+from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
-from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Column, Table
 from shallowrules.tables.times import array_of_times
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels
 from shallowrules.verification.runners.python import define
 
-__all__ = ["imported", "run_pandas", "run_polars"]
+__all__ = ["clusters_of_series", "imported", "run_pandas", "run_polars"]
 
 CLUSTER = "cluster in shallowrules"
 
@@ -30,7 +30,7 @@ def run_pandas(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
     """Define the function of a dataframe of pandas."""
     pandas = imported("pandas")
     assign_cluster = define(export(rules, "pandas"))["assign_cluster"]
-    yield {"pandas": Form(partial(_by_pandas, pandas, assign_cluster))}
+    yield {"pandas": Form(partial(_by_pandas, pandas, assign_cluster, Answers(rules)))}
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def run_polars(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
     """Define the expression of Polars."""
     polars = imported("polars")
     assign_cluster = define(export(rules, "polars"))["assign_cluster"]
-    yield {"Polars": Form(partial(_by_polars, polars, assign_cluster))}
+    yield {"Polars": Form(partial(_by_polars, polars, assign_cluster, Answers(rules)))}
 
 
 def imported(package: str) -> Any:
@@ -49,10 +49,15 @@ def imported(package: str) -> Any:
         raise MissingExtraError(f"running the rules on dataframes of {package}", package) from None
 
 
-def _by_pandas(pandas: Any, assign_cluster: Callable[[Any], Any], table: Table) -> Labels:
+def _by_pandas(pandas: Any, assign_cluster: Callable[[Any], Any], answers: Answers, table: Table) -> Labels:
     columns = {column.name: _as_series(pandas, column) for column in table.columns}
     frame = pandas.DataFrame(columns, index=range(table.n_rows))
-    return assign_cluster(frame).fillna(NO_CLUSTER).to_numpy(dtype=np.int64)  # type: ignore[no-any-return]
+    return clusters_of_series(answers, assign_cluster(frame))
+
+
+def clusters_of_series(answers: Answers, labels: Any) -> Labels:
+    """Return the clusters that labels in a series of pandas mean."""
+    return answers.clusters(labels.fillna(0).to_numpy(dtype=np.int64), labels.isna().to_numpy())
 
 
 def _as_series(pandas: Any, column: Column) -> Any:
@@ -64,7 +69,7 @@ def _as_series(pandas: Any, column: Column) -> Any:
     return pandas.Series(_values(column), dtype=object)
 
 
-def _by_polars(polars: Any, assign_cluster: Callable[[], Any], table: Table) -> Labels:
+def _by_polars(polars: Any, assign_cluster: Callable[[], Any], answers: Answers, table: Table) -> Labels:
     types = {"text": polars.String, "boolean": polars.Boolean, "integer": polars.Int64, "float": polars.Float64}
     types |= {
         "date": polars.Date,
@@ -78,7 +83,7 @@ def _by_polars(polars: Any, assign_cluster: Callable[[], Any], table: Table) -> 
         series.append(polars.Series(column.name, _values(column), dtype=kind))
     frame = polars.DataFrame(series or {"no column": [None] * table.n_rows})
     labelled = frame.with_columns(assign_cluster().alias(CLUSTER))[CLUSTER]
-    return labelled.fill_null(NO_CLUSTER).cast(polars.Int64).to_numpy()  # type: ignore[no-any-return]
+    return answers.clusters(labelled.fill_null(0).cast(polars.Int64).to_numpy(), labelled.is_null().to_numpy())
 
 
 def _values(column: Column) -> list[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.pmml import EXACT, is_exact_in_doubles
+from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.rules.reading import code_numbers
 from shallowrules.tables.labels import NO_CLUSTER
@@ -98,14 +99,14 @@ def _scored(rules: RuleSet, model: Any, table: Table) -> Labels:
     columns = {rules.columns[feature].name: rules.columns[feature] for feature in rules.tested_columns}
     given = Table(tuple(_as_given(columns[column.name], column) for column in table.columns), table.n_rows)
     rows = [dict(zip(given.names, values, strict=True)) for values in python_rows(given)]
-    labels = np.full(table.n_rows, NO_CLUSTER, dtype=np.int64)
+    labels, understood = np.full(table.n_rows, NO_CLUSTER, dtype=np.int64), Answers(rules).cluster
     in_json = [place for place, row in enumerate(rows) if all(map(_is_read_from_json, row.values()))]
     for start in range(0, len(in_json), ROWS_AT_ONCE):
         places = in_json[start : start + ROWS_AT_ONCE]
         predicted = json.loads(model.predict(json.dumps([rows[place] for place in places])))
-        labels[places] = [_cluster(each) for each in predicted]
+        labels[places] = [understood(_cluster(each)) for each in predicted]
     for place in set(range(len(rows))).difference(in_json):
-        labels[place] = _cluster(model.predict(rows[place]))
+        labels[place] = understood(_cluster(model.predict(rows[place])))
     return labels
 
 
@@ -120,9 +121,9 @@ def _is_read_from_json(value: Any) -> bool:
     return value is not None
 
 
-def _cluster(prediction: Mapping[str, Any]) -> int:
+def _cluster(prediction: Mapping[str, Any]) -> int | None:
     [cluster, *_] = prediction.values()
-    return NO_CLUSTER if cluster in NO_PREDICTION or cluster != cluster else int(cluster)
+    return None if cluster in NO_PREDICTION or cluster != cluster else int(cluster)
 
 
 def _as_given(column: RuleColumn, given: Column) -> Column:

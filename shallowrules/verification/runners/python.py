@@ -11,8 +11,8 @@ import numpy as np
 
 from shallowrules.exporters import export
 from shallowrules.exporters.python import Style
+from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
-from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Column, Table
 from shallowrules.tables.times import array_of_times
 from shallowrules.verification.comparing import python_rows
@@ -25,7 +25,9 @@ __all__ = ["define", "run_python"]
 def run_python(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
     """Run the modules, and return their functions."""
     forms = {
-        f"Python, {style}": Form(partial(_by_row, define(export(rules, "python", style=style))["assign_cluster"]))
+        f"Python, {style}": Form(
+            partial(_by_row, define(export(rules, "python", style=style))["assign_cluster"], Answers(rules).cluster)
+        )
         for style in get_args(Style)
     }
     by_columns = partial(_by_columns, define(export(rules, "python", vectorized=True))["assign_clusters"])
@@ -39,12 +41,12 @@ def define(module: str) -> dict[str, Any]:
     return namespace
 
 
-def _by_row(assign_cluster: Callable[[Mapping[str, Any]], int | None], table: Table) -> Labels:
-    labels = np.full(table.n_rows, NO_CLUSTER, dtype=np.int64)
+def _by_row(
+    assign_cluster: Callable[[Mapping[str, Any]], int | None], understood: Callable[[Any], int], table: Table
+) -> Labels:
+    labels = np.empty(table.n_rows, dtype=np.int64)
     for row, values in enumerate(python_rows(table)):
-        cluster = assign_cluster(dict(zip(table.names, values, strict=True)))
-        if cluster is not None:
-            labels[row] = cluster
+        labels[row] = understood(assign_cluster(dict(zip(table.names, values, strict=True))))
     return labels
 
 

@@ -214,7 +214,7 @@ def shown_labels(shown: Sequence[Sequence[str]], n_rows: int) -> list[str]:
 
 def _computed(rules: RuleSet, workbook: bytes, tables: Sequence[Table]) -> list[Labels]:
     rows = [row for table in tables for row in _rows_of(rules, table)]
-    clusters = {str(cluster.index): cluster.index for cluster in rules.clusters} | {NONE: NO_CLUSTER}
+    clusters = {str(cluster.label): cluster.index for cluster in rules.clusters} | {NONE: NO_CLUSTER}
     foreign = Answers(rules).foreign
     labels = np.full(len(rows), foreign, dtype=np.int64)
     if rows:
