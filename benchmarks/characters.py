@@ -1,11 +1,11 @@
-"""Characters of a condition in SQL: for the types of a table, for the usual ones and for any, beside a person's.
+"""Characters of a condition in SQL: for the types of a table, for the usual ones and for any, compared with a person's.
 
     python benchmarks/characters.py        # wine, and the tables that SHALLOWRULES_DATA has
     python benchmarks/characters.py --quick
 
-Numbers are INTEGER or DECIMAL(12,4), so that none is NaN, and texts VARCHAR(80), as each dialect spells these types. A
-person quotes names as the dialect does, and writes neither guards nor casts. The typed text is to be at most 1.1 times
-a person's where ``=`` compares texts character by character and a column of numbers holds nothing else.
+Numbers are INTEGER or DECIMAL(12,4), so none is NaN, and texts are VARCHAR(80), as each dialect spells these types. A
+person quotes names as the dialect does, and writes neither guards nor casts. The target for the typed text is at most
+1.1 times a person's where ``=`` compares texts character by character and a column of numbers holds nothing else.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _fitted(table: pd.DataFrame, k: int) -> RuleSet:
 
 
 def types_of(column: RuleColumn, dialect: str) -> str:
-    """Return what a warehouse declares a column as."""
+    """Return the type that a warehouse declares for a column."""
     whole, decimal, text = TYPES.get(dialect, USUAL)
     return {"integer": whole, "float": decimal}.get(column.type, text)
 

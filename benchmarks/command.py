@@ -1,13 +1,12 @@
-"""What `shallowrules run` spends on a large CSV file, by part, against `pandas.read_csv` of that file.
+"""The time that `shallowrules run` spends on a large CSV file, by part, against `pandas.read_csv` of that file.
 
     python benchmarks/command.py            # 1,000,000 x 10, k = 10, five rounds: two minutes
     python benchmarks/command.py --quick    # a tiny table: shows that it runs, and nothing else
 
 In each round the command runs on the file and on its first rows, and a script reads the file; all three are processes.
-"Around it" is all time of the command outside k-means, growing and refining. Of that, what passes until the table is
-read is start-up, and so is what the command takes from then on for the first rows. By a narrower sense, start-up is
-only what passes until the table is read. Both ratios are those of the rest to `pandas.read_csv`. Figures are medians
-over the rounds.
+"Around it" is all time of the command outside k-means, growing and refining. Of that, the time until the table is read
+is start-up, and so is the later time of the command on the first rows. In a narrower sense, start-up is only the time
+until the table is read. Both ratios are those of the rest to `pandas.read_csv`. Figures are medians over the rounds.
 """
 
 from __future__ import annotations

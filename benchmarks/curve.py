@@ -1,4 +1,4 @@
-"""What a search gains over the growths that it takes: read off as a table, and drawn as an SVG of a few lines."""
+"""The gain of a search over the growths that it takes: read off as a table, and drawn as an SVG of a few lines."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def best_by(told: Told, growths: float) -> float:
 
 
 def gain_after(searches: Sequence[Told], growths: float) -> float:
-    """Return by how many percent the mean J of a table's searches is lower than that of their greedy trees."""
+    """Return the percentage by which the mean J of a table's searches is below that of their greedy trees."""
     before, after = (float(np.mean([best_by(told, by_then) for told in searches])) for by_then in (0.0, growths))
     return 100 * (1 - after / before)
 
 
 def gains(tables: dict[str, list[Told]]) -> dict[str, list[float]]:
-    """Return the gain of each table, and of all in the mean, after each of `AFTER`."""
+    """Return the gain of each table, and the mean gain of all, after each of `AFTER`."""
     found = {name: [gain_after(searches, growths) for growths in AFTER] for name, searches in tables.items()}
     return found | {"all": np.mean(list(found.values()), axis=0).tolist()}
 

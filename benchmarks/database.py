@@ -1,13 +1,14 @@
-"""Rules at work in a database: labels put there, and rows read from there, against what the engine alone takes.
+"""Rules at work in a database: labels put there, and rows read from there, against the time of the engine alone.
 
     python benchmarks/database.py                      # 1,000,000 x 10 floats, 50 clusters, on four engines
     python benchmarks/database.py --only read --engines postgres
     python benchmarks/database.py --quick              # a small table: shows that it runs, and nothing else
 
 ``table``   `label --apply table` as a whole, by the engine's own CREATE TABLE AS of the same rows without labels plus
-            the bare CASE alone; "its statements" are what it runs, without what it looks at and shows before.
-``update``  a second `label --apply update`, by the first, which made the column. It cannot take less than the rules
-            alone, each row's cluster in the fastest form for the engine: these by the first are the floor.
+            the bare CASE alone; "its statements" are the ones that change the database, without its look-ups and output
+            before them.
+``update``  a second `label --apply update`, by the first, which made the column. It cannot take less time than the
+rules alone, each row's cluster in the fastest form for the engine: the ratio of these to the first is the floor.
 ``case``    the CASE that `export` writes for the types of the columns, in its styles ``case`` and ``ordered``, by one
             without guards as a person writes it; on ClickHouse and Spark, too. The columns are doubles, so that guards
             against NaN are left. On PostgreSQL also "not compiled", with jit = off.
@@ -15,8 +16,8 @@
             by ADBC, and ADBC by psycopg.
 
 PostgreSQL is a server of its own, the system's or that of the extra `test`; so is the system's MariaDB. Ratios are of
-elapsed time. All things of a round run one after the other: beside the ratio of the least times stand the quartiles of
-the rounds' own ratios.
+elapsed time. All steps of a round run one after the other: the quartiles of the rounds' own ratios are shown beside the
+ratio of the least times.
 """
 
 from __future__ import annotations
@@ -104,12 +105,12 @@ class Place:
 
     @property
     def types(self) -> Mapping[str, str]:
-        """What the columns are declared as."""
+        """The declared types of the columns."""
         with open_rows(DatabaseRows(self.url, "points")) as source:
             return column_types(source)
 
     def statements(self, table: str, style: str) -> list[str]:
-        """Return what ``label --apply`` would run now."""
+        """Return the plan that ``label --apply`` would run now."""
         return plan_labels(self.rules, DatabaseRows(self.url, table), Application(style=style)).statements
 
     def run_all(self, statements: Sequence[str]) -> None:
@@ -185,7 +186,7 @@ class Engined:
 
     @property
     def types(self) -> dict[str, str]:
-        """What the columns are declared as."""
+        """The declared types of the columns."""
         return {f"c{j}": WITHOUT_URL[self.engine][0] for j in range(COLUMNS)}
 
 
@@ -225,7 +226,7 @@ def line(place: Place | Engined, name: str, over: Sequence[float], under: Sequen
 
 
 def compare_table(place: Place, rounds: int) -> Iterator[list[str]]:
-    """Compare ``--apply table`` with what the engine does for the same rows."""
+    """Compare ``--apply table`` with the engine's own work for the same rows."""
     dialect = dialect_of_database(find_url(place.url).get_backend_name())
     case = export(place.rules, "sql", style="case", dialect=dialect, types=place.types)
     statements = place.statements("points", "table")

@@ -10,7 +10,7 @@ taken: `ExplainableKMeans` explains a fitted KMeans, greedy and refined, on larg
 ``KMeans(k, n_init=1).fit``, CART is ``DecisionTreeClassifier(max_leaf_nodes=k).fit`` on its labels.
 own: `ExplainableKMeans(k)` clusters and refines; below the line is ``KMeans(k, n_init=10).fit``.
 run: `shallowrules run` on a CSV file; below the line is a script of pandas, KMeans, CART and ``export_text``. Both are
-processes, of a Python that has its modules compiled, as on a machine where they ran before. The command brings columns
+processes of a Python whose modules are compiled, as on a machine where they have run before. The command brings columns
 to one range before it clusters, and the script does not, so that their k-means takes more iterations or fewer, up to
 half as many again; with ``--scale none`` both cluster the same table.
 
@@ -98,11 +98,11 @@ def taken(clock: Clock, case: Case, seed: int) -> Measured:
 
 
 def own(X: NDArray[np.float64], k: int, seed: int) -> Measured:
-    """Return the ratio of a fit with a clustering of its own: of the medians of fits that take turns.
+    """Return the ratio for a fit with a clustering of its own, from the medians of fits that take turns.
 
     KMeans takes two to three times as long in one run as in the next where threads of BLAS get in its way; the best of
-    a few would not be what a user waits for. These threads keep the cores busy after it, too: each fit begins when
-    they are at rest, as that of a user does.
+    a few runs would not be the time that a user waits. These threads keep the cores busy after it, too: each fit begins
+    when they are at rest, as that of a user does.
     """
     models = ExplainableKMeans(k, random_state=seed), KMeans(k, n_init=10, random_state=seed)
     ours, theirs = zip(*([_rested(partial(model.fit, X)) for model in models] for _ in range(TURNS)), strict=True)
@@ -110,7 +110,7 @@ def own(X: NDArray[np.float64], k: int, seed: int) -> Measured:
 
 
 def _rested(run: Callable[[], Any]) -> float:
-    """Return the seconds that something takes once the threads of what ran before are at rest."""
+    """Return the seconds that something takes once the threads of the previous step are at rest."""
     time.sleep(REST)
     return timed(run)[1]
 
@@ -146,7 +146,7 @@ def print_ratios(what: str, measured: Sequence[Measured], targets: dict[str, Tar
 
 @dataclass(frozen=True)
 class Chosen:
-    """What to measure: which cases (none: all) and seeds, on tiny tables or not; `kept` has ratios of earlier runs."""
+    """The request: which cases (none: all) and seeds, on tiny tables or not; `kept` has ratios of earlier runs."""
 
     cases: Sequence[str]
     seeds: Sequence[int]
@@ -154,11 +154,11 @@ class Chosen:
     kept: Path | None
 
     def has(self, name: str) -> bool:
-        """Return whether a case is to be measured."""
+        """Return whether to measure a case."""
         return not self.cases or name in self.cases
 
     def each_seed(self, name: str, measure: Callable[[int], Measured]) -> list[Measured]:
-        """Return the ratios of every seed, those of earlier runs too."""
+        """Return the ratios of every seed, including those of earlier runs."""
         name = f"quick {name}" if self.quick else name
         for i, seed in enumerate(self.seeds):
             log(f"{name}: seed {seed} ({i + 1} of {len(self.seeds)})")
@@ -236,7 +236,7 @@ CASE_NAMES = [*TAKEN, *OWN, RUN.name]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for. Returns the exit status."""
+    """Measure the requested parts. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="which parts [default: all]"

@@ -1,12 +1,12 @@
-"""The emitted Python functions, side by side with what others make of the same tree, in one process.
+"""The emitted Python functions, side by side with those of others for the same tree, in one process.
 
     python benchmarks/functions.py            # make_blobs, 1,000,000 x 10, std 5, k = 3, 10 and 50
     python benchmarks/functions.py --quick    # tiny tables: shows that it runs, and nothing else
 
 The tree is taken as a scikit-learn classifier, node by node. ``assign_cluster`` labels dicts of floats; m2cgen's
-function of the classifier gets a list made from the same dict, which is timed, and gives scores, of which nobody asks
-the largest here. ``assign_clusters`` labels the columns; ``predict`` gets the array in its preferred form, single
-precision. Ratios are of CPU time, the lowest of several alternating rounds; below 1, the emitted code is faster.
+function of the classifier gets a list made from the same dict, which is timed, and gives scores, whose maximum is not
+taken here. ``assign_clusters`` labels the columns; ``predict`` gets the array in its preferred form, single precision.
+Ratios are of CPU time, the lowest of several alternating rounds; below 1, the emitted code is faster.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def as_classifier(rules: RuleSet, n_features: int) -> DecisionTreeClassifier:
 
 
 def module_of(text: str) -> dict[str, Any]:
-    """Return what a module defines."""
+    """Return the names that a module defines."""
     namespace: dict[str, Any] = {}
     exec(compile(text, "<module>", "exec"), namespace)
     return namespace
@@ -78,7 +78,7 @@ def least(rounds: int, *runs: Callable[[], Any]) -> list[float]:
 
 
 def compare_rows(rules: RuleSet, X: NDArray[np.float64], names: list[str]) -> dict[str, float]:
-    """Return the time of each style by that of m2cgen's function, on dicts."""
+    """Return the time of each style divided by that of m2cgen's function, on dicts."""
     classifier = as_classifier(rules, X.shape[1])
     score = module_of(m2cgen.export_to_python(classifier))["score"]
     rows = [dict(zip(names, values, strict=True)) for values in X[:DICTS].tolist()]
@@ -104,7 +104,7 @@ def compare_rows(rules: RuleSet, X: NDArray[np.float64], names: list[str]) -> di
 
 
 def compare_columns(rules: RuleSet, X: NDArray[np.float64], names: list[str]) -> float:
-    """Return the time of the function of columns by that of the classifier's predict, on all rows."""
+    """Return the time of the function of columns divided by that of the classifier's predict, on all rows."""
     classifier = as_classifier(rules, X.shape[1])
     assign = module_of(export(rules, "python", vectorized=True))["assign_clusters"]
     columns = dict(zip(names, np.ascontiguousarray(X.T), strict=True))
@@ -115,7 +115,7 @@ def compare_columns(rules: RuleSet, X: NDArray[np.float64], names: list[str]) ->
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the ratios; return 1 if one is above what is asked for."""
+    """Print the ratios; return 1 if one misses its target."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny tables")
     quick = parser.parse_args(arguments).quick

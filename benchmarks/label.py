@@ -4,9 +4,9 @@
     python benchmarks/label.py --kinds sqlite duckdb
     python benchmarks/label.py --quick    # tiny files: shows that it runs, and nothing else
 
-A table that is held whole takes five times the memory for five times the rows. One that streams takes no more beyond a
-bound: rows that wait to be written, which are less in a small file. Databases are files of SQLite and DuckDB. Each
-command is a process of its own, and its memory the most that it had at any time.
+A table that is held whole takes five times the memory for five times the rows. One that streams takes no more than a
+bound: rows that wait to be written, fewer in a small file. Databases are files of SQLite and DuckDB. Each command is a
+process of its own, and its memory is the most that it had at any time.
 """
 
 from __future__ import annotations

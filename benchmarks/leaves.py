@@ -1,4 +1,4 @@
-"""What more leaves bring, many clusters, goals between the trade-offs and the best tree there is: for quality.py."""
+"""The gain from more leaves, many clusters, goals between the trade-offs and the best tree there is: for quality.py."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def measure_more(
     tradeoff: float,
     seed: int,
 ) -> None:
-    """Add what more leaves bring for one seed."""
+    """Add the gain from more leaves for one seed."""
     unique, k = partition.unique_rows(), len(partition.centers)
     found = {"k": objective(partition, refined, tradeoff)}
     for name, leaves in MORE.items():
@@ -111,7 +111,7 @@ def measure_more(
 
 
 def measure_goals(more: More, partition: Partition, peers: Sequence[dict[str, float]], seed: int) -> None:
-    """Add how the trees of peers stand to a path, and to goals of their cost and length."""
+    """Add how the trees of peers compare with a path, and with goals of their cost and length."""
     model = ExplainableKMeans(clusterer=partition.kmeans, random_state=seed)
     points = tradeoff_path(model, partition.X_cluster, tradeoffs=TRADEOFFS)  # trees are the same in any scale
     path = [(point.cost, point.conditions) for point in points]
@@ -186,7 +186,7 @@ def sheets(more: Sequence[More], many: dict[int, dict[str, float]], optimum: Seq
 
 
 def gain_of(more: Sequence[More], name: str) -> float:
-    """Return by how many percent J is lower with more leaves, the mean of the tables."""
+    """Return the percentage by which J is lower with more leaves, as the mean of the tables."""
     return float(np.mean([100 * (1 - one.mean(name) / one.mean("k")) for one in more]))
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the tables and their spaces, a clock, whether the machine is quiet, targets, and how
+"""Code that the benchmarks share: the tables and their spaces, a clock, whether the machine is quiet, targets, and how
 results are printed and drawn.
 
 iris, digits, wine, breast_cancer and diabetes come with scikit-learn; the others are ``NAME.npz`` files with ``X``
@@ -117,7 +117,7 @@ def into_space(name: str, X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def timed(make: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what was made, and the seconds that it took."""
+    """Return a result, and the seconds that it took."""
     start = time.perf_counter()
     made = make()
     return made, time.perf_counter() - start
@@ -131,7 +131,7 @@ class Clock:
         self._pools = ThreadpoolController()
 
     def time(self, run: Callable[[], Any], threads: int) -> tuple[float, Any]:
-        """Return the seconds that it took, and what came of it."""
+        """Return the seconds that a function took, and its result."""
         with self._pools.limit(limits=threads):
             result, seconds = timed(run)
         return seconds, result
@@ -155,9 +155,9 @@ def free_share() -> float:
 
 
 class Quiet:
-    """Looks now and then whether something else runs on the machine, so that no figure of then is written down.
+    """Checks now and then whether something else runs on the machine, so that no figure from that time is written down.
 
-    `judges` is False where no figure is meant: a run that only shows that it runs.
+    `judges` is False where figures do not matter: a run that only shows that the script works.
     """
 
     def __init__(self, *, judges: bool = True) -> None:
@@ -165,7 +165,7 @@ class Quiet:
         self.least = 1.0
 
     def check(self) -> None:
-        """Look again; the best of a few probes counts, because what lasts as long as one is nothing."""
+        """Check again; the best of a few probes counts, because a disturbance as short as one does not matter."""
         best = 0.0 if self.judges else 1.0
         for _ in range(MAX_PROBES):
             if best < MIN_FREE_SHARE:
@@ -174,13 +174,13 @@ class Quiet:
 
     @property
     def refusal(self) -> str:
-        """What is wrong; empty where the machine was quiet whenever it was looked at."""
+        """The disturbance; empty if the machine was quiet at every check."""
         if self.least >= MIN_FREE_SHARE:
             return ""
         return f"the machine is busy: a probe got {self.least:.0%} of its {cores()} cores, so its times mean nothing"
 
     def begin(self, parser: argparse.ArgumentParser, page: Path | None) -> None:
-        """Look for the first time, and refuse to measure for a page on a busy machine: before the long run."""
+        """Check for the first time, and refuse to measure for a page on a busy machine: before the long run."""
         self.check()
         if page is not None and self.refusal:
             parser.error(f"--markdown {page}: {self.refusal}")
@@ -273,20 +273,20 @@ class Sheet:
     rows: list[list[str]]
 
     def text(self) -> str:
-        """Return it in columns."""
+        """Return the table in columns."""
         lines = [self.headings, *self.rows]
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.headings))]
         shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
         return "\n".join([self.title, *(line.rstrip() for line in shown)])
 
     def markdown(self) -> str:
-        """Return it as a Markdown table under a heading."""
+        """Return the table in Markdown, under a heading."""
         lines = [self.headings, ["---"] * len(self.headings), *self.rows]
         return "\n".join([f"### {self.title}", "", *("| " + " | ".join(line) + " |" for line in lines)])
 
 
 def replace_measured(page: str, script: str, measured: str) -> str:
-    """Return a page with what is between the two marks of a script replaced."""
+    """Return a page with the text between the two marks of a script replaced."""
     begin, end = (f"<!-- measured by benchmarks/{script}: {word} -->" for word in ("begin", "end"))
     before, _, rest = page.partition(begin)
     _, found, after = rest.partition(end)
@@ -305,7 +305,7 @@ def check_page(parser: argparse.ArgumentParser, page: Path | None, script: str) 
 
 
 def write_measured(page: Path, script: str, measured: str, quiet: Quiet) -> bool:
-    """Put what was measured between the two marks of a script; False, and nothing written, if the machine was busy."""
+    """Put the results between the two marks of a script; False, and nothing written, if the machine was busy."""
     if quiet.refusal:
         log(f"{page} stays as it is: {quiet.refusal}")
         return False

@@ -98,12 +98,12 @@ class Mixed:
 
     @property
     def owners(self) -> NDArray[np.intp]:
-        """The column that each column of the clustered space is of."""
+        """The original column of each column of the clustered space."""
         n_numbers = self.numbers.shape[1]
         return np.concatenate([np.arange(n_numbers), n_numbers + self.owner])
 
     def gini(self) -> NDArray[np.float64]:
-        """Return 1 − Σp² of each column of categories: what its columns of 0 and 1 vary by."""
+        """Return 1 − Σp² of each column of categories: the variance of its columns of 0 and 1."""
         return np.bincount(self.owner, self.indicators.var(axis=0))
 
 
@@ -145,7 +145,7 @@ def separation(X: NDArray[np.float64], labels: NDArray[np.int32]) -> NDArray[np.
 
 
 def modha_spangler(numbers: NDArray[np.float64], indicators: NDArray[np.float64], pooled: float, k: int) -> float:
-    """Return the weight of the grid at which the distortions of both kinds have the least product."""
+    """Return the weight of the grid at which the product of the distortions of both kinds is least."""
 
     def product(factor: float) -> float:
         labels = cluster(np.hstack([numbers, pooled * factor * indicators]), k).labels_
@@ -222,7 +222,7 @@ FIGURES = ["stability", "effective columns", "largest share", "categories' share
 
 
 def pairs_sheet(found: Measured) -> Sheet:
-    """Return the pairs, over all tables, and how many tables are better by them than by Gower's."""
+    """Return the pairs, over all tables, and on how many tables they do better than Gower's."""
     lines = []
     for pair in (
         pair for weight in WEIGHTS for scale in SCALES if (pair := (scale, weight)) in next(iter(found.values()))

@@ -1,10 +1,10 @@
 """The tree of the lowest J that there is, by dynamic programming over sets of rows; for small tables and few clusters.
 
-A node is its rows and the conditions of its path, each a feature and a direction. The best tree below it with so many
-leaves is the best of all its cuts, with the leaves dealt out to both sides in every way. Two leaves are the end: all
-cuts are measured at once. A cut is left out where even the least cost that any clustering of its sides can have is too
-high: the sum of squares less the largest eigenvalues of the scatter, one for each cluster but the first (Ding and He,
-2004).
+A node is its rows and the conditions of its path, each a feature and a direction. The best tree below it with a given
+number of leaves is the best over all its cuts, with the leaves divided between the sides in every way. With two leaves
+the recursion ends: all cuts are measured at once. A cut is left out where even the least cost that any clustering of
+its sides can have is too high: the sum of squares less the largest eigenvalues of the scatter, one for each cluster but
+the first (Ding and He, 2004).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["lowest_objective"]
 
 
 class _Search:
-    """All that the nodes share.
+    """The data that all nodes share.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class _Search:
         return float((points**2).sum() - (points.sum(axis=0) ** 2).sum() / len(rows))
 
     def least(self, rows: NDArray[np.intp], conditions: frozenset[tuple[int, bool]], k: int) -> float:
-        """Return what no tree of k leaves over some rows is below."""
+        """Return a lower bound for trees of k leaves over some rows."""
         length = self.penalty * len(rows) * len(conditions)
         if k == 1:
             return self.spread(rows) + length
@@ -67,7 +67,8 @@ class _Search:
         return best
 
     def best(self, rows: NDArray[np.intp], conditions: frozenset[tuple[int, bool]], k: int, limit: float) -> float:
-        """Return the lowest cost and length of a tree of k leaves, or any number of at least `limit` if it is that."""
+        """Return the lowest cost and length of a tree of k leaves, or any number of at least `limit` if it is not below
+        that."""
         if k > len(rows):
             return np.inf
         if k == 1:

@@ -93,7 +93,7 @@ def read_published() -> dict[tuple[str, str, str], Figures]:
 
 
 def read_reproduced() -> dict[tuple[str, str], tuple[Figures, str]]:
-    """Return, by (table, method), what the definitions give where it is not what was published, and why."""
+    """Return, by (table, method), the results of the definitions where they differ from the published ones, and why."""
     with open(ROOT / "benchmarks" / "reproduced.csv", encoding="utf-8", newline="") as file:
         return {
             (row["table"], row["method"]): ({name: float(row[name]) for name in ("cost", "waes", "wad")}, row["why"])
@@ -105,7 +105,7 @@ def read_reproduced() -> dict[tuple[str, str], tuple[Figures, str]]:
 
 
 def measure(table: str, X: NDArray[np.float64], k: int, methods: Sequence[str], seeds: int) -> Measured:
-    """Return what every method gives on one table, for the seeds 0, 1, …"""
+    """Return the results of every method on one table, for the seeds 0, 1, …"""
     # The clusterer is given fitted, so that the methods explain one clustering, and it lives in the scaled space.
     X_cluster = into_space(table, X)
     found = Measured(table)
@@ -158,7 +158,7 @@ def compare(value: float, interval: float, published: float | None, digits: int 
 
 
 def complaints(name: str, method: str, found: Measured, wanted: Figures) -> list[str]:
-    """Return what is off by more than the tolerance, one sentence for each figure."""
+    """Return the figures that are off by more than the tolerance, a sentence for each."""
     off = []
     cost, waes = found.mean(method, "cost"), found.mean(method, "waes")
     if abs(cost - wanted["cost"]) > COST_TOLERANCE + ROUNDING:
@@ -169,7 +169,7 @@ def complaints(name: str, method: str, found: Measured, wanted: Figures) -> list
 
 
 def quality(results: Sequence[Measured]) -> tuple[Sheet, list[str], list[str]]:
-    """Return Table 2, what in it is off, and notes to it."""
+    """Return Table 2, the figures in it that are off, and notes on it."""
     published, reproduced = read_published(), read_reproduced()
     rows, off, notes = [], [], []
     for found in results:
@@ -275,7 +275,7 @@ def draw(results: Sequence[Measured], folder: Path) -> list[Path]:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """Read the command line, and refuse before the work what cannot be done."""
+    """Read the command line, and refuse impossible requests before the work."""
     known = sorted({table for _, table, _ in read_published()} - {"median"})
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_table_options(parser, known)

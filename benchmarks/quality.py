@@ -1,4 +1,4 @@
-"""Refined trees against greedy ones and the other methods: cost, length, and what refinement takes.
+"""Refined trees against greedy ones and the other methods: cost, length, and the time of refinement.
 
 Run it with the environment that has the package::
 
@@ -7,8 +7,8 @@ Run it with the environment that has the package::
     python benchmarks/quality.py --markdown docs/refinement.md     # renews the tables of that page
     python benchmarks/quality.py --quick                           # two tables, one seed: shows that it runs
 
-For each table and seed one k-means (ten starts) is explained by every method, as paper.py does. J is cost +
-0.03 WAES, what refinement brings down; cost, as everywhere, is a multiple of that of k-means. Printed are:
+For each table and seed one k-means (ten starts) is explained by every method, as paper.py does. J is cost + 0.03 WAES,
+which refinement lowers; cost, as everywhere, is a multiple of that of k-means. Printed are:
 
 Quality            cost, WAES, WAD, NMI with the labels of k-means, and J: means with their 95% interval
                    (Student's t); and the time, as a multiple of that of the greedy tree
@@ -21,7 +21,7 @@ The best there is  J of the best of all trees, of small tables and few clusters
 Gain               J after a given number of growths of a thorough search, which begins as refinement; drawn with
 --markdown Picture            cost against WAES of all methods, a PNG
 
-Times are those of a k-means of one start and what is grown from it. A round runs everything once, one after the
+Times are those of a k-means of one start and of the trees grown from it. A round runs everything once, one after the
 other in one process, with one thread (two where the table is large); a seed's ratio is the median over its rounds, the
 table's the median over the seeds.
 
@@ -218,8 +218,8 @@ def with_objective(figures: dict[str, float]) -> dict[str, float]:
 class Measured(Runs):
     """All runs of one table.
 
-    `times` has, by name, a value per seed: what each method takes as a multiple of the greedy tree, and the `Ratio`s.
-    `searches` are the thorough ones.
+    `times` has, by name, a value per seed: the time of each method as a multiple of the greedy tree's, and the
+    `Ratio`s. `searches` are the thorough ones.
     """
 
     threads: int = 1
@@ -248,7 +248,7 @@ RATIOS = {
 
 
 def measure_quality(found: Measured, X: NDArray[np.float64], X_cluster: NDArray[np.float64], k: int, seed: int) -> None:
-    """Add what every method gives for one seed."""
+    """Add the results of every method for one seed."""
     kmeans = KMeans(k, n_init=STARTS, random_state=seed).fit(X_cluster)
     partition = Partition(X, X_cluster, kmeans)
     greedy, unique = partition.grow_greedy()
@@ -377,7 +377,7 @@ def lower(value: float, other: float) -> bool:
 
 
 def quality(results: Sequence[Measured]) -> Sheet:
-    """Return what every method gives."""
+    """Return the results of every method."""
     rows = []
     for found in results:
         for method, title in METHODS.items():
@@ -392,7 +392,7 @@ def quality(results: Sequence[Measured]) -> Sheet:
 
 @dataclass(frozen=True)
 class Change:
-    """What refinement changes in the means of a table, and in how many runs it does.
+    """The changes by refinement in the means of a table, and in how many runs there are any.
 
     Attributes
     ----------
@@ -427,7 +427,7 @@ def kind_of(greedy: dict[str, float], refined: dict[str, float]) -> str:
 
 
 def change_of(found: Measured, method: str = "refined") -> Change:
-    """Return what refinement changes on one table, or a thorough search."""
+    """Return the changes by refinement, or by a thorough search, on one table."""
     names = ("cost", "waes", "J")
     greedy, refined = ({name: found.mean(one, name) for name in names} for one in ("greedy", method))
     runs = dict.fromkeys(KINDS, 0)
@@ -461,14 +461,14 @@ def comparison(results: Sequence[Measured]) -> Sheet:
 
 
 def durations(results: Sequence[Measured]) -> Sheet:
-    """Return what refinement takes."""
+    """Return the time of refinement."""
     rows = [[found.table, str(found.threads), *map(found.with_range, RATIOS)] for found in results]
     headings = ["table", "threads", *RATIOS.values()]
     return Sheet("Time: median over the seeds (lowest to highest); k-means of one start", headings, rows)
 
 
 def gain_curve(curves: dict[str, list[float]]) -> Sheet:
-    """Return what a thorough search gains by and by."""
+    """Return the gain of a thorough search over time."""
     rows = [[name, *(f"{gain:.2f}" for gain in values)] for name, values in curves.items()]
     return Sheet("J lower by, %, after so many growths of searching", ["table", *map(str, AFTER)], rows)
 
@@ -476,7 +476,7 @@ def gain_curve(curves: dict[str, list[float]]) -> Sheet:
 def verdicts(
     results: Sequence[Measured], large: Measured | None, many: dict[int, dict[str, float]], *, quick: bool
 ) -> tuple[Sheet, bool]:
-    """Return what is asked and whether it holds, and whether J is never higher."""
+    """Return the targets and whether they are met, and whether J is never higher."""
     changes = [change_of(found) for found in results]
     searches = [change_of(found, "thorough") for found in results]
     n_runs = sum(sum(change.runs.values()) for change in changes + searches)
@@ -561,7 +561,7 @@ def draw(results: Sequence[Measured], path: Path) -> None:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line, and refuse before the work what cannot be done."""
+    """Read the command line, and refuse impossible requests before the work."""
     known = [*TABLES, LARGE.name]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_table_options(parser, known)
@@ -597,7 +597,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what was measured and return the exit status."""
+    """Print the results and return the exit status."""
     options = parse(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Rules made again on another half of a table: rows that change cluster, and what rules that stay cost.
+"""Rules made again on another half of a table: rows that change cluster, and the cost of rules that stay.
 
 Run it with the environment that has the package::
 
@@ -9,11 +9,11 @@ Run it with the environment that has the package::
 
 Each table is cut into halves at random. Rules are made from one half by ``scale="minmax"``, as ``shallowrules run``
 does, and then for the other half: by a fit of its own with the same seed, which knows nothing of the earlier rules,
-clusters matched by the rows that they share; and by a fit that goes on from them. Counted are the rows of the other
+clusters matched by the rows that they share; and by a fit that continues from them. Counted are the rows of the other
 half whose cluster in the new rules differs from that by the earlier ones. J is cost + 0.03 WAES; its rise is over that
 of the tree that was grown for the other half. The figures do not depend on the machine.
 
-Exit status 1 says that the target of rows that change was missed, or that more changed without a word.
+Exit status 1 says that the target of rows that change was missed, or that more changed without a warning.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def own_fit_moves(X: Any, earlier: RuleSet, model: ExplainableKMeans) -> float:
 
 
 def measure(X: Any, k: int, seed: int) -> tuple[float, dict[float, tuple[float, float, bool]]]:
-    """Return the share of rows that a fit of its own moves; by gain that share, the rise of J, and if it is said."""
+    """Return the share of rows that a fit of its own moves; by gain that share, the rise of J, and whether it is
+    reported."""
     order = np.random.default_rng(seed).permutation(len(X))
     first, second = (X.iloc[np.sort(half)].reset_index(drop=True) for half in np.array_split(order, 2))
     options: dict[str, Any] = {"n_clusters": k, "scale": "minmax", "impute": "median", "random_state": seed}

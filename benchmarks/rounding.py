@@ -56,7 +56,7 @@ def read(name: str, folder: Path) -> tuple[Any, int]:
 
 
 def digits_of(rules: RuleSet) -> float:
-    """Return the significant digits of a threshold, on average over those that differ."""
+    """Return the significant digits of a threshold, on average over the distinct ones."""
     found = {(node.column, node.threshold) for node in rules.nodes if isinstance(node, Cut)}
     return fmean(significant_digits(threshold) for _, threshold in found) if found else 0.0
 

@@ -10,9 +10,9 @@ may take, "parts" where they do not, so that the tree is grown over the parts; "
 workers of one thread each; the others have two threads. All start from Parquet files and from given centers.
 
 Each run is a process of its own. Its time is that of the fit, with all reading, without starting Dask and without
-imports, for it fits a tiny table before; its memory is the most that it had at any time, that of Dask's workers not
-counted. Ratios are medians over the rounds; those of processor time say more where others use the machine too. The
-tables are written in parts to a folder of temporary files, which is removed.
+imports, since it first fits a tiny table; its memory is the most that it had at any time, that of Dask's workers not
+counted. Ratios are medians over the rounds; those of processor time are more reliable where others use the machine too.
+The tables are written in parts to a folder of temporary files, which is removed.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def draw(found: dict[int, dict[str, list[Run]]], path: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for. Returns the exit status."""
+    """Measure the requested tables. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="which ways [default: all]")
     parser.add_argument("--rows", nargs="+", type=int, metavar="N", help="sizes of the tables")

@@ -17,11 +17,12 @@ Growth is ``find_unique_rows`` and ``grow`` of ``shallowrules.trees.growing``: e
 tree and the labels of its rows. The centers are those of the KMeans that it is compared with.
 
 Every rival runs between two growths with 1 thread and two with 2 threads, and is compared with the mean of the growth
-before and the growth after it, so that a busy neighbour hits both sides alike. Rounds of this are repeated while a seed
-has time left; a seed's ratio is the median over its rounds, the table's the median over the seeds (of the data, and of
-KMeans where the table is a file). All runs in one process, threads limited to the number printed; in a column of
-threads, "1 / 2" reads as in the ratio: what is above the line has 1 thread, what is below it 2. KMeans has its defaults
-but ``n_init=1``. A Lloyd iteration is what ten more iterations add to a fit, divided by ten.
+before and the growth after it, so that a busy neighbor affects both sides alike. Rounds of this are repeated while a
+seed has time left; a seed's ratio is the median over its rounds, the table's the median over the seeds (of the data,
+and of KMeans where the table is a file). All runs in one process, threads limited to the number printed; in a column of
+threads, "1 / 2" reads as in the ratio: the side above the line has 1 thread, the side below it 2. KMeans has its
+defaults except ``n_init=1``. The time of a Lloyd iteration is the time that ten more iterations add to a fit, divided
+by ten.
 
 Peak memory is that of a fresh process that holds X and grows with 2 threads, less what it held before.
 
@@ -101,7 +102,7 @@ class Sides:
         return self.clock.time(self._fit, threads)[0]
 
     def lloyd(self, threads: int) -> float:
-        """Return what an iteration adds to a fit; the fit's set-up and its last assignment cancel."""
+        """Return the time that an iteration adds to a fit; the fit's set-up and its last assignment cancel."""
 
         def fit(max_iter: int) -> tuple[float, Any]:
             return self.clock.time(lambda: self._fit(init=self.start, max_iter=max_iter, tol=0.0), threads)
@@ -213,7 +214,7 @@ def one_round(sides: Sides, rivals: Sequence[Rival]) -> dict[Key, Ratio]:
 
 
 def middle(ratios: Sequence[Ratio]) -> Ratio:
-    """Return the medians of the ratios and of their seconds, without those that noise swallowed."""
+    """Return the medians of the ratios and of their seconds, without those lost in noise."""
     known = [ratio for ratio in ratios if not np.isnan(ratio.value)]
     return Ratio(*map(median, zip(*known, strict=True))) if known else Ratio(*[float("nan")] * 3)
 
@@ -241,7 +242,7 @@ def differing_field(sides: Sides) -> str | None:
 
 
 def held_bytes(name: str) -> int:
-    """Return what the process holds ("VmRSS") or held at most ("VmHWM").
+    """Return the memory that the process holds ("VmRSS") or held at most ("VmHWM").
 
     The kernel's own mark comes first: ru_maxrss of a child begins at what its parent held, which hides the child's
     growth where the parent holds a table of its own.
@@ -305,7 +306,7 @@ def print_ratio(
 
 
 def print_memory(case: Case, shape: tuple[int, int], peak: int | None, limit: Target | None, *, judged: bool) -> None:
-    """Print a peak against X and against what is allowed besides X: 4 bytes a value and 100 bytes a row."""
+    """Print a peak against X and against the allowance besides X: 4 bytes a value and 100 bytes a row."""
     if peak is None:
         print("  peak memory: this system does not tell it")
         return
@@ -396,7 +397,7 @@ def slope_seconds(clock: Clock, axis: str, points: Sequence[int], base: Case, ro
 
 
 def print_slopes(clock: Clock, rounds: int, *, quick: bool) -> tuple[bool, dict[str, Any]]:
-    """Print slopes and what is asked of them. Returns whether all trees are identical, and the points to draw."""
+    """Print slopes and their targets. Returns whether all trees are identical, and the points to draw."""
     base = replace(SLOPE_BASE, rows=QUICK_ROWS) if quick else SLOPE_BASE
     drawn: dict[str, Any] = {}
     print(f"slopes of time, log-log, one at a time from {base.rows:,} x {base.columns}, k={base.k}, std {base.std:g}")
@@ -489,7 +490,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for. Returns the exit status."""
+    """Run the requested cases. Returns the exit status."""
     options = parsed(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)

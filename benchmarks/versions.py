@@ -1,4 +1,4 @@
-"""Two versions of the package side by side: equal trees and labels, and the ratio of what a user waits for.
+"""Two versions of the package side by side: equal trees and labels, and the ratio of the times that a user waits.
 
 Run it with the environment of the newer version, and name the Python of the environment that has the other::
 
@@ -11,14 +11,15 @@ Each version runs in a worker process of its own. Tables and centers are made he
 so that both grow from the same numbers. Both run every table with every method and each number of threads; what a user
 gets (the tree's arrays, labels, centers, figures, the printed rules, `assign`, and the text of every exporter and SQL
 dialect) is compared, to the last bit, and each kind that differs is named with one such fit. Growing, refining and
-labelling of `TIMED` are timed unless trees, labels or figures differ: two versions may write other texts of one tree.
+labelling of `TIMED` are timed unless trees, labels or figures differ: two versions may write different texts for one
+tree.
 
 Both workers do a step in each round, in alternating order, each repeating it for at least `SECONDS`; a
 round's time is the least of these. Two times are taken: the processor time of the process, which other processes of
-the machine hardly change, and that of the clock. Of each, a line shows the ratio of the newer version to the other one,
-least time over least time of all rounds, and the quartiles of the rounds' own ratios: how far to trust it. One thread
-is timed by both, two by the clock alone: a thread that waits takes processor time. Labelling of text and files is the
-same work for any number of threads, and timed with one.
+the machine hardly change, and that of the clock. For each, a line shows the ratio of the newer version to the other
+one, least time over least time of all rounds, and the quartiles of the rounds' own ratios: how far to trust it. One
+thread is timed by both, two by the clock alone: a thread that waits takes processor time. Labelling of text and files
+is the same work for any number of threads, and timed with one.
 
 The exit status is 1 where anything differs, a text too. Ratios are printed and never judged, because they also depend
 on how busy the machine is.
@@ -106,7 +107,7 @@ def digest(*parts: Any) -> str:
 
 
 def fingerprint(model: Any, X: NDArray[Any]) -> dict[str, str]:
-    """Return hashes of what a user gets from a fit."""
+    """Return hashes of the results that a user gets from a fit."""
     from shallowrules import export
 
     tree, rules = model.tree_, model.rules_
@@ -125,7 +126,7 @@ def fingerprint(model: Any, X: NDArray[Any]) -> dict[str, str]:
 
 
 class Worker:
-    """Does what it is asked for on standard input, with the version of the package that its Python has."""
+    """A worker that carries out requests from standard input, with the version of the package that its Python has."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -140,7 +141,7 @@ class Worker:
         return str(Path(shallowrules.__file__).parent)
 
     def compare(self, table: str, method: str, threads: int) -> dict[str, str]:
-        """Fit a table by one method and return what came out."""
+        """Fit a table by one method and return the results."""
         from shallowrules import ExplainableKMeans
 
         X, centers = self.load(table)
@@ -163,7 +164,7 @@ class Worker:
             return {**fingerprint(model.fit(X), X), "path": digest(str(path))}
 
     def prepare(self, table: str, step: str, threads: int) -> Callable[[], Any]:
-        """Return what is timed, done once: the first time is longer."""
+        """Return the steps to time, each run once: the first run takes longer."""
         from shallowrules import ExplainableKMeans
 
         X, centers = self.load(table)
@@ -179,7 +180,7 @@ class Worker:
         return run
 
     def prepare_labelling(self, rules: Any, X: NDArray[Any], step: str) -> Callable[[], Any]:
-        """Return the labelling of rows that are no array."""
+        """Return the labelling of rows that are not an array."""
         from shallowrules import RuleSet
         from shallowrules.cli import main as command
 
@@ -282,7 +283,7 @@ def write_tables(folder: Path, names: list[str], data: Path, quick: bool) -> Ite
 def differences(
     new: Version, other: Version, table: str, rows: int, columns: int, threads: list[int]
 ) -> dict[str, list[str]]:
-    """Return what differs between two versions on one table: by kind, the fits."""
+    """Return the differences between two versions on one table: by kind, the fits."""
     wide = columns > WIDE
     methods = ["exshallow none"] if wide else list(METHODS)
     asked: list[tuple[Any, ...]] = [
@@ -302,7 +303,7 @@ def differences(
 def ratios(
     new: Version, other: Version, table: str, step: str, threads: int, rounds: int
 ) -> list[tuple[float, float, float]]:
-    """Return the ratio of processor times and that of times, each least by least, with the quartiles of the rounds."""
+    """Return the ratio of processor times and that of times, least over least, with the quartiles of the rounds."""
     times: dict[Version, list[tuple[float, float]]] = {new: [], other: []}
     for i in range(rounds):
         for version in (new, other) if i % 2 else (other, new):

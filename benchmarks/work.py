@@ -1,17 +1,18 @@
-"""What growing a tree does, counted and not timed: how the work grows with the number of clusters, and in which parts.
+"""The work of growing a tree, counted and not timed: how it grows with the number of clusters, and in which parts.
 
     python benchmarks/work.py                  # 200,000 x 10, k = 10 and 100: visits, from the trees
     python benchmarks/work.py --instructions   # and the instructions of each part of the kernel, by valgrind: minutes
     python benchmarks/work.py --quick          # a tiny table: shows that it runs, and nothing else
 
 A node of n rows and K centers takes the distance of each row to each center (n·K), and for each of d columns it reads
-each row's code (n·d) and goes over the K centers of each row in the column's order (n·K·d). Codes are made once. The
+each row's code (n·d) and goes through the K centers of each row in the column's order (n·K·d). Codes are made once. The
 instructions are those of one thread with AVX2, as valgrind knows no wider vectors; every node is swept as it is with
 AVX-512, where the last of these is half.
 
-What no exact sum can do without is counted, too, from a sample of each node's rows. Along a column, the cheapest center
-on a row's own side of the cut changes at the row's value, and then from center to center until it is the row's nearest:
-each change is a step of the sum. The distance of the row to each center that is the cheapest at some cut is part of it.
+The work that every exact sum needs is counted, too, from a sample of each node's rows. Along a column, the cheapest
+center on a row's own side of the cut changes at the row's value, and then from center to center until it is the row's
+nearest: each change is a step of the sum. The distance of the row to each center that is the cheapest at some cut is
+part of it.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def visits(tree: Tree, n_columns: int) -> dict[str, int]:
 
 
 def needed(grown: GrownTree, X: NDArray[np.float64], centers: NDArray[np.float64]) -> dict[str, int]:
-    """Return what an exact sum of the costs of all cuts consists of, at the nodes that were cut."""
+    """Return the parts of an exact sum of the costs of all cuts, at the nodes that were cut."""
     random = np.random.default_rng(0)
     leaf_of = grown.route(X, 1)
     below: dict[int, tuple[NDArray[np.intp], list[int]]] = {}  # of a node, its rows and its centers
@@ -142,7 +143,7 @@ def instructions(X: Path, centers: Path, folder: Path) -> dict[str, int]:
 
 
 def print_counts(title: str, few: dict[str, int], many: dict[str, int]) -> None:
-    """Print counts in millions, their ratios, and those of all together."""
+    """Print counts in millions, their ratios, and the totals."""
     print(f"{title:42} {f'k={FEW}':>10} {f'k={MANY}':>10}  ratio")
     for name in few:
         ratio = f"{many[name] / few[name]:6.2f}" if few[name] else ""

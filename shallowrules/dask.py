@@ -38,8 +38,8 @@ def assign(table: Any, rules: RuleSet) -> Any:
     Raises
     ------
     DataError
-        If a tested column is missing, or the table has another number of dimensions or columns. If a partition holds
-        values of a different type than the rules compare: when the labels are computed.
+        If a tested column is missing, or the table has a different number of dimensions or columns. If a partition
+        holds values of a different type than the rules compare: when the labels are computed.
     OptionError
         If `table` is not a table of Dask.
     MissingExtraError

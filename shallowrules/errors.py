@@ -12,7 +12,7 @@
     └── MissingExtraError (ImportError)   a feature that needs an optional dependency
 
     ShallowRulesWarning (UserWarning)     something worth knowing that stops nothing
-    └── ShallowRulesNote                  what was found in a file, and done about it
+    └── ShallowRulesNote                  what was found in a file, and what was done about it
 
 Messages say what was wrong, where (column, row count, option) and what to do about it.
 """

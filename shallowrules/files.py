@@ -21,7 +21,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file on a full disk."""
 
 MAX_WHOLE = 2**28
-"""Maximum number of bytes of a file that is read whole: rules of 5,000 clusters and 400 columns have a sixth of it."""
+"""Maximum number of bytes of a file that is read whole: rules of 5,000 clusters and 400 columns take a sixth of it."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_whole(path: str | os.PathLike[str], most: int = MAX_WHOLE) -> bytes:
-    """Return the content of a file that is read whole: no table, whose rows may be more than memory holds.
+    """Return the content of a file that is read whole: not a table, whose rows may be more than memory holds.
 
     Raises
     ------
-    DataError If it has more than `most` bytes, as a device that never ends has.
+    DataError If it has more than `most` bytes, as an endless device does.
     OSError
         If it cannot be read.
     """
@@ -119,7 +119,7 @@ def atomic_write(path: str | Path, content: str | bytes) -> None:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Give the path of an empty file to write to, which takes the place of `path` if all goes well.
+    """Yield the path of an empty file to write to, which takes the place of `path` if all goes well.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder() -> Iterator[str]:
-    """Give a folder for temporary files, which is removed when the context ends.
+    """Yield a folder for temporary files, which is removed when the context ends.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis's profiles and the larger tables that lie outside the repository."""
+"""Fixtures and settings of all tests: hypothesis's profiles and the larger tables outside the repository."""
 
 import importlib.util
 import os
@@ -35,7 +35,7 @@ LONG = ("services", "builds", "measures", "renders", "slow")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the files that take longest first in a full run: whichever is the last one is waited for."""
+    """In a full run, put the files that take longest first: otherwise one of them would end the run alone."""
     if config.getoption("loadscopereorder", True):
         return
     weights: Counter[Path] = Counter()
@@ -72,7 +72,7 @@ def setup_script() -> ModuleType:
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_arrive():
-    """Let SIGINT interrupt, here and in what is started from here: it is ignored in a shell's background job."""
+    """Let SIGINT interrupt, here and in processes started from here: it is ignored in a shell's background job."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -157,7 +157,7 @@ def fill(database):
 
 @pytest.fixture
 def small(database, fill, tmp_path, monkeypatch):
-    """Return a database with the table ``small``; the rules are beside."""
+    """Return a database with the table ``small``; the rules are beside it."""
     monkeypatch.chdir(tmp_path)
     small_rules().to_json("rules.json")
     fill("small", [("x", database.types["float"]), ("i", database.types["integer"])], SMALL)
@@ -166,7 +166,7 @@ def small(database, fill, tmp_path, monkeypatch):
 
 @pytest.fixture
 def shop(small):
-    """Return a database with the table ``small``; what a test makes beside it is dropped at the end."""
+    """Return a database with the table ``small``; objects that a test creates besides it are dropped at the end."""
     before = objects_of(small)
     yield small
     for kind, name in objects_of(small):
@@ -202,7 +202,7 @@ def install(tmp_path, monkeypatch):
 def words(request, tmp_path):
     """Return a function that holds a text, or pairs of a question and its answer, against the golden words of the test.
 
-    Sentences stand in ``golden/words`` alone, so that a better one is written by one switch; tests ask for the kind of
+    Sentences are only in ``golden/words``, so that a better one takes a single switch; tests ask for the kind of
     a finding, and for the names and numbers in it. The folder of the test is written ``…``.
     """
     said = []

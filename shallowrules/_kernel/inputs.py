@@ -43,7 +43,7 @@ class GrowthInput(NamedTuple):
         Where the rows are those of a node of a larger tree: which edges of each feature the path to it has, bit 0 for
         a left one, bit 1 for a right one.
     sample : ndarray of float64, shape (s, d), optional
-        Explained values that say what the bins are, so that they are the same in all parts of a table; by default a
+        Explained values that determine the bins, so that they are the same in all parts of a table; by default a
         sample of the rows.
     distances : ndarray of float64, shape (k, r), optional
         Squared distances of these rows to the centers, as `nearest_centers` fills them, where they are known. The

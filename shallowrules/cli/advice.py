@@ -213,7 +213,7 @@ def _commands(error: DataError) -> list[str]:
 def remedy_words(finding: Finding, *, needed: bool = False) -> str:
     """Return the remedy for a finding, to follow its message; "" where the message is complete.
 
-    A column that is `needed`, as that of the weights is, cannot be left out.
+    A `needed` column, such as that of the weights, cannot be excluded.
     """
     word = WAYS_OUT.get(finding.kind)
     return "" if word is None else word(finding, needed)
@@ -325,7 +325,7 @@ def _means_missing(finding: Finding) -> bool:
 
 
 def _may_be_categories(finding: Finding) -> bool:
-    """Return whether texts among numbers are values, and so few in all that each can be a category."""
+    """Return whether texts among numbers are values, and few enough for each to be a category."""
     from shallowrules.encoding.checks import are_too_many
 
     is_value = any(map(has_digit, finding.values))
@@ -408,7 +408,7 @@ def _unit_words(note: Finding) -> Note:
 
 
 def number_remedy(note: Finding) -> Remedy:
-    """Return the option that reads a column as numbers, or else the one that leaves it out."""
+    """Return the option that reads a column as numbers, or else the one that excludes it."""
     if note.kind == "unit" and has_digit(note.values[-1]):
         return Remedy(format=(f"{note.column}={note.values[1]}",))
     if note.kind == "mixed" and _means_missing(note):

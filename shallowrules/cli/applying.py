@@ -39,7 +39,7 @@ class ApplyOptions:
 
     @property
     def given(self) -> list[str]:
-        """The options that were used, but for --apply and those that have a default."""
+        """The options that were used, except --apply and those with a default."""
         values = {name: value for name, value in vars(self).items() if name not in ("apply", "lock_timeout")}
         return [f"--{name.replace('_', '-')}" for name, value in values.items() if value]
 

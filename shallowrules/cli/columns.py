@@ -41,7 +41,7 @@ MAX_SHOWN = 5
 
 UUID = "UUID"
 IS_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""A universally unique identifier: a column of these is named as such."""
+"""A universally unique identifier: messages call a column of these UUIDs."""
 
 CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msisdn)(?![a-z])")
 """Words in the names of columns whose whole numbers are codes more often than quantities."""
@@ -53,7 +53,7 @@ def columns_of(refusals: Sequence[Refusal]) -> set[str]:
 
 
 def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: Sequence[Refusal]) -> list[Refusal]:
-    """Return the refusals of columns that hold whatever the rows are: one reason for each column."""
+    """Return the refusals of columns that do not depend on the rows: one reason for each column."""
     rows, found = opened.rows, _nearly_numbers(opened.rows, facts, columns_of(refusals))
     for find, word in (
         (find_other_types, _other_types),
@@ -72,7 +72,7 @@ def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: S
 
 
 def _nearly_numbers(rows: Rows, facts: Survey, refused: Collection[str]) -> list[Refusal]:
-    """Return the columns of too many different texts that may be meant as numbers."""
+    """Return the columns with too many distinct texts that may be meant as numbers."""
     noted = {name: note for name, notes in rows.column_notes.items() for note in notes if note.kind in TAKEN_AS_TEXT}
     asked = [column for column in facts.columns if column.name in noted and column.name not in refused]
     found = []
@@ -207,7 +207,7 @@ def insisted(fit: FitOptions) -> set[str]:
 
 
 def repeated_ids(opened: Opened, facts: Survey, fit: FitOptions, refused: set[str]) -> list[Finding]:
-    """Return the columns that look like IDs that repeat, but for those that options name or that are refused."""
+    """Return the columns that look like repeating IDs, except those that are refused or that options name."""
     return find_repeated_ids(opened.rows, opened.first, facts, _doubtful(opened, fit) - insisted(fit) - refused)
 
 
@@ -217,7 +217,7 @@ def columns_of_findings(findings: Sequence[Finding]) -> set[str]:
 
 
 def _doubtful(opened: Opened, fit: FitOptions) -> set[str]:
-    """Return the columns that are not said to be quantities or categories."""
+    """Return the columns that are not declared to be quantities or categories."""
     return {*opened.columns} - {*fit.numbers, *fit.categories}
 
 
@@ -260,7 +260,7 @@ def _repeated_ids(findings: Sequence[Finding]) -> list[Note]:
 
 
 def _date_numbers(findings: Sequence[Finding]) -> list[Note]:
-    """Return a note on each column of whole numbers that look like dates, which are unevenly far apart, or times."""
+    """Return a note on each column of whole numbers that look like dates, which are unevenly spaced, or times."""
     notes = []
     for finding in findings:
         name = column_list(_names([finding]))
@@ -275,7 +275,7 @@ def _date_numbers(findings: Sequence[Finding]) -> list[Note]:
 
 
 def _written_time(finding: Finding) -> tuple[str, str]:
-    """Return the dates or times that whole numbers look like, and to follow it how to write them."""
+    """Return the dates or times that whole numbers look like, and how to write them."""
     example, shown = finding.example, finding.values[0]
     if finding.kind == "dates":
         what = f"dates written as whole numbers ({example} for {shown}), which are not evenly spaced"
@@ -341,7 +341,7 @@ def _constant_columns(facts: Survey) -> list[Note]:
 
 
 def _shown(column: ColumnFacts) -> str:
-    """Return the only value of a column, a time as a time."""
+    """Return the only value of a column, with times in their own format."""
     value = column.only_value
     return format_time(column.type, value) if column.type in TIME_TYPES and isinstance(value, int) else str(value)
 

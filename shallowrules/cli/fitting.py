@@ -70,7 +70,7 @@ def fit_with_slider(
     -------
     RuleSet
     dict from str to object
-        What else the page shows, where it can: by the names of `Fact`.
+        Further facts that the page shows, where it can, by the names of `Fact`.
     """
     memory = memory_for_parts(rows, memory)
     if memory is not None:
@@ -164,7 +164,7 @@ def prepared_model(
 ) -> Iterator[tuple[LoadedTable, ExplainableKMeans]]:
     """Read a table, check its column names and show notes on it; yield it and the model to fit.
 
-    With `memory` the table is one in parts, until the end of the context.
+    With `memory`, the table is in parts, until the end of the context.
     """
     with loading_modules(), without_pandas():
         from shallowrules.cli.preparation import prepared
@@ -222,5 +222,5 @@ def _with_way_out(
 
 
 def describe_work(loaded: LoadedTable, chosen: FitOptions) -> str:
-    """Return the words of the progress line for what is being done with the rows."""
+    """Return the words of the progress line for the current step."""
     return f"{'taking labels of' if chosen.clusters is None else 'clustering'} {counted(loaded.n_rows, 'row')}"

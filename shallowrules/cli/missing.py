@@ -57,7 +57,7 @@ class Filled:
 
 
 def filled_text(filled: Sequence[Filled]) -> str:
-    """Return the values that replace missing ones, in words; of many columns, of those with the most missing values."""
+    """Return the values that replace missing ones, in words; of many columns, those with the most missing values."""
     most = sorted(filled, key=lambda each: -each.count)
     shown = [f"{each.name!r} as {each.shown} in {each.count:,} of {counted(each.rows, 'row')}" for each in most]
     more = len(shown) - MAX_SHOWN

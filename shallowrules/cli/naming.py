@@ -68,7 +68,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
 
 
 def _holds_rules(path: str) -> bool:
-    """Return whether a file is JSON of rules, and not a list of names; its reader reports any faults."""
+    """Return whether a file holds rules as JSON, and not a list of names; its reader reports any faults."""
     try:
         return path.lower().endswith(".json") and isinstance(json.loads(read_whole(path)), dict)
     except (ValueError, RecursionError):
@@ -85,7 +85,7 @@ names_option = click.option(
 
 
 def check_numbers(names: ClusterNames | NamedRules | None, n_clusters: int | None) -> None:
-    """Refuse names for clusters that there will not be; of given labels the numbers are not known yet."""
+    """Refuse names for clusters that will not exist; the numbers of given labels are not known yet."""
     if names is None or isinstance(names, NamedRules) or n_clusters is None:
         return
     wrong = sorted(number for number in {*names.names, *names.notes} if not 0 <= number < n_clusters)

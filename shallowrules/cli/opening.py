@@ -28,8 +28,8 @@ __all__ = ["Opened", "open_rows"]
 class Opened:
     """Rows as they are read, and the columns to cluster or explain by.
 
-    `padded` are the columns whose whole numbers have leading zeros in the source, `nulls` the texts that were told to
-    stand for missing values.
+    `padded` are the columns whose whole numbers have leading zeros in the source, `nulls` the null markers that options
+    give.
     """
 
     rows: Rows
@@ -124,13 +124,13 @@ def _whole(
 
 
 def _check_chosen(fit: FitOptions, named: Mapping[str, str], types: Mapping[str, str], names: Collection[str]) -> None:
-    """Raise OptionError where options name columns that others leave out, or that are not numbers."""
+    """Raise OptionError where options name columns that others exclude, or that are not numbers."""
     _refuse_excluded(fit, named, types, names)
     _refuse_no_numbers(fit, named, types)
 
 
 def _named_roles(fit: FitOptions) -> dict[str, str]:
-    """Return the columns of weights, labels and measure with their content; OptionError if used otherwise too."""
+    """Return the columns of weights, labels and measure with their content; OptionError if also used otherwise."""
     roles = {"weights": fit.weight, "labels": fit.labels, "numbers to add up": fit.measure}
     named: dict[str, str] = {}
     for what, name in roles.items():
@@ -165,7 +165,7 @@ def _refuse_unread(option: str, name: str, named: Mapping[str, str], read: Colle
 
 
 def _with_categories(table: Table, names: Sequence[str], named: Mapping[str, str]) -> Table:
-    """Return the table with whole numbers of some columns taken as categories."""
+    """Return the table with the whole numbers of some columns as categories."""
     for name in names:
         _refuse_unread("--categories", name, named, table.names)
         if table[name].is_time:
@@ -205,7 +205,7 @@ def _as_category(column: Column) -> Column:
 
 
 def _as_written(source: Source, table: Table, names: Set[str]) -> Table:
-    """Return a table some columns of which are the text that they are in the source, with its leading zeros."""
+    """Return a table with some columns as text, as the source writes them, with leading zeros."""
     if not names:
         return table
     written = source.table(sorted(names), as_text=sorted(names))
@@ -213,7 +213,7 @@ def _as_written(source: Source, table: Table, names: Set[str]) -> Table:
 
 
 def _refuse_excluded(fit: FitOptions, named: Iterable[str], read: Collection[str], names: Collection[str]) -> None:
-    """Raise OptionError if a pattern of --exclude leaves out one of the columns `names` that another option names."""
+    """Raise OptionError if a pattern of --exclude matches one of the columns `names` that another option names."""
     for name in (*named, *(fit.explain or ())):
         if name in names and name not in read:
             raise OptionError(f"column {name!r} is excluded by --exclude and named by another option; choose one")
@@ -230,7 +230,7 @@ def _columns_to_read(fit: FitOptions, named: Iterable[str]) -> list[str] | None:
 
 
 def _labels_as_written(source: Source, labels: Column, reading: Reading) -> Column:
-    """Return labels as they are in the source: a CSV file's words for truth values stay these words."""
+    """Return labels as they are in the source: a CSV file's words for truth values stay words."""
     if labels.type != "boolean":
         return labels
     told = Conversion(nulls=tuple(token.strip(" ") for token in reading.null))

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-"""The mode bits of which a writable file has at least one; root may write any file."""
+"""The mode bits for writing: a writable file has at least one of them; root may write any file."""
 
 UNFINISHED = ".unfinished-"
 """Prefix of the name of a folder in which files wait until all are written."""
@@ -48,7 +48,7 @@ class FindingsReported(click.ClickException):
 
 @dataclass(frozen=True)
 class Note:
-    """A message on a table: the fact, which the rules keep, and to follow it a remedy, which names options."""
+    """A message on a table: the fact, which the rules keep, then a remedy, which names options."""
 
     fact: str
     remedy: str = ""
@@ -82,7 +82,7 @@ def check_folder(folder: Path, names: Sequence[str], *sources: str, force: bool)
 
 
 def check_target(target: Path | None, *sources: str, force: bool, option: str = "-o") -> None:
-    """Make sure, before the work, that a file, which an option names, can be written and is not one of the inputs.
+    """Make sure, before the work, that a file named by an option can be written and is not one of the inputs.
 
     One that exists is replaced if `force` says so; pipes and devices are written to.
 
@@ -104,7 +104,7 @@ def check_target(target: Path | None, *sources: str, force: bool, option: str = 
 
 
 def _parent(path: Path) -> Path:
-    """Return the folder that a path leads to, through links; of a loop of links, which `resolve` refuses, its own."""
+    """Return the folder that a path leads to through links; for a loop of links, which `resolve` refuses, its own."""
     return Path(os.path.realpath(path)).parent
 
 
@@ -168,7 +168,7 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def _swap(folder: Path, stage: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write files to the stage, and put them in the folder in place of those that it has; or leave it as it is."""
+    """Write files to the stage, and put them in the folder in place of its own; or leave the folder unchanged."""
     new, old = stage / "new", stage / "old"
     folders = _folders_of(files)
     for root in (new, old):
@@ -205,7 +205,7 @@ def _swap(folder: Path, stage: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def _folders_of(names: Iterable[str]) -> list[str]:
-    """Return the folders that names have before them, each before those within it."""
+    """Return the folders in front of names, each before those within it."""
     parts = [name.split("/")[:-1] for name in names]
     return sorted({"/".join(folders[: end + 1]) for folders in parts for end in range(len(folders))})
 
@@ -265,7 +265,7 @@ class ProgressLine:
 def progress(doing: str) -> Iterator[ProgressLine]:
     """Show progress on a terminal, and pass the package's warnings on to stderr.
 
-    Yields what to call with the share of the work that is done.
+    Yields a function to call with the completed share of the work.
     """
     from rich.text import Text
 

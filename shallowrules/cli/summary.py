@@ -102,7 +102,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
 
 
 def show_flow(rules: RuleSet) -> None:
-    """Print to stderr which rows were in which cluster by earlier rules, if there were some."""
+    """Print to stderr which rows were in which cluster by earlier rules, if there were any."""
     if rules.flow is None:
         return
     flow, console = rules.flow, _console(True)
@@ -127,7 +127,7 @@ def show_flow(rules: RuleSet) -> None:
 
 
 def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:
-    """Print the trees worth having, cheapest first, by trade-off, cost and length."""
+    """Print the trees worth considering, cheapest first, by trade-off, cost and length."""
     table = _table("tradeoff", "cost", "extra", "conditions per row", "questions per row", "rules", "refine")
     for column in table.columns:
         column.justify = "right"
@@ -181,7 +181,7 @@ def show_labels(
     written: str | None = None,
     totals: Totals | None = None,
 ) -> None:
-    """Print to stderr how many rows of a table got each cluster, and how many none; and the sums of a column."""
+    """Print to stderr how many rows of a table got each cluster or none, and the sums of a column."""
     console = _console(True)
     table = _table("cluster", "rows", "share", *([] if totals is None else [one_line(totals.name)]))
     for column in table.columns[1:]:
@@ -241,7 +241,7 @@ def show_shifts(shifts: Iterable[Shift], totals: Totals | None = None) -> None:
 
 
 def show_exporters(installed: Iterable[InstalledExporter]) -> None:
-    """Print the installed exporters, and the distribution that brings each."""
+    """Print the installed exporters, and the distribution that provides each."""
     table = _table("exporter", "distribution", "class")
     for exporter in installed:
         table.add_row(

@@ -1,4 +1,4 @@
-"""Output to people, which all goes through this module."""
+"""Output for people: all of it goes through this module."""
 
 from __future__ import annotations
 

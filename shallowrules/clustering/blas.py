@@ -1,7 +1,7 @@
 """BLAS with one thread while k-means runs.
 
-KMeans shares its rows among OpenMP's threads. Only where it chooses starting centers, BLAS has threads of its own, for
-products too small for them; afterwards these keep the cores busy, waiting for more. With one thread of BLAS, fits of
+KMeans shares its rows among OpenMP's threads. BLAS uses threads of its own only where KMeans chooses starting centers,
+for products too small for them; afterwards they keep the cores busy, waiting for more. With one thread of BLAS, fits of
 7,000 to 200,000 rows took 0.4 to 0.8 of the time on two cores (letter 0.4, anuran 0.45, avila 0.5), and as long with
 fewer rows or more: no size separates the two cases. OpenMP's threads are worthwhile: with these limited too, the same
 fits took 1.3 to 1.7 times as long.
@@ -56,7 +56,7 @@ class _SharedLimit:
         return max((library["num_threads"] for library in self._libraries.select(user_api="blas").info()), default=1)
 
     def _clear_control(self) -> None:
-        """Let any thread set limits: threadpoolctl 3.8 and later lets that thread alone which did so first."""
+        """Let any thread set limits: threadpoolctl 3.8 and later allows this only to the first thread that did so."""
         assert self._libraries is not None
         for library in self._libraries.lib_controllers:
             if hasattr(library, "clear_controlling_thread"):

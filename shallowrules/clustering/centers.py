@@ -42,7 +42,8 @@ MAX_ITERATIONS = 100
 """Iterations of Lloyd's algorithm over all rows. It starts near its end, so a few usually suffice."""
 
 TOLERANCE = 1e-4
-"""As scikit-learn's KMeans: the squared movement of all centers at which to stop, in mean variances of the columns."""
+"""As in scikit-learn's KMeans: the squared movement of all centers at which to stop, in mean variances of the
+columns."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,8 @@ def settle_centers(
 ) -> NDArray[np.float64] | None:
     """Return the centers to which Lloyd's algorithm leads from given ones; None if one of them loses all its rows.
 
-    Centers that hardly move stay as they are: those of a clustering are found again from themselves, to the last bit.
+    Centers that hardly move stay as they are: starting from the centers of a clustering gives the same ones, bit for
+    bit.
 
     Parameters
     ----------
@@ -240,7 +242,7 @@ def _spread_part(part: Any, state: tuple[Encode, NDArray[np.float64]]) -> Added:
 def _moved(
     run: Run, encode: Encode, grid: SumGrid, centers: NDArray[np.float64], n_threads: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the means of the rows that are nearest to each center, the center where there are none, and weights."""
+    """Return the mean of the rows nearest to each center, the center itself where there are none, and the weights."""
     found = run(_move_part, (encode, grid, centers, n_threads))
     size = found["weight"][:, None]
     moved = np.where(size > 0, grid.sums(found["cluster"]) / np.where(size > 0, size, 1.0), centers)

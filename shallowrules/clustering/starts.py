@@ -1,15 +1,15 @@
 """The starts of a KMeans, chosen by k-means++ in the kernel, all in one pass of the table.
 
-Of a fit by scikit-learn's KMeans with ten starts, its own k-means++ takes a third of the time on two cores (1,000,000
+In a fit by scikit-learn's KMeans with ten starts, its own k-means++ takes a third of the time on two cores (1,000,000
 rows of 10 columns, k=10): it works in NumPy, on one core. With these starts, the fit takes 0.72 of the time. Each takes
-the random numbers that it has in a fit of KMeans alone, and with them the same rows, so that the clustering is the
-same, bit by bit. Both add up distances, and their sums differ in the last bits; where that could decide which row is
-taken, scikit-learn's function finds the start. That is rare up to some millions of rows, and usual from ten millions
-on, or where columns have values many thousand times as far out as most: little is gained then.
+the random numbers that it would have in a fit by KMeans alone, and with them the same rows, so that the clustering is
+the same, bit by bit. Both add up distances, and their sums differ in the last bits; where that could decide which row
+is taken, scikit-learn's function finds the start. That is rare up to some millions of rows, and usual from ten millions
+on, or where a few values are thousands of times as far out as most: little is gained then.
 
-k-means++ as it is there (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", 2007): the first
-center is a row drawn by its weight. For each further one some candidates are drawn by their weighted squared distances
-to the nearest center so far; the one that leaves the lowest potential, which is the sum of these, is taken.
+k-means++ as implemented there (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", 2007): the
+first center is a row drawn by its weight. For each further one some candidates are drawn by their weighted squared
+distances to the nearest center so far; the one that leaves the lowest potential, which is the sum of these, is taken.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def fit_kmeans(kmeans: KMeans, X: NDArray[Any], sample_weight: NDArray[Any] | No
 
 
 def _are_usual(X: NDArray[Any], weight: NDArray[Any] | None) -> bool:
-    """Return whether the bounds of the error hold of a table and its weights, and KMeans refuses neither.
+    """Return whether the bounds of the error hold for a table and its weights, and KMeans refuses neither.
 
-    Single precision leaves k-means++ no digits to spare: to get the same rows takes the same operations.
+    Single precision leaves k-means++ no digits to spare: only the same operations give the same rows.
     """
-    if X.dtype != np.float64 or not np.einsum("ij,ij", X, X) < TOO_LARGE:  # of columns, `vdot` would take a copy
+    if X.dtype != np.float64 or not np.einsum("ij,ij", X, X) < TOO_LARGE:  # `vdot` may make a copy
         return False
     if weight is None:
         return True
@@ -176,12 +176,12 @@ def _choose_rows(
 
     Notes
     -----
-    What rounding may decide: of m columns, scikit-learn's |x|² - 2xc + |c|² is off by (2m + 6) unit roundoffs of |x|² +
-    |c|² and the sum of squared differences here by (m + 2) of itself. |c|² is at most twice |x|² and the squared
-    distance of the two. So what they take for the distance of a row to the nearest center differs by no more than 6 (m
+    What rounding may decide: for m columns, scikit-learn's |x|² - 2xc + |c|² is off by (2m + 6) unit roundoffs of |x|²
+    + |c|² and the sum of squared differences here by (m + 2) of itself. |c|² is at most twice |x|² and the squared
+    distance of the two. So their distances from a row to the nearest center differ by no more than 6 (m
     + 8) roundoffs of |x|² and that distance, however far other centers are. A running sum less a share of the total
-    differs by the sum of these at most. To add n numbers one after the other, as scikit-learn does for the running sum
-    and may do for the total, takes n roundoffs of the result each. Where results have few digits, each of the
+    differs by the sum of these at most. Adding n numbers one after the other, as scikit-learn does for the running sum
+    and may do for the total, costs up to n roundoffs of each result. Where results have few digits, each of the
     operations adds `TINIEST` at most.
     """
     (n_rows, n_columns), (n_starts, n_further) = X.shape, draws.shape[:2]
@@ -194,7 +194,7 @@ def _choose_rows(
         squares, total_weight = np.vdot(X, X), float(n_rows)
     else:
         squares, total_weight = np.einsum("i,ij,ij", weight, X, X), weight.sum()
-    # Of the rows of a chunk, one after the other, and of the sums of chunks.
+    # Those of adding the rows of a chunk one after the other, and of adding the sums of chunks.
     own_roundings = 8192 + 2 * (n_rows // 4096)
     tiny = 4 * (n_columns + 8) * (n_rows + total_weight) * TINIEST
     for i in range(n_further):

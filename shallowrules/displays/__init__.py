@@ -1,1 +1,1 @@
-"""What a notebook shows, as HTML, and pictures of matplotlib: of rules, and of what is measured about them."""
+"""The HTML that a notebook shows, and pictures of matplotlib: of rules, and of the figures measured for them."""

@@ -1,7 +1,7 @@
 """Cards for notebooks: HTML without script or network, in the colors of the notebook, and all data escaped.
 
-What is a str is text, which is escaped wherever it is put in; `Markup` is HTML of ours. A card brings its style along,
-whose rules hold inside cards alone.
+A str is text, which is escaped wherever it is put in; `Markup` is our own HTML. A card brings its own style, whose
+rules hold only inside cards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shallowrules.rules import Cluster, Rule
 __all__ = ["ROWS_SHOWN", "card", "conditions", "figures", "paragraphs", "pill", "table"]
 
 ROWS_SHOWN = 60
-"""Rows of a table; pandas shows as many."""
+"""Maximum number of rows of a table; pandas shows as many."""
 
 
 def card(title: str | Markup, *parts: Markup) -> Markup:
@@ -87,7 +87,7 @@ def pill(cluster: Cluster, colours: dict[int, int]) -> Markup:
 
 
 def conditions(rule: Rule | None) -> Markup:
-    """Return the conditions of a rule, each of which keeps to itself where it reads from right to left; – for none."""
+    """Return the conditions of a rule, each isolated where it reads from right to left; – for none."""
     if rule is None or not rule.conditions:
         return Markup("–") if rule is None else Markup("every row")
     return Markup(" <i>and</i> ").join(Markup("<bdi>{}</bdi>").format(_text(str(each))) for each in rule.conditions)
@@ -99,7 +99,7 @@ def _text(value: str | Markup) -> Markup | str:
 
 @cache
 def _style() -> Markup:
-    """Return the style: the colors of clusters in light and dark, and the file of ours."""
+    """Return the style: the colors of clusters in light and dark, and the shipped file."""
     pairs = enumerate(zip(LIGHT, DARK, strict=True))
     colours = "".join(f"--k{place}:light-dark({light},{dark});" for place, (light, dark) in pairs)
     drawn = "".join(f'.shallowrules [fill="{colour}"]{{fill:var(--k{i})}}' for i, colour in enumerate(LIGHT))

@@ -1,4 +1,4 @@
-"""What a notebook shows of rules, of one rule, of an explanation, of changes and of the figures: a card for each."""
+"""The cards that a notebook shows: for rules, one rule, an explanation, changes and figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shallowrules.rules.words.explaining import CONTRASTS_SHOWN
 __all__ = ["show"]
 
 LEAVES_DRAWN = 60
-"""Leaves of a tree that is drawn above its rules, at most: a larger one does not fit on a screen."""
+"""Maximum number of leaves of a tree that is drawn above its rules: a larger one does not fit on a screen."""
 
 
 @singledispatch
@@ -112,5 +112,5 @@ def _statistics(statistics: Statistics) -> Markup:
 
 
 def _sentence(text: str) -> str:
-    """Return a line of a terminal as a sentence begins."""
+    """Return a line for a terminal with the capital of a sentence."""
     return text[:1].upper() + text[1:]

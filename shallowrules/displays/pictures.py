@@ -1,7 +1,7 @@
 """Pictures of matplotlib: the tree, the heat map of the page, and a silhouette per cluster.
 
 Tree and heat map are laid out in the pixels of the page, on a `_Sheet`. Texts are as large as the axes allow, and no
-wider than their place: none is drawn over another one, whatever the axes and the names.
+wider than their place: none overlaps another one, whatever the axes and the names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PER_INCH = 80
 """Pixels of the page in an inch of a new figure."""
 
 MAX_INCHES = 200
-"""Height and width of a new figure, at most: backends refuse figures of more than 65,536 dots."""
+"""Maximum height and width of a new figure: backends refuse figures of more than 65,536 dots."""
 
 CHARACTER, ROWS_CHARACTER, TEXT = 7, 6.4, 11
 """Pixels for a character, for one of a number of rows, and the size of a text."""
@@ -87,7 +87,7 @@ class _Sheet:
 
 
 def plot_tree(rules: RuleSet, ax: Any = None) -> Any:
-    """Draw the tree of `RuleSet.plot`: a row goes from left to right, a branch is as wide as it has rows."""
+    """Draw the tree of `RuleSet.plot`: rows go from left to right, and branches are as wide as they have rows."""
     drawing = describe_tree(rules, cluster_colours([rules]))
     texts = {leaf["node"]: rows_text(rules.nodes[leaf["node"]].rows, leaf["share"]) for leaf in drawing["leaves"]}
     rows_room = ROWS_CHARACTER * max(map(len, texts.values()))
@@ -154,7 +154,7 @@ def plot_heat(rules: RuleSet, ax: Any = None) -> Any:
 
 
 def _write_key(sheet: _Sheet, y: float, limits: list[str]) -> None:
-    """Write what the colors of a heat map mean, below it."""
+    """Write the meaning of the colors of a heat map below it."""
     sheet.write(4, y + 9, "standard deviations from the table", 190, color=MUTED, size=10)
     texts = [*(f"−{limit}" for limit in reversed(limits)), "", *(f"+{limit}" for limit in limits)]
     for place, (colour, text) in enumerate(zip(HEAT, texts, strict=True)):

@@ -1,7 +1,7 @@
 """From typed raw columns to the numbers that are clustered and cut.
 
-`checks` finds what keeps a table from being clustered, `encoder` turns it into matrices, `scaling` brings columns to
-comparable scales, both in `blocks` of rows, and `weighing` tells how much categories count beside numbers;
+`checks` finds the obstacles to clustering a table, `encoder` turns it into matrices, `scaling` brings columns to
+comparable scales, both in `blocks` of rows, and `weighing` tells how much categories count compared with numbers;
 `transformers` sees through scikit-learn transformers and is imported where there is one.
 """
 

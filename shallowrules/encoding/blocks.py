@@ -22,7 +22,7 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
 def place_between(values: NDArray[Any], low: float, high: float) -> int | None:
     """Return the place of the first of some values that is neither of two; None if there is none.
 
-    It is mostly among the first, so that these are looked at by themselves.
+    It is usually among the first, so these are checked separately.
     """
     first, size = 0, 1024
     while first < len(values):

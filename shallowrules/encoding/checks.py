@@ -1,4 +1,4 @@
-"""Obstacles to clustering a table: found here for all callers, worded by each in its own options."""
+"""Obstacles to clustering a table: found here for all callers, each of which words them in terms of its own options."""
 
 from __future__ import annotations
 

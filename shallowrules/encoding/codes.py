@@ -1,4 +1,4 @@
-"""The distinct whole numbers of columns that doubles round, of which the codes of a table in parts are made."""
+"""The distinct whole numbers of columns that doubles round, from which the codes of a table in parts are made."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Distinct:
                 )
 
     def merged(self, other: _Distinct) -> _Distinct:
-        """Return those of both parts."""
+        """Return the numbers of both parts."""
         return _Distinct({name: np.union1d(some, other.values[name]) for name, some in self.values.items()})
 
 

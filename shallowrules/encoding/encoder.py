@@ -55,8 +55,8 @@ __all__ = [
 ]
 
 MAX_TURNED_BYTES = 1 << 30
-"""Up to this size a matrix that lies column by column is copied row by row: from rows, trees are grown in 0.7 of the
-time. A larger one is used as it is, to save memory."""
+"""Up to this size, a matrix stored by column is copied to rows, from which trees are grown in 0.7 of the time. A larger
+one is used as it is, to save memory."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ModelColumn:
         The raw number; 1 where the raw value is the one of `values` and else 0; the raw value's position in
         `values`, which is ``len(values)`` for any other; or how many of `bounds` are less than the raw number.
     values : tuple of str or bool
-        Categories, but for a number.
+        Categories, except for a number.
     direction : {1, -1}
         -1 for a number whose sign is turned, because what is clustered falls where it rises.
     bounds : ndarray of int64 or uint64, shape (n_bounds,), or None
@@ -100,7 +100,7 @@ class ModelColumn:
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """Turns a table into matrices, as the training table has decided.
+    """Turns a table into matrices, in the way that the training table determined.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class Encoder:
         )
 
     def _positions(self, sources: Sequence[int] | None, among: Sequence[int]) -> tuple[int, ...]:
-        """Return the model columns `among` some that come from raw columns, in their order; empty for all."""
+        """Return which model columns of `among` come from some raw columns, in the order of these; empty for all."""
         by_source: dict[int, list[int]] = {}
         for j in among:
             by_source.setdefault(self.columns[j].source, []).append(j)
@@ -159,7 +159,7 @@ class Encoder:
         return () if found == tuple(range(len(self.columns))) else found
 
     def impute(self, table: Table) -> Table:
-        """Return the used columns of a table with their missing values imputed, as far as they are."""
+        """Return the used columns of a table, with missing values imputed where they should be."""
         return (table.select(self.names) if self.names else table).filled(self.imputed)
 
     def complete_columns(self, table: Table) -> list[Column]:
@@ -182,7 +182,7 @@ class Encoder:
         Returns
         -------
         ndarray of float32 or float64, shape (n_rows, n_model_columns)
-            NaN where a number is missing. Row by row in memory, but for `matrix` itself.
+            NaN where a number is missing. Row by row in memory, unless it is `matrix` itself.
         """
         return self.encode_imputed(self.impute(table), matrix)
 
@@ -237,15 +237,15 @@ class Encoder:
         )
 
     def to_clustered_space(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        """Return rows of the model matrix in the clustered space, the same object where that is one."""
+        """Return rows of the model matrix in the clustered space; the same object if nothing changes."""
         return self._scaled(_select(matrix, self.cluster_positions))
 
     def spaces(
         self, matrix: NDArray[Any], raw: NDArray[Any] | None = None, n_threads: int = 1
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return rows of the model matrix as they are explained and as they are clustered; one object if one space.
+        """Return rows of the model matrix as they are explained and as they are clustered; one object if they agree.
 
-        `raw` are the columns to cluster by, as they are, where they were selected already. The result does not depend
+        `raw` are the unscaled columns to cluster by, where they were already selected. The result does not depend
         on `n_threads`.
         """
         raw = _select(matrix, self.cluster_positions) if raw is None else raw
@@ -253,7 +253,7 @@ class Encoder:
         return raw if one else _select(matrix, self.explain_positions), self._scaled(raw, n_threads)
 
     def explained(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        """Return the columns that rules may test of rows of the model matrix."""
+        """Return the columns that rules may test, for rows of the model matrix."""
         return _select(matrix, self.explain_positions)
 
     @property
@@ -272,7 +272,7 @@ class Encoder:
         return [j for j, each in enumerate(scaled) if each], [j for j, each in enumerate(scaled) if not each]
 
     def scales(self) -> list[tuple[float, float]]:
-        """Return of each clustered column what becomes 0, and by how much more becomes 1; (0, 1) for categories."""
+        """Return the value that becomes 0 in each clustered column, and the unit above it; (0, 1) for categories."""
         numbers, _ = self.numbers()
         found = [self.pairs.get(column.source, (0.0, 1.0)) for column in self.clustered]
         if self.scaler is not None:
@@ -288,7 +288,7 @@ class Encoder:
         scaled = [self.clustered[j].source for j in self.numbers()[0]]
         known = {source: kept[name] for source, name in enumerate(names) if name in kept}
         pairs = {source: known.get(source, own) for source, own in self.pairs.items()}
-        if self.scaler is None:  # what once had two numbers keeps its weight
+        if self.scaler is None:  # a column that once had two numbers keeps its weight
             pairs |= {source: known[source] for source in scaled if known.get(source, (0.0, 1.0)) != (0.0, 1.0)}
             return self if pairs == self.pairs else replace(self, pairs=pairs)
         if not known:
@@ -325,7 +325,7 @@ class Encoder:
         return encoder._weighed(weight, two)
 
     def _weighed(self, weight: float, two: Mapping[int, tuple[float, float]]) -> Encoder:
-        """Return the encoder with a weight of categories, by which two numbers of raw columns are as far apart."""
+        """Return the encoder with a weight of categories, which also sets how far apart the numbers in pairs are."""
         apart = math.sqrt(2) * weight  # two categories differ in two columns
         pairs = {source: (low, (high - low) / apart) for source, (low, high) in two.items()}
         return replace(self, category_weight=weight, pairs=pairs)
@@ -372,7 +372,7 @@ class _Scaled:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """The numeric face of a table.
+    """The numeric form of a table.
 
     Parameters
     ----------
@@ -380,7 +380,7 @@ class Encoding:
     table : Table
         The raw columns that are used, their missing values imputed.
     matrix : ndarray of float32 or float64, shape (n_rows, n_model_columns)
-        All model columns. X itself, not a copy, where X is a float matrix that lies row by row, or is a large one.
+        All model columns. X itself, not a copy, where X is a float matrix stored row by row, or a large one.
     X_explain : ndarray of float32 or float64, shape (n_rows, n_explain)
         Where cuts live: those model columns that rules may test, the same object where these are all.
     X_cluster : ndarray of float32 or float64, shape (n_rows, n_cluster)
@@ -400,11 +400,11 @@ class Encoding:
     scaled_ranges: Ranges | None = None
 
     def in_space(self, X_cluster: NDArray[Any]) -> Encoding:
-        """Return the encoding with distances taken elsewhere, in the rows of `X_cluster`."""
+        """Return the encoding with distances taken in other rows, `X_cluster`."""
         return replace(self, X_cluster=X_cluster, scaled_ranges=None)
 
     def rescaled(self, encoder: Encoder, n_threads: int = 1) -> Encoding:
-        """Return the encoding with the same columns by an encoder that scales otherwise."""
+        """Return the encoding with the same columns by an encoder that scales differently."""
         if encoder is self.encoder:
             return self
         X_explain, X_cluster = encoder.spaces(self.matrix, n_threads=n_threads)
@@ -430,13 +430,13 @@ class Encoding:
 
     @property
     def explain_ranges(self) -> Ranges:
-        """Those of the columns of `X_explain`."""
+        """The ranges of the columns of `X_explain`."""
         positions = list(self.encoder.explain_positions)
         return Ranges(*(ends[positions] for ends in self.ranges)) if positions else self.ranges
 
     @property
     def cluster_ranges(self) -> Ranges | None:
-        """Those of the columns of `X_cluster`, None where they have to be found."""
+        """The ranges of the columns of `X_cluster`, None where they have to be found."""
         if self.X_cluster is self.matrix:
             return self.ranges
         return self.explain_ranges if self.one_space else self.scaled_ranges
@@ -467,14 +467,14 @@ def encode(
     weighing : Weighing
         Of the columns of 0 and 1.
     filling : Filling
-        What missing values are taken as, if they are not filled in already: see `impute_table`.
+        The values that replace missing ones, if these are not filled in already: see `impute_table`.
     sample_weight : ndarray of float64, shape (n_rows,), optional
     matrix : ndarray, shape (n_rows, n_columns), optional
         The same table where it is a matrix.
     cluster_columns, explain_columns : sequence of int, optional
         Positions of the columns to cluster by, and of those that rules may test; None is all.
     with_codes : bool
-        Whether whole numbers that doubles round have a column of codes to be cut in.
+        Whether whole numbers that doubles round get a column of codes for cuts.
     n_threads : int
         The result does not depend on it.
 
@@ -524,7 +524,7 @@ def _select(matrix: NDArray[Any], positions: Sequence[int]) -> NDArray[Any]:
 
 
 def _row_by_row(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Return a matrix whose rows are read at a stretch; the same object if it is one, or large."""
+    """Return a matrix whose rows are contiguous in memory; the same object if they already are, or if it is large."""
     between_rows, between_columns = map(abs, matrix.strides)
     turned = between_columns > between_rows and matrix.shape[1] > 1 and matrix.nbytes <= MAX_TURNED_BYTES
     return np.ascontiguousarray(matrix) if turned else matrix

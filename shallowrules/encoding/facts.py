@@ -56,7 +56,7 @@ class ColumnFacts:
 
     @classmethod
     def of(cls, column: Column, rows: NDArray[np.bool_] | None) -> ColumnFacts:
-        """Return those of one part, in which `rows` count."""
+        """Return the facts of one part, in which `rows` count."""
         n_missing = column.n_missing
         n_rows, codes = len(column.values), column.holds_codes
         facts = cls(column.name, column.type, n_rows, n_missing, column.n_infinite, holds_codes=codes)
@@ -83,25 +83,25 @@ class ColumnFacts:
 
     @property
     def n_distinct(self) -> int:
-        """Distinct texts, at most one more than there may be."""
+        """Distinct texts, at most one more than the limit."""
         return len(self.values)
 
     @property
     def only_value(self) -> Number | Value | None:
-        """The value that all rows that count have, as far as they have one; None where they have several."""
+        """The single value of all rows that count; None where they have several, or none."""
         if self.counted_ends is not None and self.counted_ends[0] == self.counted_ends[1]:
             return self.counted_ends[0]
         return next(iter(self.counted_values)) if len(self.counted_values) == 1 else None
 
     @property
     def counts_as(self) -> Literal["number", "category"] | None:
-        """What it is to a balanced weight, by which a column of two numbers is one of categories; None if constant."""
+        """How a balanced weight treats the column: one of two numbers as categories; None if constant."""
         if len(self.counted_values) > 1 or len(self.some_numbers) == 2:
             return "category"
         return "number" if len(self.some_numbers) > 2 else None
 
     def merged(self, other: ColumnFacts) -> ColumnFacts:
-        """Return those of both parts."""
+        """Return the facts of both parts together."""
         one_nature = self.nature == other.nature or other.nature is None
         return ColumnFacts(
             self.name,
@@ -128,7 +128,7 @@ def _ends(values: NDArray[Any]) -> Ends | None:
 
 
 def _some_numbers(values: NDArray[Any]) -> frozenset[Number]:
-    """Return three of the numbers that differ, or all where there are fewer."""
+    """Return three distinct numbers, or all if there are fewer."""
     ends = _ends(values)
     if ends is None:
         return frozenset()

@@ -49,7 +49,7 @@ class Filling:
     impute : None or "median"
         Fills the columns that `missing` does not.
     missing : None or "category"
-        Whether those of text are a category of their own. Codes are numbers, and have none.
+        Whether missing values of text are a category of their own. Codes are numbers, and have no such category.
     """
 
     impute: str | None = None
@@ -60,7 +60,7 @@ class Filling:
         return self.impute is not None or self.adds_category(column)
 
     def adds_category(self, column: Column | ColumnFacts) -> bool:
-        """Return whether those of a column are a category of their own."""
+        """Return whether the missing values of a column are a category of their own."""
         return self.missing == "category" and column.type == "text" and not column.holds_codes
 
 
@@ -72,7 +72,7 @@ IMPUTED = Filling("median")
 
 
 def missing_category(values: Collection[Value]) -> str:
-    """Return '(missing)', the category of missing values beside others, in more parentheses if it is one of them."""
+    """Return '(missing)', the category of missing values, in more parentheses if it is one of the others."""
     name = "(missing)"
     while name in values:
         name = f"({name})"
@@ -156,7 +156,7 @@ def values_for_missing(
 
 
 def _weigh(rows: Any, state: tuple[ReadPresent, Sequence[Sequence[Value]]]) -> Added:
-    """Return by column the weight of its values, of each category where it has some."""
+    """Return by column the weight of its values, or of each category if it has categories."""
     read, distinct = state
     found: dict[str, NDArray[np.int64]] = {}
     for j, ((column, weight), values) in enumerate(zip(read(rows), distinct, strict=True)):

@@ -92,7 +92,7 @@ class _Range:
         return max(0, (self.high - self.low).bit_length() - bits)
 
     def part_at(self, rank: int, counts: NDArray[np.int64], shift: int) -> _Range:
-        """Return the one with a rank among equal ranges of summed weights."""
+        """Return the range that contains a rank, among equal ranges with summed weights."""
         reached = np.cumsum(counts)
         place = int(np.searchsorted(reached, rank - self.below, side="right"))
         low = self.low + (place << shift)
@@ -109,13 +109,13 @@ class _Codes:
 
     @classmethod
     def of(cls, codes: NDArray[np.uint64], weight: NDArray[np.int64]) -> _Codes:
-        """Return those of some rows; values without weight are not codes."""
+        """Return the codes of some rows; values without weight are skipped."""
         codes, weight = codes[weight > 0], weight[weight > 0]
         known, numbers = np.unique(codes, return_inverse=True)
         return cls(known, np.bincount(numbers, weight, len(known)).astype(np.int64))
 
     def merged(self, other: _Codes) -> _Codes:
-        """Return those of both parts."""
+        """Return the codes of both parts."""
         return _Codes.of(np.concatenate([self.codes, other.codes]), np.concatenate([self.weight, other.weight]))
 
     def code_at(self, rank: int) -> int:
@@ -124,7 +124,7 @@ class _Codes:
 
 
 def ranked_values(run: Run, read: ReadColumns, columns: Mapping[int, RankedColumn]) -> dict[int, dict[int, Number]]:
-    """Return the values of the wanted ranks, by column and rank; of 0.0 and -0.0, 0.0.
+    """Return the values of the wanted ranks, by column and rank; 0.0 for both 0.0 and -0.0.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ __all__ = ["Encode", "EncodedRows", "RawColumns", "RowEncoder", "Rows"]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as a tree is grown from them.
+    """Rows in the form from which a tree is grown.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Rows:
     weight: NDArray[np.float64] | None = None
 
     def only_rows(self) -> Rows:
-        """Return the same without anything else that is known of the rows."""
+        """Return the rows without anything else that is known about them."""
         return Rows(self.X_explain, self.X_cluster, self.weight)
 
 
@@ -73,7 +73,7 @@ class EncodedRows(Rows):
 
 @dataclass(frozen=True, eq=False)
 class RowEncoder:
-    """Encodes parts, once the survey has told how.
+    """Encodes parts, once the survey has determined how.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ SCALES: dict[str | None, str | None] = {
     "standard": "StandardScaler",
     "robust": "RobustScaler",
 }
-"""The spaces in which a table can be clustered, by the name of the option: scikit-learn's scalers."""
+"""The scalers of scikit-learn that can scale a table for clustering, by the value of the option."""
 
 QUARTILES = (0.25, 0.5, 0.75)
 
@@ -90,7 +90,7 @@ GivenRows = tuple[NDArray[Any], NDArray[np.float64] | None]
 def counted_rows(
     X: NDArray[Any], sample_weight: NDArray[np.float64] | None, ranges: Ranges | None
 ) -> tuple[GivenRows, NDArray[Any], WeightFacts]:
-    """Return the rows of positive weight, their ends and what is known of their weights."""
+    """Return the rows of positive weight, their ends and the facts about their weights."""
     if sample_weight is not None and not sample_weight.all():
         counted = sample_weight > 0
         X, sample_weight, ranges = X[counted], sample_weight[counted], None
@@ -99,7 +99,7 @@ def counted_rows(
 
 
 def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], weights: WeightFacts) -> Any:
-    """Return scikit-learn's scaler of that name, fitted to a table or to its parts: to the last bit the same.
+    """Return scikit-learn's scaler of that name, fitted to a table or to its parts: the same to the last bit.
 
     Parameters
     ----------
@@ -116,13 +116,14 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
     Raises
     ------
     OptionError
-        If "robust" is to count rows by weights that are not whole numbers: quantiles by these
-        weights are not those of any number of rows.
+        If "robust" would count rows by weights that are not whole numbers: quantiles by these weights are not those of
+        any number of rows.
     """
-    # Imported here: it takes a second that no reader of tables should wait.
+    # Imported here: it takes a second, which no reader of tables should have to wait.
     kind = getattr(import_module("sklearn.preprocessing"), str(SCALES[scale]))
-    # Two rows with the ends of every column tell "minmax" all. Of the others nothing is kept that depends on more: what
-    # scikit-learn finds takes no weights ("robust"), or rounds differently than for repeated rows ("standard").
+    # Two rows with the ends of every column are all that "minmax" needs. For the others, results that depend on more
+    # are replaced: scikit-learn takes no weights ("robust"), or rounds them differently than repeated rows
+    # ("standard").
     scaler = kind().fit(ends)
     if scale == "standard":
         _standardize(scaler, run, read, ends, weights)
@@ -134,7 +135,7 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
 
 
 def scale_of(scaler: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return of each column what a fitted scaler takes to 0, and by how much more it takes to 1."""
+    """Return the value that a fitted scaler maps to 0 in each column, and how far above it the one mapped to 1 is."""
     if hasattr(scaler, "data_min_"):
         return scaler.data_min_, np.where(scaler.data_range_ == 0, 1.0, scaler.data_range_)
     return scaler.mean_ if hasattr(scaler, "mean_") else scaler.center_, scaler.scale_
@@ -174,7 +175,7 @@ def scale_rows(scaler: Any, X: NDArray[Any], n_threads: int = 1) -> NDArray[Any]
     def scale_block(rows: slice) -> None:
         block = scaled[rows]
         block[:] = X[rows]
-        block[:] = in_place.transform(block)  # the block itself: fresh memory is what scaling costs
+        block[:] = in_place.transform(block)  # in place: most of the cost of scaling is fresh memory
 
     blocks = row_blocks(*X.shape)
     if n_threads == 1 or len(blocks) <= 1:
@@ -202,7 +203,7 @@ def moments(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return the means and variances of columns and the weight of all rows, in two passes; parameters as `find_scaler`.
 
-    A table and its parts have the same to the last bit, whatever the order of the rows.
+    A table and its parts give the same to the last bit, whatever the order of the rows.
     """
     grid = SumGrid.of(Ranges(*ends), weights)
     found = run(_moments_part, (read, grid, None))

@@ -1,7 +1,7 @@
-"""How much a column of categories counts beside a column of numbers.
+"""How much a column of categories counts compared with a column of numbers.
 
-A column of categories is spread by its Gini impurity, 1 - Σp², the summed variance of its columns of 0 and 1. The
-balanced weight makes that the variance of a scaled column of numbers, on average over the columns that are not
+The spread of a column of categories is its Gini impurity, 1 - Σp², the summed variance of its columns of 0 and 1. The
+balanced weight makes that equal to the variance of a scaled column of numbers, on average over the columns that are not
 constant.
 """
 
@@ -36,7 +36,7 @@ DIGITS = 4
 """Significant digits of a balanced weight, so that it can be typed."""
 
 WEIGHT_RANGE = (1e-6, 1e6)
-"""A balanced weight is between these."""
+"""The bounds of a balanced weight."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Weighing:
 
     @property
     def known_weight(self) -> float:
-        """The weight, as far as no table is needed for it."""
+        """The weight before the table is known."""
         return CATEGORY_WEIGHT if self.is_balanced else float(self.category_weight)
 
 
@@ -94,7 +94,7 @@ def find_pairs(run: Run, read: ReadNumbers, ends: NDArray[Any]) -> NDArray[np.bo
 
 
 def _count_others(rows: Any, state: tuple[ReadNumbers, NDArray[Any]]) -> Added:
-    """Return for each column 1 if it has different numbers than its ends."""
+    """Return for each column 1 if it has numbers other than its ends."""
     read, (low, high) = state
     X, _ = read(rows)
     return Added(
@@ -103,7 +103,7 @@ def _count_others(rows: Any, state: tuple[ReadNumbers, NDArray[Any]]) -> Added:
 
 
 def balanced_weight(numbers: Sequence[float], categories: Sequence[float]) -> float:
-    """Return the weight by which the mean of both is the same, as far as there are both.
+    """Return the weight that makes the means of both equal, if there are both.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Exporter(Protocol):
         A dataclass with one field per option, each with a default. Its types, docstring and
         defaults are what a user is shown: `shallowrules.exporters.options` says which types there are.
 
-    Two more may be there:
+    Two more are optional:
 
     file_stem : str
         What ``run`` calls the file, before `file_extension`; by default ``"rules"``.
@@ -65,7 +65,7 @@ class Exporter(Protocol):
         Returns
         -------
         str, bytes or mapping
-            Text; bytes, of a workbook for one; or several files, from a name to the text or bytes of each. A name is
+            Text; bytes, as for a workbook; or several files, from a name to the text or bytes of each. A name is
             relative, with ``/`` between folder and file. They are written together or not at all.
 
         Raises
@@ -148,8 +148,8 @@ def check_exporter(exporter: Any, **options: Any) -> None:
     exporter : type
         The class that the entry point names.
     **options
-        To export with, where the samples are refused without: their columns are named ``a "quoted" `name` | <b>`` and
-        ``order``, their clusters ``0`` and ``it's */ -- {{ two }}``.
+        Options for the export, where the samples are refused without them: their columns are named ``a "quoted" `name`
+        | <b>`` and ``order``, their clusters ``0`` and ``it's */ -- {{ two }}``.
 
     Raises
     ------

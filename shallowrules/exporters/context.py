@@ -54,7 +54,7 @@ MAX_LENGTH = 20_000_000
 
 @cache
 def package_version() -> str:
-    """Return the version of this package: to look it up takes as long as some exports."""
+    """Return the version of this package: looking it up takes as long as some exports."""
     return version("shallowrules")
 
 
@@ -70,7 +70,7 @@ def check_length(rules: RuleSet) -> None:
 
 
 def check_no_times(rules: RuleSet, exporter: str, held: Container[str] = ()) -> None:
-    """Raise ExportError for rules that test a date, a point in time or a duration, but of the kinds that are `held`."""
+    """Raise ExportError for rules that test a date, a point in time or a duration, unless its kind is `held`."""
     for feature in rules.tested_columns:
         column = rules.columns[feature]
         if column.is_time and column.type not in held:

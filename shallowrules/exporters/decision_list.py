@@ -23,7 +23,7 @@ class Branch:
     Attributes
     ----------
     conditions : tuple of Condition
-        The conditions that they satisfy. Each tested column has a value in them.
+        The conditions that they satisfy. Each tested column has a value in these rows.
     without : int or None
         Number of a column without a value in them: they are in no cluster.
     leaf : int or None

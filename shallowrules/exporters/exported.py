@@ -12,7 +12,7 @@ Exported = str | bytes | Mapping[str, str | bytes]
 """Text, which files hold as UTF-8; bytes; or files by name: relative to a folder, with ``/`` between its parts."""
 
 RESERVED = frozenset({"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(1, 10))})
-"""Names that are devices on Windows, whatever follows after a dot."""
+"""Names that are devices on Windows, whatever follows a dot."""
 
 
 def exported_faults(value: Any) -> list[str]:

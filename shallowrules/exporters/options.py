@@ -1,9 +1,9 @@
 """An exporter's options as data, read from its dataclass, for the command line and the controls of a page.
 
 An option's type says what it is: ``bool``, ``str``, ``int``, ``float``, ``Path``, a ``Literal`` of texts or numbers; a
-``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed too. Of
-several types the first is offered, or ``Path`` where it is among them. What an option is for is said in the section
-``Parameters`` or ``Attributes`` of the dataclass's docstring, in the form of numpydoc.
+``Mapping[str, X]``; a ``Sequence[X]``, ``list[X]`` or ``tuple[X, ...]`` of those. ``None`` may be allowed too. If there
+are several types, the first is offered, or ``Path`` where it is among them. An option's purpose is described in the
+section ``Parameters`` or ``Attributes`` of the dataclass's docstring, in the form of numpydoc.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 
 
 Fact = Literal["table", "dialect", "types", "made", "trees", "points"]
-"""What ``run`` knows of the rows that it read: the parts of their table's name, the SQL dialect of their database, the
-types that it declares their columns as, what they are in words, the rules of other trees, rows as points."""
+"""The facts that ``run`` knows about the rows that it read: the parts of their table's name, the SQL dialect of their
+database, the
+declared types of their columns, a description in words, the rules of other trees, rows as points."""
 
 DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",
@@ -65,7 +66,7 @@ def on_command_line(
         The option's name there, without the leading dashes; by default the field's name with dashes. A
         mapping or sequence is given one item at a time, so that a singular reads better.
     unprefixed : bool
-        Whether ``run``, where an option has its exporter's name before it, takes it without, too.
+        Whether ``run``, where an option begins with its exporter's name, also takes it without the name.
     default_from : {"table", "dialect", "types", "made", "trees", "points"}, optional
         The default that ``run`` supplies: the name of the table that was read, as a list of its parts;
         the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
@@ -152,7 +153,7 @@ def describe_options(options: type) -> tuple[OptionSpec, ...]:
 
 
 def _clashes(specs: Sequence[OptionSpec]) -> list[str]:
-    """Return which options would have one name on the command line, or a name that `export` has for itself."""
+    """Return which options would have the same name on the command line, or a name that `export` has for itself."""
     holders: dict[str, str] = {"help": "the command line", "output": "the command line"}
     faults = []
     for spec in specs:

@@ -32,7 +32,7 @@ KINDS = {
 """By the type of a column: the operational type and the data type of its field."""
 
 EXACT = 2**53
-"""Below it a double holds every whole number. An engine cuts fractions off in a field of type integer."""
+"""Below this number, a double holds every whole number. An engine cuts fractions off in a field of type integer."""
 
 DEEPEST_INDENT = 20
 

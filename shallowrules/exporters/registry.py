@@ -37,7 +37,7 @@ def installed_exporters() -> tuple[InstalledExporter, ...]:
 
     Two distributions that claim one name both appear; using that name is then an error.
     """
-    # A distribution may be found in two places on the path, by an editable install for one.
+    # A distribution may be found in two places on the path, for example because of an editable install.
     return tuple(sorted({described for described, _ in _announced()}))
 
 
@@ -52,7 +52,7 @@ def get_exporter(name: str) -> type[Exporter]:
     Raises
     ------
     OptionError
-        If no exporter has that name; the message lists those there are.
+        If no exporter has that name; the message lists the known ones.
     PluginError
         If two distributions claim the name, if the class cannot be imported, or if it does
         not meet the contract. The message names the distributions.
@@ -155,7 +155,7 @@ def _announced_by(path: object) -> tuple[tuple[InstalledExporter, EntryPoint], .
     described = {}
     announced = []
     for entry in entry_points(group=GROUP):
-        if id(entry.dist) not in described:  # each question for its name or its version reads all that it says
+        if id(entry.dist) not in described:  # each look-up of its name or version reads all its metadata
             described[id(entry.dist)] = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "unknown")
         announced.append((InstalledExporter(entry.name, *described[id(entry.dist)], entry.value), entry))
     return tuple(announced)

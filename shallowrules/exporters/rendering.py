@@ -171,7 +171,7 @@ _MD_LINE_START = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")
 
 
 def escape_markdown(text: object) -> str:
-    """Return text as Markdown that shows exactly it, anywhere in a line or table cell."""
+    """Return text as Markdown that shows exactly this text, anywhere in a line or table cell."""
     escaped = _MD_SYNTAX.sub(r"\\\g<0>", one_line(str(text)).strip())
     escaped = _MD_HTML.sub(lambda sign: html.escape(sign[0]), escaped)
     start = _MD_LINE_START.match(escaped)

@@ -44,7 +44,7 @@ class SvgExporter:
     options = SvgOptions
 
     def export(self, rules: RuleSet, **options: Any) -> str:
-        """Return the picture: a row goes from left to right, branches are as wide as they have rows."""
+        """Return the picture: rows go from left to right, and branches are as wide as they have rows."""
         settings = SvgOptions(**options)
         check_length(rules)
         drawing = describe_tree(rules, cluster_colours([rules]))

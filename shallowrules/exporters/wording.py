@@ -1,7 +1,7 @@
 """Common wording of the formats for people: conditions, numbers, figures, distinctive columns of a cluster.
 
 Names and categories go through a function of the format, which makes them safe there: Markdown escapes its syntax.
-A page, whose template escapes everything, needs only that words from right to left keep to themselves.
+A page, whose template escapes everything, only needs right-to-left words to be isolated.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ __all__ = [
 COLUMNS_SHOWN = 20
 
 SEPARATING_SHOWN = 5
-"""Columns that are named as separating the clusters; the shares of the others are added up."""
+"""The number of columns named as separating the clusters; the shares of the others are added up."""
 
 MEDIAN_BESIDE = 0.25
 """A median is shown beside a mean that is farther from it than this part of the distance between the quartiles."""
@@ -153,7 +153,7 @@ def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
 
 
 def show_imputed(column: RuleColumn, escape: Escape = isolate) -> str:
-    """Return the value that replaces a missing one, of a column that has it."""
+    """Return the value that replaces a missing one, for a column that has one."""
     assert column.imputed is not None
     if isinstance(column.imputed, str | bool):
         return list_values([column.imputed], escape)
@@ -174,7 +174,7 @@ def branch_label(node: Cut | Membership, column: RuleColumn, goes_left: bool) ->
 
 
 def list_values(values: Sequence[Value], escape: Escape = isolate) -> str:
-    """Return categories, apart by commas."""
+    """Return categories, separated by commas."""
     return ", ".join(escape(format_value(value)) for value in values)
 
 
@@ -208,7 +208,7 @@ def describe_profile(rules: RuleSet, cluster: Cluster, escape: Escape = isolate)
 
 
 def _figures_of(contrast: Contrast, cluster: Cluster, escape: Escape) -> dict[str, Any]:
-    """Return means in the cluster and in the table; of a category, and of a column of 0 and 1, shares of a value."""
+    """Return means in the cluster and in the table; for a category, or a column of 0 and 1, shares of a value."""
     column, index = contrast.column, contrast.index
     if contrast.value is not None:
         value = list_values([column.values[contrast.value]], escape)
@@ -219,9 +219,9 @@ def _figures_of(contrast: Contrast, cluster: Cluster, escape: Escape) -> dict[st
 
 
 def describe_means(column: RuleColumn, cluster: Cluster, index: int) -> tuple[str, str]:
-    """Return the means of a column of numbers in a cluster and in the table; of one of 0 and 1, the shares of 1.
+    """Return the means of a column of numbers in a cluster and in the table; for one of 0 and 1, the shares of 1.
 
-    A median stands after a mean that is far from it by the spread of the column's middle half.
+    A median follows a mean that is far from it, compared with the spread of the column's middle half.
     """
     means = cast(float, cluster.means[index]), cast(float, column.mean)
     if column.is_flag:
@@ -242,14 +242,14 @@ def _with_median(mean: float, median: float | None, column: RuleColumn) -> str:
 
 
 def _mark(contrast: Contrast, words: str) -> str:
-    """Return the marks of a column and the words for what they say, empty where it has none."""
+    """Return the marks of a column and their meaning in words, empty where it has none."""
     if not contrast.marks or not contrast.delta:
         return ""
     return f"{contrast.marks * ('↑' if contrast.delta > 0 else '↓')} {words}"
 
 
 def describe_marks() -> dict[str, str]:
-    """Return from where on there are marks, in words."""
+    """Return the limits from which there are marks, in words."""
     one, two = MARKS
     return {
         "pairs": f"{50 * (1 + one):g}%",
@@ -321,7 +321,7 @@ def describe_unused(rules: RuleSet) -> str:
 
 
 def describe_method(rules: RuleSet) -> str:
-    """Return the tree that the rules are of, and what it was grown for."""
+    """Return the tree behind the rules, and what it was grown for."""
     statistics = rules.statistics
     if statistics.method == "exshallow" and statistics.tradeoff:
         saving = f"{100 * statistics.tradeoff:g}% more (of the cost without rules)"

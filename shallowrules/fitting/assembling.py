@@ -43,11 +43,11 @@ MAX_CLUSTERS = 200
 """With more clusters there are no histograms and no confusion matrix: that would be too many pictures to read."""
 
 MAX_HISTOGRAMS = 4000
-"""Histograms of all clusters and columns together, of some 100 bytes each; the columns that most nodes test have
-them."""
+"""The number of histograms of all clusters and columns, of some 100 bytes each; they go to the columns that most nodes
+test."""
 
 MAX_UNTESTED, MAX_UNTESTED_COLUMNS = 1500, 30
-"""Histograms of the columns that no node tests, and how many of these have some: those that separate clusters most."""
+"""The number of histograms of columns that no node tests, and of these columns: those that separate clusters most."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class FitRecord:
     """Facts about a fit that need no measurement; the fields are those of `Statistics`.
 
     `weighted` says whether weights were given. `names_clusters` asks for names made from the rules. `separation` is
-    that of the raw columns, by position (`RuleColumn.separation`), `clustering` what the rules keep of it.
+    that of the raw columns, by position (`RuleColumn.separation`), `clustering` the record of it for the rules.
     """
 
     method: str
@@ -142,7 +142,7 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
         normalized_cost=normalized_cost(measured.cost, measured.reference_cost, finite=True),
         agreement=measured.agreement,
         wad=tree.wad,
-        # By raw columns, of which the tree may test several images.
+        # By raw column: the tree may test several columns made from one.
         waes=float(np.average([rule.size for rule in rules], weights=[rule.weight for rule in rules])),
         labelled=record.labelled,
         left_out=record.left_out,
@@ -227,7 +227,7 @@ def _with_histograms(
 
 
 def _with_confusion(clusters: tuple[Cluster, ...], tree: Tree, weights: NDArray[Any]) -> tuple[Cluster, ...]:
-    """Return the clusters with where their rows are without rules.
+    """Return the clusters with the reference clusters of their rows.
 
     `weights` has a row for each cluster of the tree and a column for each of the clustering that it follows.
     """
@@ -245,11 +245,11 @@ def _with_confusion(clusters: tuple[Cluster, ...], tree: Tree, weights: NDArray[
 
 
 def describe_numbers(raw: Column, mean: float, ends: Sequence[float]) -> RuleColumn:
-    """Return a column of numbers; `ends` are the smallest and the largest where doubles tell them, else NaN."""
+    """Return a column of numbers; `ends` are the smallest and the largest where doubles hold them exactly, else NaN."""
     known = all(abs(end) < DOUBLE_EXACT if raw.is_whole else math.isfinite(end) for end in ends)
     low, high = ends if known else (raw.values.min(), raw.values.max())
     number = int if raw.is_whole else float
-    # Of 0.0 and -0.0 the one that is left would depend on the order of the rows.
+    # Adding 0 turns -0.0 into 0.0; otherwise the order of the rows would decide between them.
     return RuleColumn(raw.name, raw.type, mean, number(low) + 0, number(high) + 0)  # type: ignore[arg-type]
 
 
@@ -332,7 +332,7 @@ def separation_of(encoder: Encoder, means: NDArray[np.float64], weight: NDArray[
     Returns
     -------
     dict from int to float
-        Empty where nothing separates them, as where there is one cluster.
+        Empty where nothing separates them, as with a single cluster.
     """
     means, weight = means[weight > 0], weight[weight > 0] / weight.max()
     gaps = means - (weight @ means / weight.sum())

@@ -124,7 +124,7 @@ class FitData(ABC):
     @property
     @abstractmethod
     def table(self) -> Table:
-        """The columns that are used; of a table in parts a small one with the same types, ends and categories."""
+        """The columns that are used; for a table in parts, a small table with the same types, ends and categories."""
 
     @property
     @abstractmethod

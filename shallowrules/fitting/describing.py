@@ -38,7 +38,8 @@ from shallowrules.trees.tree import LEAF, Tree
 __all__ = ["LabelledRows", "TreeFigures", "TreeRows", "describe_tree", "numbers_of", "rules_of_tree"]
 
 MAX_COLUMNS_AT_ONCE = 4
-"""Columns in which clusters are compared with all other rows at the same time: each takes about ten times its size."""
+"""The number of columns in which clusters are compared with all other rows at once: each takes about ten times its
+size."""
 
 
 def rules_of_tree(
@@ -67,7 +68,7 @@ def rules_of_tree(
     sample_weight : array-like of shape (n_rows,), optional
         None negative, not all 0.
     method : str
-        What to call the way in which the tree was made.
+        A name for the method that made the tree.
 
     Returns
     -------
@@ -138,7 +139,7 @@ class TreeRows(Protocol):
 
     @property
     def table(self) -> Table:
-        """The raw columns; of a table in parts a small one with the same types, ends and categories."""
+        """The raw columns; for a table in parts, a small table with the same types, ends and categories."""
 
     @property
     def n_rows(self) -> int:
@@ -146,7 +147,7 @@ class TreeRows(Protocol):
 
     @property
     def labels(self) -> NDArray[np.int32] | None:
-        """The cluster of each row; None of a table in parts."""
+        """The cluster of each row; None for a table in parts."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -206,7 +207,7 @@ def describe_tree(
     rows : TreeRows
     record : FitRecord
     nodes : tuple of Node, optional
-        The tree over the raw columns, where it is known. What `tree` tests does not matter then.
+        The tree over the raw columns, where it is known. The columns that `tree` tests do not matter then.
     n_threads : int
         The result does not depend on it.
     """
@@ -424,7 +425,7 @@ def _check_columns(tree: Tree, table: Table) -> None:
 def _numbered(reference: Any, names: Sequence[str], n_rows: int) -> NDArray[np.int32]:
     """Return given labels as the numbers of the clusters with these names, `UNLABELLED` where a label is missing.
 
-    A whole number names the same cluster whether it is an integer or, as beside missing labels, a float.
+    A whole number names the same cluster whether it is an integer or, as among missing labels, a float.
     """
     column = Column.of_labels("reference", reference)
     if len(column.values) != n_rows:

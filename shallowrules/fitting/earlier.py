@@ -19,7 +19,7 @@ from shallowrules.rules import Clustering, Number, RuleColumn, RuleSet, Value
 __all__ = ["clustering_of", "kept_scales", "outside_notes", "start_from"]
 
 COLUMNS_SHOWN = 5
-"""Columns with values outside the range that they were scaled by which a note lists."""
+"""The number of columns that a note lists, of those with values outside the range by which they were scaled."""
 
 
 def clustering_of(encoder: Encoder, scale: str | None, centers: NDArray[np.float64]) -> Clustering:
@@ -48,7 +48,7 @@ def clustering_of(encoder: Encoder, scale: str | None, centers: NDArray[np.float
 def kept_scales(parameters: FitParameters) -> dict[str, tuple[float, float]]:
     """Return the scale of the columns that keep theirs, as `Encoder.scales` has it, by name.
 
-    A column that had one value had no scale.
+    A column with a single value had no scale.
     """
     earlier, known = parameters.earlier, parameters.kept_clustering
     if earlier is None or known is None:

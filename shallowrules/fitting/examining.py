@@ -28,17 +28,17 @@ Rows = WholeTable | ThreadedPartitions
 """A table that this process reads, in memory or in parts."""
 
 MIN_ORDERED = 8
-"""Rows above which a numbering is not a coincidence."""
+"""The number of rows above which a numbering is not a coincidence."""
 
 FIRST_ROWS = 1000
-"""Rows of a column that usually suffice to see that it has fractions."""
+"""The number of rows of a column that usually suffice to see that it has fractions."""
 
 ID_WORDS = {"id", "ids", "key", "pk", "uuid", "guid", "rowid"}
 ID_LAST_WORDS = ID_WORDS | {"no", "nr", "num", "index", "idx", "serial"}
 
 
 def find_ids(rows: Rows, first: Table, columns: Sequence[ColumnFacts], insisted: Collection[str]) -> list[Finding]:
-    """Return the columns that look like the number of a row, those apart that were asked for by name.
+    """Return the columns that look like row numbers, except those that were asked for by name.
 
     `first` are the rows of the first part.
     """
@@ -51,7 +51,7 @@ def find_ids(rows: Rows, first: Table, columns: Sequence[ColumnFacts], insisted:
 
 
 def _is_id_throughout(rows: Rows, column: ColumnFacts, first: Table) -> bool:
-    """Return whether all of a column looks like an id, as it does in the first part."""
+    """Return whether a whole column looks like an ID, as it does in the first part."""
     distinct = rows.count_distinct(column.name)
     if distinct is not None and distinct < column.present:
         return False
@@ -63,7 +63,7 @@ def _is_id_throughout(rows: Rows, column: ColumnFacts, first: Table) -> bool:
 
 
 def _is_id(column: Column) -> bool:
-    """Return whether whole numbers are all distinct and named like an id or those of a numbering.
+    """Return whether whole numbers are all distinct and named like an ID, or are a numbering.
 
     A numbering has one step from row to row, or is shuffled and skips no number. Sorted values
     alone prove nothing: tables are often sorted by a quantity.
@@ -87,7 +87,7 @@ def _is_id_name(name: str) -> bool:
 
 
 def count_incomplete(rows: Rows, names: Sequence[str]) -> int:
-    """Return how many rows lack a value in one of some columns."""
+    """Return how many rows lack a value in any of some columns."""
     return int(rows.map_reduce(_count_incomplete, names)["rows"])
 
 
@@ -104,7 +104,7 @@ class Space:
     imputed: Mapping[str, Number | Value | None]
 
     def __call__(self, part: Part) -> tuple[Table, NDArray[np.float64] | None]:
-        """Return those of a part, and their weights."""
+        """Return the rows of a part, and their weights."""
         columns = tuple(part[name].filled(self.imputed.get(name)) for name in self.names)
         table, weights = Table(columns, part.n_rows), self.roles.weights(part)
         if weights is None or (weights > 0).all():
@@ -120,7 +120,7 @@ class DistinctRows:
     most: int
 
     def merged(self, other: DistinctRows) -> DistinctRows:
-        """Return those of both parts."""
+        """Return the distinct rows of both parts."""
         return DistinctRows(frozenset(islice(self.rows | other.rows, self.most)), self.most)
 
 
@@ -135,7 +135,7 @@ def _distinct_rows(part: Part, state: tuple[Space, int]) -> DistinctRows:
     coded = [c.numbers() if c.is_numeric else c.positions(categories(c)) for c in table.columns]
     n_rows, found = 0, np.zeros(0, np.intp)
     while n_rows < table.n_rows and len(found) < most:
-        # Mostly the first rows have enough distinct ones already.
+        # Usually the first rows already have enough distinct ones.
         n_rows = min(max(4 * most, 4 * n_rows), table.n_rows)
         found = np.unique(np.column_stack([codes[:n_rows] for codes in coded]), axis=0, return_index=True)[1]
     values = (column.values[found[:most]].tolist() for column in table.columns)
@@ -149,7 +149,7 @@ class Moments:
     sums: tuple[tuple[tuple[float, float, float], ...], ...]
 
     def merged(self, other: Moments) -> Moments:
-        """Return those of both parts."""
+        """Return the sums of both parts."""
         return Moments(self.sums + other.sums)
 
     def variances(self) -> list[float]:
@@ -189,5 +189,5 @@ def largest_variance(rows: Rows, space: Space, facts: Survey) -> tuple[str, floa
     names = replace(space, names=tuple(column.name for column in varying))
     variances = rows.map_reduce(_moments, (names, largest, shifts)).variances()
     place = int(np.argmax(variances))
-    # All may be 0: whole numbers that differ by less than a float can tell.
+    # All may be 0: whole numbers that differ by less than a float can represent.
     return varying[place].name, variances[place] / sum(variances) if variances[place] else 0.0

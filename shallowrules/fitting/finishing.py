@@ -106,7 +106,7 @@ def record_of(data: FitData, method: str, tradeoff: float, notes: Sequence[str])
 
 
 def _weight_note(encoder: Encoder) -> tuple[str, ...]:
-    """Return one note on the weight of categories beside numbers; none for the usual weight."""
+    """Return one note on the weight of categories relative to numbers; none for the usual weight."""
     numbers, others = encoder.numbers()
     if encoder.transformer is not None or not numbers or not others or encoder.category_weight == CATEGORY_WEIGHT:
         return ()

@@ -87,7 +87,7 @@ class Measuring:
         return tuple(known[i] if i in known else next(others) for i in range(len(reference.names)))
 
     def _joined(self, numbers: Sequence[int]) -> dict[int, int]:
-        """Return for clusters of the reference that the rules do not have the one that shares most of their rows."""
+        """Return, for clusters of the reference that the rules lack, the one that shares most of their rows."""
         joined: dict[int, int] = {}
         known = {cluster.index for cluster in self.rules.clusters}
         for i, number in enumerate(numbers):
@@ -97,7 +97,7 @@ class Measuring:
         return joined
 
     def together(self) -> list[list[int]]:
-        """Return the clusters of the clustering, by its own numbers, that are one in the rules, several each."""
+        """Return the groups of several clusters of the clustering, by its own numbers, that are one in the rules."""
         joined = self._joined(self.numbers)
         groups: dict[int, list[int]] = {}
         for own, number in zip(self.data.reference.classes, self.numbers, strict=True):

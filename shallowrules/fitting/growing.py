@@ -68,7 +68,7 @@ def grow(
     grown = data.grown_for(kept, tradeoffs, progress, log, tell_best)
     separates = parameters.method != "exkmc" or parameters.base == "imm"
     if separates and len(used) < len(kept) and any(trees[0].n_leaves < len(kept) for trees in grown):
-        # More centers than distinct rows: without the centers that no row has, cuts get valid.
+        # More centers than distinct rows: without the centers that no row has, cuts become valid.
         smaller = data.grown_for(used, tradeoffs, progress, log, tell_best)
         grown = [max(pair, key=lambda trees: trees[0].n_leaves) for pair in zip(grown, smaller, strict=True)]
     are_refined = [len(trees) > 1 for trees in grown]
@@ -81,7 +81,7 @@ def grow(
 
 
 def neighbors_of(parameters: FitParameters, tradeoffs: Sequence[float], *, labelled: bool) -> list[float]:
-    """Return the trade-offs whose trees are tried for one of 0, if that is among those asked for."""
+    """Return the trade-offs whose trees are tried for a trade-off of 0, if that is among those asked for."""
     searches = parameters.method == "exshallow" and parameters.refine == "full" and not labelled
     return list(NEIGHBORS) if searches and 0 in tradeoffs else []
 
@@ -133,7 +133,7 @@ def _round_all(
 
 
 def objectives_of(data: FitData, tree: GrownTree, tradeoff: float) -> Objectives:
-    """Return J of a tree that was not refined; of methods without a trade-off it is the cost alone."""
+    """Return J of a tree that was not refined; for methods without a trade-off, the cost alone."""
     tradeoff = tradeoff if data.parameters.method == "exshallow" else 0.0
     cost, reference_cost = data.costs(tree)
     own = normalized_cost(cost, reference_cost) + tradeoff * tree.as_tree().waes
@@ -148,7 +148,7 @@ def seed_of(random_state: Any) -> int:
 def thorough_of(
     parameters: FitParameters, k: int, log: Log, tell_best: Callable[[float], None] | None
 ) -> Thorough | None:
-    """Return the arguments of a thorough search, if there is to be one.
+    """Return the arguments of a thorough search, if one is requested.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def over_the_table(tree: GrownTree, encoder: Encoder) -> GrownTree:
 
 
 def from_the_table(tree: GrownTree, encoder: Encoder, kept: NDArray[np.integer]) -> GrownTree:
-    """Return a tree over the columns that rules may test and the centers `kept`, from one over all of both."""
+    """Return a tree over the columns that rules may test and the centers `kept`, from one over all columns."""
     tested = list(encoder.explain_positions or range(len(encoder.columns)))
     numbers, places = np.empty(int(kept.max()) + 1, np.int32), np.empty(len(encoder.columns) + 1, np.int32)
     numbers[kept], places[LEAF] = np.arange(len(kept)), LEAF
@@ -189,6 +189,6 @@ def renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[
         return labels
     numbers = np.full(
         int(max(labels.max(), kept.max())) + 2, UNLABELLED, dtype=np.int32
-    )  # the last, at index -1, stays so
+    )  # the last, at index -1, stays UNLABELLED
     numbers[kept] = np.arange(len(kept))
     return numbers[labels]

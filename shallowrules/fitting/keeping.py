@@ -130,7 +130,7 @@ def _kept_cut(text: str, columns: Sequence[RuleColumn], encoder: Encoder) -> Kep
 
 
 def cut_gap(condition: Condition, model: ModelColumn) -> tuple[float, float, float] | None:
-    """Return the cut that a condition makes of a model column, and a gap with no other threshold; None if none.
+    """Return the cut that a condition makes in a model column, and a gap with no other threshold; None if none.
 
     DataError for a cut of codes that is not at a value of the table.
     """
@@ -207,7 +207,7 @@ def divide(
 
 
 def _means_of_clusters(encoding: Encoding, feature: int, values: Sequence[float]) -> str:
-    """Return where the means of the clusters in a column are, from the ascending ones of a model column."""
+    """Return the range of the clusters' means in a column, in words, from the ascending ones of a model column."""
     encoder = encoding.encoder
     model = encoder.columns[encoder.explain_positions[feature] if encoder.explain_positions else feature]
     kind = encoding.table.columns[model.source].type
@@ -272,7 +272,7 @@ def join(tree: Split | Region, grown: Sequence[GrownTree], n_rows: int) -> Grown
 
 
 def _joined(tree: Split | Region, grown: list[GrownTree]) -> GrownTree:
-    """Return one tree from the first ones of a list, which are taken off it; its labels mean nothing."""
+    """Return one tree from the first ones of a list, which are removed from it; its labels mean nothing."""
     if isinstance(tree, Region):
         one = grown.pop(0)
         return replace(one, kept=np.zeros(len(one.feature), bool))

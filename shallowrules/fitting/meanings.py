@@ -34,15 +34,15 @@ REPEATED_ID = re.compile(
 """Names of columns whose whole numbers identify the customer, order and so on of a row."""
 
 MIN_ID = 10_000
-"""Least start of a dense range of whole numbers that looks like a numbering: quantities seldom begin there."""
+"""Smallest start of a dense range of whole numbers that looks like a numbering: quantities seldom begin there."""
 
 LABEL = re.compile(
     r"(?i)^(predicted[ _.-]?)?(k-?_?means[ _.-]?)?(cluster|kmeans)s?([ _.-]?(id|name|label|no|nr|number))?$"
 )
-"""Names of columns of labels: those that `label` gives, and those that people give to what k-means returns."""
+"""Names of columns of labels: those that `label` gives, and those that people give to the result of k-means."""
 
 TIME_NAME = re.compile(r"(?i)time|date|stamp|epoch|created|updated|(^|_)(at|ts)$")
-"""Names of columns whose whole numbers may be seconds; larger units have more digits than other numbers mostly have."""
+"""Names of columns whose whole numbers may be seconds; larger units have more digits than most other numbers."""
 
 EPOCHS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 """Units of time since 1970, by their number per second."""
@@ -60,7 +60,7 @@ LARGEST = tuple(2**bits - 1 for bits in (8, 15, 16, 31, 32))
 """The largest whole numbers of some types, which stand for missing values in files of programs and devices."""
 
 MIN_OTHERS = 5
-"""Distinct values that a column must have besides; of fewer, none is far from the others."""
+"""The number of other distinct values that a column must have; with fewer, none is far from the others."""
 
 
 def find_labels(facts: Survey, names: Collection[str]) -> list[Finding]:
@@ -101,7 +101,7 @@ def find_repeated_ids(rows: Rows, first: Table, facts: Survey, names: Collection
 
 
 def is_whole(first: Table, column: ColumnFacts) -> bool:
-    """Return whether a column holds whole numbers, perhaps as floats, which a column with gaps often does."""
+    """Return whether a column holds whole numbers, perhaps as floats, as a column with gaps often does."""
     if column.type != "float":
         return column.type == "integer"
     values = _present(first, column)
@@ -160,8 +160,8 @@ def _month(number: int) -> date | None:
 def find_sentinels(rows: Rows, first: Table, facts: Survey) -> list[Finding]:
     """Return the columns with few values at one end that repeat, are far from all others and look chosen: -999, 99.
 
-    Far is farther than the others are from one another. `values` are these values, `count` is in how many rows they
-    are, and `example` tells the range of the others. 0 is a value like any other.
+    Far is farther than the others are from one another. `values` are these values, `count` is the number of rows with
+    them, and `example` gives the range of the others. 0 is a value like any other.
     """
     cuts: list[tuple[str, Number, bool]] = []
     types = {}
@@ -227,7 +227,7 @@ class _End:
         return 0 not in self.counts and gap > high - low
 
     def merged(self, other: _End) -> _End:
-        """Return that of both parts."""
+        """Return the end in both parts together."""
         counts = {v: self.counts.get(v, 0) + other.counts.get(v, 0) for v in (*self.counts, *other.counts)}
         few = dict(sorted(counts.items())[: MAX_SENTINELS + 1])
         return _End(few, (min(self.others[0], other.others[0]), max(self.others[1], other.others[1])))
@@ -240,7 +240,7 @@ class _Ends:
     ends: tuple[_End, ...]
 
     def merged(self, other: _Ends) -> _Ends:
-        """Return those of both parts."""
+        """Return the ends in both parts together."""
         return _Ends(tuple(one.merged(another) for one, another in zip(self.ends, other.ends, strict=True)))
 
 

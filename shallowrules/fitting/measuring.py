@@ -120,7 +120,7 @@ def weigh_values(
 
 
 def standings_of(found: Mapping[str, Any], counting: Counting) -> dict[int, Standing]:
-    """Return by position how the clusters stand in each of the `ranked` columns, from what `count_tree` gave."""
+    """Return by position how the clusters compare in each of the `ranked` columns, from the result of `count_tree`."""
     return {index: found[f"ranked {index}"].standing() for index in counting.ranked}
 
 
@@ -131,7 +131,7 @@ def total_counted(
     weight: NDArray[np.float64] | None,
     counted: NDArray[np.bool_] | None,
 ) -> dict[str, NDArray[Any]]:
-    """Return the result of `count_totals` for the rows that count, whose labels these are."""
+    """Return the result of `count_totals` for the rows that count; `labels` are theirs."""
     if counted is not None:
         [measure] = Table((measure,), measure.n_rows).take(counted).columns
         weight = None if weight is None else weight[counted]

@@ -42,7 +42,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a range, which `words` describe; its ends belong to it unless they are open. Or else `word`."""
+    """A number in a range, which `words` describe; its ends belong to it unless they are open. Or else `word`."""
 
     low: float
     high: float
@@ -82,7 +82,7 @@ class FitOption:
         Another option, and the values of it that this one is for. The command line refuses this one beside others; the
         estimator treats it as not given, since a search over parameters crosses them.
     idle : tuple
-        Values besides the default that ask for nothing, and so go with everything.
+        Values besides the default that ask for nothing, and so go with every other option.
     """
 
     name: str
@@ -93,7 +93,7 @@ class FitOption:
     idle: tuple[Any, ...] = ()
 
     def applies(self, values: Mapping[str, Any]) -> bool:
-        """Return whether the option that it needs has a value that it is for, or is not among the values."""
+        """Return whether the option that it needs has one of the values that it goes with, or is not given."""
         return not self.needs or values.get(self.needs[0], self.needs[1]) in self.needs[1:]
 
 
@@ -206,7 +206,7 @@ GAIN = Number(0, 1, "a share from 0 up to 1, such as 0.02 for 2%", high_open=Tru
 
 
 def refuse_idle_options(values: Mapping[str, Any]) -> None:
-    """Raise OptionError for an option that is given beside others that it is not for.
+    """Raise OptionError for an option that is given with others to which it does not apply.
 
     Parameters
     ----------

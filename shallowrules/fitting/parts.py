@@ -298,7 +298,7 @@ class PartsData(FitData):
         return Counter(self.parts.map_reduce(_pairs_part, (self.rows, earlier, rules or self.reference.centers)).values)
 
     def sample(self) -> RowSample:
-        """Return distinct rows, some of them where there are many."""
+        """Return distinct rows, or some of them if there are many."""
         return RowSample.of(self.parts.map_reduce, self.rows, len(self.encoder.columns))
 
     def rounded(self, grown: GrownTree, objectives: Objectives) -> GrownTree:
@@ -438,7 +438,7 @@ class _Growing:
     def _table(self) -> AbstractContextManager[tuple[Partitions, Encode]]:
         """Return the table for the passes that grow a tree."""
         data = self.data
-        if data.facts.counted <= data.collected_rows:  # there is one pass
+        if data.facts.counted <= data.collected_rows:  # there is a single pass
             return nullcontext((data.parts, data.rows))
         return stored_rows(data.parts, data.rows, data.facts.counted * data.row_bytes)
 

@@ -75,7 +75,7 @@ def prepare(
     if clusterer is None:
         clusterer, notes = _started(parameters, encoding, fit_weight, log)
     with warnings.catch_warnings():
-        # Too few distinct rows: `finish` says so once, in words of leaves.
+        # Too few distinct rows: `finish` says so once, in terms of leaves.
         warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
         reference, encoding, clusterer = reference_clustering(
             encoding,
@@ -83,7 +83,7 @@ def prepare(
             parameters.n_clusters,
             parameters.random_state,
             fit_weight,
-            # A clusterer of columns of 0 and 1 knows them by other names.
+            # A clusterer that was fitted to columns of 0 and 1 knows them by other names.
             names=names if numeric and given.feature_names is not None else None,
             source=_pipeline_input(given, encoding.encoder, cluster_columns),
             explains_noise=explains_noise,
@@ -103,7 +103,7 @@ def prepare(
 def _started(
     parameters: FitParameters, encoding: Encoding, fit_weight: NDArray[np.float64] | None, log: Log
 ) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
-    """Return the centers that those of earlier rules lead to, or None, and a note why."""
+    """Return the centers that those of earlier rules lead to, or None, and a note on why."""
     rows, n_threads = CountedRows.of(encoding.matrix, encoding.X_cluster, fit_weight), parameters.n_threads
     grid = SumGrid.of(column_ranges(rows.X_cluster, n_threads), WeightFacts.of(rows.weight, len(rows.matrix)))
     return start_from(parameters, encoding.encoder, encoding.table.names, at_once(rows), as_given, grid, log)
@@ -167,7 +167,7 @@ def _transformer_input(given: GivenTable) -> Any:
 def _pipeline_input(given: GivenTable, encoder: Encoder, cluster_columns: list[int]) -> Any:
     """Return the input of a Pipeline in `clusterer`, which may choose columns by name or type: those of X.
 
-    None where it takes the rows as they are clustered: of a Table, and after a transformer.
+    None where it takes the rows as they are clustered: for a Table, and after a transformer.
     """
     if encoder.transformer is not None or isinstance(given.X, Table):
         return None

@@ -1,8 +1,8 @@
 """Continue from earlier rules: their tree is compared with the new one, and clusters keep numbers and names.
 
-The objective J is that of refinement, ``cost / reference cost + tradeoff * WAES``, on the new rows. The earlier rules
-as they stand go first. Their cuts with thresholds placed again, and the tree that was grown, are each taken only where
-they lower J by more than a share of it.
+The objective J is that of refinement, ``cost / reference cost + tradeoff * WAES``, on the new rows. The earlier rules,
+unchanged, are preferred. Their cuts with thresholds placed again, and the tree that was grown, are each taken only
+where they lower J by more than a share of it.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["go_on", "judge", "named_as", "numbers_of"]
 
 MIN_ROWS = 2
-"""Rows of a half per cluster below which other rules are not tried on it, and the earlier ones stay."""
+"""Rows per cluster in half of a table below which no other rules are tried on the halves, and the earlier ones stay."""
 
 MANY_MOVED = 0.05
-"""Share of rows that change cluster from which a note says that the earlier rules would do."""
+"""Share of rows that change cluster above which a note says that the earlier rules would do."""
 
 Data = TypeVar("Data", bound=FitData)
 
 Goal = Callable[[float, float], bool]
-"""Says whether a normalized cost and a WAES are within the bounds that were asked for."""
+"""Tells whether a normalized cost and a WAES are within the requested bounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Go
         tree.n_clusters >= fresh.n_clusters and (within is None or within(tree.cost, tree.waes))
         for tree in (old, again)
     )
-    moves = moves and not data.parameters.keep  # kept cuts hold their thresholds
+    moves = moves and not data.parameters.keep  # kept cuts fix their thresholds
     best = old if stays else again if moves else fresh
     if best is old and moves and judging.is_better(again, old, judging.place_on):
         best = again
@@ -169,8 +169,8 @@ class _Judging:
     def is_better(self, tree: _Judged, than: _Judged, make: Callable[[TableData], GrownTree]) -> bool:
         """Return whether a tree is better by the share of J that is asked for, and `make` confirms it.
 
-        On the rows that it was made from a tree looks better than it is, the more so the fewer they are. Of two halves
-        of the rows each has a tree made by `make`, which is measured on the other half beside the present one.
+        On the rows that it was made from, a tree looks better than it is, the more so the fewer they are. So `make`
+        builds a tree from each half of the rows, and the other half compares it with the present one.
         """
         least = 1 - self.data.parameters.min_gain
         if not tree.objective < least * than.objective or len(self.sample.weight) < MIN_ROWS * len(self._centers):
@@ -344,7 +344,7 @@ def named_as(rules: RuleSet, earlier: RuleSet, matched: Mapping[int, int]) -> Ru
 
 
 def numbers_of(rules: RuleSet, matched: Mapping[int, int], earlier: RuleSet) -> dict[int, int]:
-    """Return a number for each cluster: that of the earlier one that it is matched to, else one that none had."""
+    """Return a number for each cluster: that of the earlier one that it is matched to, or else an unused one."""
     known = {index for cluster in rules.clusters for index in (cluster.index, *cluster.reference_clusters)}
     others = count(1 + max(cluster.index for cluster in earlier.clusters))
     return {index: matched[index] if index in matched else next(others) for index in sorted(known)}

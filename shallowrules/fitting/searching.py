@@ -91,7 +91,7 @@ def grow_more(over: Explained, grown: GrownTree, n_leaves: int) -> GrownTree | N
 
 
 def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
-    """Return a note on the gain of one or two more rules, a lower bound, where it is worth one.
+    """Return a note on the gain of one or two more rules, a lower bound; None if it is too small to mention.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[s
 
 
 def _notes_of(costs: Sequence[float], k: int) -> list[str]:
-    """Return a note on the normalized costs of a tree of k rules, of one more and two more, if they are worth one."""
+    """Return a note on the normalized costs of a tree of k rules, of one more and two more, if the gain is worth it."""
     if not costs or costs[0] <= 1.0:
         return []  # no more expensive than the clustering itself
     worth = [i for i, (before, cost) in enumerate(pairwise(costs)) if before - cost > MIN_FALL * (costs[0] - 1.0)]

@@ -44,7 +44,7 @@ class StoredParts:
     parts: tuple[StoredPart, ...]
 
     def merged(self, other: StoredParts) -> StoredParts:
-        """Return those of both."""
+        """Return the stored parts of both."""
         return StoredParts(self.parts + other.parts)
 
 
@@ -62,15 +62,15 @@ class StoredRows(ThreadedPartitions):
 
 @contextmanager
 def stored_rows(parts: Partitions, encode: Encode, n_bytes: int) -> Iterator[tuple[Partitions, Encode]]:
-    """Store encoded rows in files until the end of the context, where each pass would read and convert them again.
+    """Store encoded rows in files until the end of the context, so that each pass need not read and convert them again.
 
     Parameters
     ----------
     parts : Partitions
     encode : callable
     n_bytes : int
-        Size of the encoded rows of all parts. If the disk of temporary files has no room for them, or the parts are
-        in memory or with workers, they stay where they are.
+        Size of the encoded rows of all parts. If the disk of temporary files has no room for them, or the parts are in
+        memory or held by workers, they stay where they are.
 
     Yields
     ------

@@ -50,7 +50,7 @@ class WeightSurvey:
 
     @classmethod
     def of(cls, weight: NDArray[np.float64]) -> WeightSurvey:
-        """Return that of some positive weights."""
+        """Return the facts about some positive weights."""
         if not len(weight):
             return cls()
         fraction = np.abs(weight - np.rint(weight)).max()
@@ -58,7 +58,7 @@ class WeightSurvey:
         return cls(sums, float(weight.max()), float(weight.min()), float(fraction))
 
     def merged(self, other: WeightSurvey) -> WeightSurvey:
-        """Return that of both parts."""
+        """Return the facts about the weights of both parts."""
         return WeightSurvey(
             self.sums.merged(other.sums),
             max(self.largest, other.largest),
@@ -73,11 +73,11 @@ class WeightSurvey:
 
     @property
     def exponent(self) -> int:
-        """That of the power of two above their sum."""
+        """The exponent of the power of two above their sum."""
         return math.frexp(self.total)[1]
 
     def facts(self, n_rows: int) -> WeightFacts:
-        """Return the facts of these weights as `exact_weights` makes them, those of a given number of rows."""
+        """Return the facts of these weights as `exact_weights` rounds them, for a given number of rows."""
         largest, smallest, half, with_fraction = exact_weights(
             np.array([self.largest, self.smallest, 0.5, 2.0 + self.fraction]), self.exponent
         )
@@ -120,7 +120,7 @@ class Survey:
     all_labels: frozenset[Any] = frozenset()
 
     def merged(self, other: Survey) -> Survey:
-        """Return that of both parts."""
+        """Return the survey of both parts."""
         return Survey(
             tuple(one.merged(another) for one, another in zip(self.columns, other.columns, strict=True)),
             self.rows + other.rows,

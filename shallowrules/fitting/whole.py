@@ -95,7 +95,7 @@ class TableData(FitData):
 
     @classmethod
     def of_rows(cls, data: FitData, rows: RowSample, centers: NDArray[np.float64]) -> TableData:
-        """Return some rows of a table, assigned to centers, with which trees can be grown for them alone."""
+        """Return some rows of a table, assigned to centers, so that trees can be grown for these rows alone."""
         n_threads = data.parameters.n_threads
         X_explain = data.encoder.explained(rows.matrix)
         X_cluster = rows.X_cluster
@@ -156,7 +156,7 @@ class TableData(FitData):
 
     @cached_property
     def reference_sums(self) -> GroupSums | None:
-        """The sums of the unrestricted clusters; None if rows are in none, and as `exact_sums` says."""
+        """The sums of the unrestricted clusters; None if rows are in no cluster, or as `exact_sums` says."""
         labels, k = self.reference.labels, len(self.reference.centers)
         if labels.min() < 0:
             return None
@@ -282,11 +282,11 @@ class TableData(FitData):
         return count_pairs(earlier.assign(table)[counted], labels[counted])
 
     def sample(self) -> RowSample:
-        """Return distinct rows, some of them where there are many."""
+        """Return distinct rows, or some of them if there are many."""
         matrix, X_cluster, weight = self.encoding.matrix, self.encoding.X_cluster, self.fit_weight
 
         def run(function: Callable[[Any, Any], Any], state: Any) -> Any:
-            found = None  # of a block at a time: no second matrix is needed
+            found = None  # one block at a time: no second matrix is needed
             for rows in row_blocks(*matrix.shape):
                 block = CountedRows.of(matrix[rows], X_cluster[rows], None if weight is None else weight[rows])
                 here = function(block, state)
@@ -394,7 +394,7 @@ class CountedRows:
 
     @classmethod
     def of(cls, matrix: NDArray[Any], X_cluster: NDArray[Any], weight: NDArray[np.float64] | None) -> CountedRows:
-        """Return those of a table, of weights that may be 0."""
+        """Return the rows of a table that count; weights may be 0."""
         rows = cls(matrix, X_cluster, weight)
         if weight is None or weight.all():
             return rows
@@ -418,7 +418,7 @@ def _grow_region(
     )
     with_imm = method == "imm" or (method == "exkmc" and parameters.base == "imm")
     rows = RegionRows.of(data, region)
-    # Of rows whose center is on the other side of a kept cut, the nearest one on this side.
+    # For rows whose center is on the other side of a kept cut, take the nearest one on this side.
     assigned = renumbered(rows.labels, kept) if with_imm and region.rows is None else None
     unique = _unique_rows(data, region, rows, assigned)
     n_parts = 1 + refines * len(tradeoffs)
@@ -523,7 +523,7 @@ class RegionRows:
 
 
 def _known_distances(data: TableData, region: Region, unique: UniqueRows) -> NDArray[np.float64] | None:
-    """Return the distances that finding the nearest centers left, if they are those of a region's rows and centers."""
+    """Return the distances from finding the nearest centers, if they are those of a region's rows and centers."""
     held = data.reference.distances
     distances = None if held is None else held.take()
     is_whole = region.rows is None and unique.group is None and len(region.centers) == len(data.reference.centers)
@@ -613,7 +613,7 @@ class Explained:
 
     @classmethod
     def of(cls, data: TableData) -> Explained:
-        """Return that of a table."""
+        """Return the table and its clustering, as needed."""
         region = Region(None, data.kept_centers.astype(np.intp))
         rows = RegionRows.of(data, region)
         return cls(data, rows, _unique_rows(data, region, rows))

@@ -1,4 +1,4 @@
-"""The labels that SQL of the rules gives a row, as its user chose them, and the clusters that they mean."""
+"""The labels that SQL of the rules gives to rows, as its user chose them, and the clusters that they mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The types that a database declares a table's columns as, in the words that the exporter of SQL takes."""
+"""The declared types of a table's columns in a database, in the words that the exporter of SQL takes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DUCKDB = (
     "(SELECT sql, internal FROM duckdb_tables() UNION ALL SELECT sql, internal FROM duckdb_views()) "
     "WHERE NOT internal AND sql ILIKE '%collate%')"
 )
-"""Whether a column of text may have a collation: DuckDB does not say of which."""
+"""Whether a column of text may have a collation: DuckDB does not report which columns have one."""
 
 
 OWN_TABLE = (
@@ -31,11 +31,11 @@ OWN_TABLE = (
     "(SELECT database_name, table_name FROM duckdb_tables() UNION ALL SELECT NULL, view_name FROM duckdb_views()) "
     "LEFT JOIN duckdb_databases() USING (database_name) WHERE lower(table_name) = lower({table})"
 )
-"""Whether DuckDB keeps a table itself; a view may be of files, whose statistics leave NaN out."""
+"""Whether DuckDB stores a table itself; a view may read files, whose statistics leave NaN out."""
 
 
 def dialect_of(source: DatabaseSource) -> str:
-    """Return the SQL of a database: MariaDB's where a URL of MySQL leads there; "ansi" where it is not known."""
+    """Return the SQL of a database: MariaDB's where a MySQL URL leads to one; "ansi" where it is not known."""
     if getattr(source.connection.dialect, "is_mariadb", False):
         return "mariadb"
     return dialect_of_database(source.rows.backend) or "ansi"
@@ -78,7 +78,7 @@ def _of_sqlite(source: DatabaseSource) -> Mapping[str, str]:
     statement = source.connection.exec_driver_sql(f"SELECT sql FROM {master} WHERE {is_it}").scalar()
     try:
         return {} if statement is None else declared_types(str(statement), [table], DIALECTS["sqlite"])
-    except OptionError:  # a virtual table, or what is known to SQLite alone
+    except OptionError:  # a virtual table, or something that only SQLite knows
         return {}
 
 

@@ -165,13 +165,13 @@ class UnseenCategories:
         self._found: dict[str, Counter[Value]] = {column.name: Counter() for column in self.columns}
 
     def add(self, table: Table) -> None:
-        """Count those of rows; raises as `RuleSet.assign`."""
+        """Count the new categories of rows; raises as `RuleSet.assign`."""
         for column in self.columns:
             read = column.read(table[column.name])
             self._found[column.name] += _count_unseen(column, read.values[~read.absent])
 
     def shifts(self, n_rows: int) -> tuple[ColumnShift, ...]:
-        """Return the columns that have any, of a given number of rows."""
+        """Return the columns with new categories, in a table of a given number of rows."""
         return tuple(
             ColumnShift(column, n_rows, unseen=found.total(), examples=_most_frequent(found))
             for column in self.columns
@@ -182,7 +182,7 @@ class UnseenCategories:
 def measure_shifts(rules: RuleSet, counts: Counts, totals: Totals | None = None) -> list[Shift]:
     """Return the shift of each cluster, largest in training first, and that of rows without a cluster.
 
-    `totals` are the sums of a column by cluster, which stand beside their shares in training where rules know them.
+    `totals` are the sums of a column by cluster, which are shown beside their shares in training where rules know them.
 
     Raises
     ------
@@ -236,8 +236,8 @@ def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, 
     Raises
     ------
     DataError
-        If a tested column is missing or of another type, or the database cannot be reached or refuses the query; the
-        message is then its own.
+        If a tested column is missing or has a different type, or the database cannot be reached or refuses the query;
+        the message is then its own.
     OptionError
         If there is no table, or SQL for this database is not known.
     """
@@ -263,7 +263,7 @@ def count_labels(rules: RuleSet, source: DatabaseSource, columns: Mapping[str, s
 def query_counts(
     rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str], measure: str | None = None
 ) -> Sequence[Any]:
-    """Return the rows that the SQL of the style ``drift`` gives of an open table; its options are the others."""
+    """Return the rows that SQL of the style ``drift`` gives for an open table; the options are those of the style."""
     known = find_tested_columns(rules, source, columns).options
     query = export(rules, "sql", style="drift", table=source.rows.name_parts, measure=measure, **known)
     return source.connection.exec_driver_sql(query).all()

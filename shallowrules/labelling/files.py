@@ -54,7 +54,7 @@ __all__ = ["label_file"]
 NUMERIC = ("integer", "float")
 
 NOT_A_NUMBER = "not a number"
-"""A text that stands for any that is neither a number nor means "no value"."""
+"""A text that stands for any text that is neither a number nor means "no value"."""
 
 TOLD: Mapping[str, Sequence[str]] = {
     "csv": ("delimiter", "decimal", "thousands", "format", "null", "keep_text", "encoding"),
@@ -62,7 +62,7 @@ TOLD: Mapping[str, Sequence[str]] = {
     "parquet": ("format",),
     "workbook": ("decimal", "thousands", "format", "null", "keep_text"),
 }
-"""By the kind of a file, the options of `Reading` that mean something to it."""
+"""By the kind of a file, the options of `Reading` that apply to it."""
 
 
 def label_file(
@@ -77,8 +77,7 @@ def label_file(
     """Write every row of a file with one more column, its cluster.
 
     The cluster is its given label where the rules have names, else its number; NULL where no rule matches.
-    A column keeps the file's text if the kind of file stays the same, and else has the type as which it is
-    read.
+    A column keeps the file's text if the kind of file stays the same, and otherwise has the type as which it is read.
 
     A CSV file is read three times: by a query that finds every field sound and counts the numbers of the tested
     columns, on which the CASE expression depends; by one that counts the rows of each cluster; and by COPY, which
@@ -102,11 +101,11 @@ def label_file(
     Raises
     ------
     DataError
-        If the file is not a table, or lacks a tested column or has it in another type.
+        If the file is not a table, or lacks a tested column or has it as another type.
     ExportError
         If the file has a column of the new one's name.
     OptionError
-        If the reading has options that mean nothing to the kind of file.
+        If options of the reading mean nothing for the kind of file.
     ShallowRulesError
         If the result cannot be written.
     """
@@ -141,7 +140,7 @@ def label_file(
 
 
 def _refuse_meaningless(reading: Reading, source: DuckDBSource) -> None:
-    """Raise OptionError for options that mean nothing to a kind of file: the rules would be applied without them."""
+    """Raise OptionError for options that mean nothing for a kind of file: the rules would be applied without them."""
     kind, default = source.provenance.kind, vars(Reading())
     for name, value in vars(reading).items():
         if name in TOLD["csv"] and name not in TOLD[kind] and value and tuple(value) != tuple(default[name] or ()):
@@ -190,7 +189,7 @@ class _Labelling:
         self.positions = find_columns(self.tested, source.names, columns, None)
         check_names(source.names, {source.names[j] for j in self.positions})
         source.stream_text(self.positions)
-        # Of text, also words that others read as missing: in the rules they are values, or they are not.
+        # For text, also words that others read as missing: the rules decide whether these are values.
         as_text = [
             source.names[j]
             for c, j in zip(self.tested, self.positions, strict=True)
@@ -225,8 +224,8 @@ class _Labelling:
         return f"SELECT *, {name} AS {quote_name(self.cluster_column)} FROM ({numbered}) AS numbered"
 
     def _case(self) -> tuple[str, str]:
-        """Return SQL for the number of each row's cluster, and what it reads."""
-        # Beside the columns of the file, whose names may be anything.
+        """Return SQL for the number of each row's cluster, and the relation that it reads."""
+        # Distinct from the columns of the file, whose names may be anything.
         names = self.source.names
         inner = {column.name: absent_name(f"tested column {i}", names) for i, column in enumerate(self.tested)}
         read = ["*", *(f"{field.expression} AS {quote_name(inner[name])}" for name, field in self.fields.items())]
@@ -328,11 +327,11 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
 
 
 def _plain(column: RuleColumn) -> RuleColumn:
-    """Return a column whose text SQL can convert: without a format that it cannot, which `_without_format` removes."""
+    """Return a column whose text SQL can convert: without a format that SQL lacks, which `_without_format` removes."""
     conversion = column.conversion
     if conversion.is_for_sql or not column.from_text:
         return column
-    nulls = (*conversion.words, *map(str, conversion.null_numbers), "")  # text may be a number, in any case
+    nulls = (*conversion.words, *map(str, conversion.null_numbers), "")  # text may be a number in any case
     return replace(column, decimal=".", format="", nulls=tuple(dict.fromkeys(nulls)))
 
 

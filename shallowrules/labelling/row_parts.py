@@ -1,4 +1,4 @@
-"""Rows that arrive in batches, kept by DuckDB, which has them on disk beyond its bound of memory."""
+"""Rows that arrive in batches, kept by DuckDB, which stores them on disk beyond its memory limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["RowParts"]
 
 NUMBERS = {"BIGINT", "DOUBLE"}
-"""What a column of numbers is loaded as; of both, the whole column is of the second."""
+"""The types as which numbers are loaded; a column that has both is of the second type."""
 
 
 TIMES: Mapping[str, str] = {
@@ -26,12 +26,12 @@ TIMES: Mapping[str, str] = {
     "timestamptz": "make_timestamptz({value})",
     "duration": "to_microseconds({value})",
 }
-"""By the type of a column, what DuckDB makes of the numbers that stand for its times."""
+"""By the type of a column, the expression by which DuckDB converts the numbers that stand for its times."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Batches in a row of the same types: those of DuckDB, and which columns have values at all."""
+    """Successive batches of the same types: those of DuckDB, and which columns have values at all."""
 
     types: tuple[str, ...]
     has_values: tuple[bool, ...]
@@ -71,7 +71,7 @@ class RowParts:
     def selection(self, single: Collection[int] = ()) -> str | None:
         """Return the query for all rows; None where a column has values of several types.
 
-        Whole numbers beside others are one type, but in the columns `single`.
+        Whole numbers and other numbers count as one type, except in the columns `single`.
         """
         if not self._parts:
             return None
@@ -82,7 +82,7 @@ class RowParts:
         return " UNION ALL ".join(f"SELECT {cast} FROM part{i}" for i in range(len(self._parts)))
 
     def _type_of(self, j: int, *, may_mix: bool) -> str | None:
-        """Return the type of a column in all parts that have values of it; None if these are several."""
+        """Return the type of a column in all parts that have values of it; None if there are several."""
         found = {part.types[j] for part in self._parts if part.has_values[j]} or {self._parts[0].types[j]}
         if len(found) == 1:
             return found.pop()
@@ -90,7 +90,7 @@ class RowParts:
 
 
 def _has_values(column: Column) -> bool:
-    """Return whether a column has values that tell its type, among which NaN is."""
+    """Return whether a column has values that tell its type; NaN is one."""
     return column.values.dtype.kind == "f" or not column.absent.all()
 
 

@@ -48,8 +48,8 @@ def label_rows(
 ) -> Labelled:
     """Write rows of a database as `label_file` writes those of a file; clusters are those of the tree.
 
-    Columns have the type as which they are read: a NUMERIC with a fraction is a double. Rows are fetched in batches,
-    which DuckDB keeps, on disk beyond its bound of memory, until the types of all columns are known. They are fetched
+    Columns keep the type as which they are read: a NUMERIC with a fraction is a double. Rows are fetched in batches,
+    which DuckDB keeps, on disk beyond its memory limit, until the types of all columns are known. They are fetched
     a second time, and held whole, only where the values of a column are of several types (only SQLite has these) or
     the rules cannot be compared with some of them.
 
@@ -68,7 +68,7 @@ def label_rows(
     Raises
     ------
     DataError
-        If a tested column is missing or of another type, there are no rows, or the database refuses something.
+        If a tested column is missing or has a different type, there are no rows, or the database refuses something.
     ExportError
         If the table has a column of the new one's name.
     ShallowRulesError
@@ -120,7 +120,7 @@ def _fetch_batches(
         for table in tables:
             try:
                 clusters = label(table)
-            except DataError:  # of which all rows together say more: the number of a row
+            except DataError:  # all rows together make a better message: one with the number of the row
                 return None
             parts.add([*table.columns, clusters])
             if progress is not None and expected is not None:

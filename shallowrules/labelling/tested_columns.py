@@ -58,7 +58,7 @@ def reading_for(rules: RuleSet, reading: Reading, columns: Mapping[str, str] | N
     """
     told = {each.rpartition("=")[0] for each in reading.format}
     given = [rules.columns[feature] for feature in rules.tested_columns]
-    # A mark that is told of the whole file is looked for where the rules leave the reading to the file.
+    # A mark given for the whole file applies where the rules leave the reading to the file.
     decided = [column for column in given if column.converts_text or reading.thousands is None]
     tested = [(columns or {}).get(column.name, column.name) for column in decided]
     return replace(reading, format=(*reading.format, *(f"{name}=" for name in tested if name not in told)))

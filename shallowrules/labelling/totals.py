@@ -1,4 +1,4 @@
-"""The total behind a share, of a table to label or to watch: a column of numbers, added up by cluster."""
+"""The total behind a share, for a table to label or to watch: a column of numbers, added up by cluster."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def total_rows(column: Column, labels: NDArray[np.integer]) -> Totals:
 
 
 def total_query(database: DuckDBPyConnection, query: str, name: str, rules: RuleSet) -> Totals:
-    """Return the same of a query for the number of each row's cluster, and its number to add up."""
+    """Return the sums by cluster from a query for the number of each row's cluster, and its number to add up."""
     clusters: list[int | None] = [None, *(cluster.index for cluster in rules.clusters)]
     place = {cluster: i for i, cluster in enumerate(clusters)}
     found = Added(count_totals(Column(name, "float", np.empty(0)), np.empty(0, np.intp), len(clusters)))
@@ -83,7 +83,7 @@ def total_labels(
     Raises
     ------
     DataError
-        If a column is missing or of another type.
+        If a column is missing or has a different type.
     """
     name = source.names[find_measure(source, columns.get(measure, measure))]
     rows = query_counts(rules, source, {**columns, measure: name}, measure=measure)
@@ -97,7 +97,7 @@ def total_labels(
 
 
 def find_measure(source: DatabaseSource, name: str) -> int:
-    """Return where an open table has a column to add up; DataError if it has none of numbers."""
+    """Return the position of the column to add up in an open table; DataError if it is not there or not of numbers."""
     dialect = dialect_of_database(source.rows.backend)
     found = find_name(name, source.names, str.casefold if dialect is None else DIALECTS[dialect].names.fold)
     if found is None:

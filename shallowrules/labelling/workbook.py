@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["MAX_COLUMNS", "MAX_ROWS", "write_sheet"]
 
 MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
-"""What a sheet holds at most: rows with the header, columns, characters of a cell."""
+"""The limits of a sheet: rows with the header, columns, characters of a cell."""
 
 MAX_DIGITS = 15
-"""Digits of a number that Excel keeps; of a whole number with more, it writes zeros for the last ones."""
+"""Digits of a number that Excel keeps; in a whole number with more, it writes zeros for the last ones."""
 
 FIRST_DAY = dt.date(1900, 3, 1)
-"""Before it, Excel counts a day that did not exist."""
+"""Before this day, Excel counts a day that did not exist."""
 
 SAMPLE_ROWS = 1_000
 """Rows that decide the widths of columns."""
@@ -36,10 +36,10 @@ FORMATS: Mapping[str, str] = {
     "TIMESTAMP": "yyyy-mm-dd hh:mm:ss",
     "INTERVAL": "[h]:mm:ss",
 }
-"""How cells of a type are shown, by what DuckDB calls it."""
+"""The format of cells of a type, by DuckDB's name for the type."""
 
 ALL_DIGITS = "0"
-"""How whole numbers are shown; without a format, those of twelve digits and more are 1.2E+11."""
+"""The format of whole numbers; without one, those of twelve digits and more are shown as 1.2E+11."""
 
 WHOLE = (
     "TINYINT",

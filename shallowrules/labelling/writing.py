@@ -32,13 +32,14 @@ __all__ = ["Labelled", "Output", "Progress", "bound_memory", "check_format", "cl
 TAB = "\t"
 
 MEMORY_PER_THREAD = 256
-"""MiB for each thread that labels a file, and as for two more: 400 columns of text fit. The rest is on disk."""
+"""MiB for each thread that labels a file, plus that of two more threads: 400 columns of text fit. The rest is on
+disk."""
 
 COUNTING = 0.3
 """Share of the time that counting the rows of each cluster takes, before they are written: 0.28 to 0.74 s of CSV."""
 
 WATCH_EVERY = 0.2
-"""Seconds between two looks at how far a query is."""
+"""Seconds between two checks of a query's progress."""
 
 Progress = Callable[[float], None]
 """Takes the share of the work that is done."""
@@ -53,13 +54,13 @@ FORMATS: Mapping[str, tuple[str, str]] = {
     ".ndjson": ("json", "FORMAT json, ARRAY false"),
     ".xlsx": ("xlsx", ""),
 }
-"""By the ending of a file: its kind, and what DuckDB is told to write it."""
+"""By the ending of a file: its kind, and DuckDB's options for writing it."""
 
 FORMULA = "^[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
-"""How texts begin that a spreadsheet may run as a formula: OWASP's list for CSV injection."""
+"""The beginnings of texts that a spreadsheet may run as a formula: OWASP's list for CSV injection."""
 
 NUMBER = "^[+-]?([0-9][0-9.,]*|[.,][0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(inf|infinity|nan)$"
-"""Those of them that are numbers, and stay."""
+"""The texts with such a beginning that are numbers, and stay."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Labelled:
 
 
 def check_format(target: Path) -> tuple[str, str, bool]:
-    """Return the ending, the kind of file and whether it is compressed; OptionError for an ending not known."""
+    """Return the ending, the kind of file and whether it is compressed; OptionError for an unknown ending."""
     name = target.name.lower()
     compressed = name.endswith(".gz")
     ending = Path(name.removesuffix(".gz")).suffix
@@ -137,7 +138,7 @@ def write(
     """Write a table, or a query in brackets, to a file, whole or not at all; return its rows by the column `number`.
 
     Rows are counted by a query of their own, so that those of a file are never all in memory. The names of a CSV file
-    are those of the `header`, where two are one name in SQL.
+    are those of the `header`, where two of them are the same name in SQL.
     """
     import duckdb
 
@@ -180,7 +181,7 @@ def _put_before(path: Path, header: Sequence[str], delimiter: str, *, compressed
     os.replace(path, rows)
     try:
         with open(rows, "rb") as source, open(path, "wb") as target:
-            target.write(gzip.compress(content) if compressed else content)  # files of gzip may stand one after another
+            target.write(gzip.compress(content) if compressed else content)  # gzip files may be concatenated
             shutil.copyfileobj(source, target)
     finally:
         rows.unlink()
@@ -200,7 +201,7 @@ def _defused(database: DuckDBPyConnection, query: str) -> str:
 
 @contextmanager
 def _watched(database: DuckDBPyConnection, progress: Progress | None, first: float, last: float) -> Iterator[None]:
-    """Report how far the query of a block is, from the share `first` of all work to `last`."""
+    """Report how far the query of a block has come, from the share `first` of all work to `last`."""
     ended = Event()
 
     def watch() -> None:
@@ -223,7 +224,7 @@ def _watched(database: DuckDBPyConnection, progress: Progress | None, first: flo
 def cluster_name(rules: RuleSet, number: str) -> str:
     """Return SQL for the label of a row's cluster: its name if a person named any cluster, else its number.
 
-    Names that are whole numbers, all of them, as given labels are, stay numbers.
+    If all names are whole numbers, as given labels may be, they stay numbers.
     """
     if not any(cluster.is_named or cluster.noise for cluster in rules.clusters):
         return number

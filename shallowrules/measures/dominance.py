@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 __all__ = ["MAX_CELLS", "Standing", "ValueBins", "WeightsByValue", "codes_of", "values_of"]
 
 MAX_CELLS = 2**19
-"""Values of all columns together up to which each counts as it is. More are put into bins: to sort a million rows of 10
-columns takes as long as a fit."""
+"""Values of all columns together up to which each counts by itself. More are put into bins: sorting a million rows of
+10 columns takes as long as a fit."""
 
 MAX_BIN_CELLS, MAX_BIN_BITS = 2**21, 16
 """Pairs of a bin and a group, and bits of the number of a bin, at most."""
@@ -31,13 +31,13 @@ SIGN = np.uint64(1 << 63)
 FRACTION_BITS = 52
 
 DECIMALS = 12
-"""Of Cliff's delta: so it does not depend on how it was computed whether it reaches a limit."""
+"""Decimals of Cliff's delta, so that reaching a limit does not depend on how it was computed."""
 
 QUARTERS = np.array([0.25, 0.5, 0.75])
 
 
 def codes_of(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return whole numbers that are in the order of the values; of 0.0 and -0.0 one."""
+    """Return whole numbers that are in the order of the values; 0.0 and -0.0 give the same one."""
     if values.dtype.kind == "u":
         return values.astype(np.uint64)
     if values.dtype.kind == "i":
@@ -47,7 +47,7 @@ def codes_of(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def values_of(codes: NDArray[np.uint64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the values, of a type, that have these codes."""
+    """Return the values of a type that have these codes."""
     if dtype.kind == "u":
         return codes
     if dtype.kind == "i":
@@ -76,7 +76,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class ValueBins:
-    """Bins of the values of a column, which follow from its ends alone: of doubles whose first bits are alike.
+    """Bins of a column's values, which follow from its ends alone: each holds doubles that begin with the same bits.
 
     So they are as narrow, by ratio, at 0.01 as at a million, and no tail widens them.
 
@@ -95,7 +95,7 @@ class ValueBins:
 
     @classmethod
     def between(cls, ends: Sequence[float], n_groups: int) -> ValueBins:
-        """Return the narrowest bins, of a given number of groups, from the least value to the greatest."""
+        """Return the narrowest bins, for a given number of groups, from the least value to the greatest."""
         low, high = codes_of(np.array(ends, np.float64)).tolist()
         most = min(MAX_BIN_CELLS // n_groups, 1 << MAX_BIN_BITS)
         shift = max(0, (high - low).bit_length() - most.bit_length())
@@ -124,7 +124,7 @@ class ValueBins:
 
 @dataclass(frozen=True, eq=False)
 class WeightsByValue:
-    """The weight that each group has at each value of a column. Those of parts of a table add up to those of the whole.
+    """The weight of each group at each value of a column. The weights of a table's parts add up to those of the whole.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class WeightsByValue:
         weight: NDArray[np.float64] | None = None,
         bins: ValueBins | None = None,
     ) -> WeightsByValue:
-        """Return those of some rows, none of whose values is missing."""
+        """Return the weights of some rows, none of whose values is missing."""
         if bins is not None:
             codes, cells, sums = bins.count(values, groups, n_groups, weight)
             return cls(n_groups, np.dtype(np.float64), codes, *np.divmod(cells, n_groups), sums, bins.shift)
@@ -175,12 +175,12 @@ class WeightsByValue:
         """Return how the values of each group compare with all others; pairs of equal values count half."""
         places, groups, n_groups = self.places, self.groups, self.n_groups
         weight = self.weight.astype(np.float64)
-        weight *= 2.0 ** -math.frexp(weight.sum())[1]  # so that no product is beyond floats
+        weight *= 2.0 ** -math.frexp(weight.sum())[1]  # so that no product overflows
         at_value, size = np.bincount(places, weight), np.bincount(groups, weight, n_groups)
         reached = np.cumsum(at_value)
         total = reached[-1]
-        # The weight below a value minus that above it. Within a group these differences cancel, and what is left of
-        # their sum is against the others.
+        # The weight below a value minus that above it. Within a group these differences cancel, and the rest of their
+        # sum is against the others.
         score = (reached - at_value) - (total - reached)
         pairs = size * (total - size)
         sums = np.bincount(groups, weight * score[places], n_groups)
@@ -196,14 +196,14 @@ class WeightsByValue:
 
     def _between(self, places: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return the number halfway between two values, by their places."""
-        middle = np.uint64((1 << self.shift) >> 1)  # of the codes that became one
+        middle = np.uint64((1 << self.shift) >> 1)  # of the codes that were merged into one
         low, high = values_of(self.codes[places] + middle, self.dtype).astype(np.float64)
         found: NDArray[np.float64] = np.where(low == high, low, low / 2 + high / 2)
         return found
 
 
 def _ends(wanted: NDArray[Any], reached: NDArray[Any]) -> NDArray[np.integer]:
-    """Return the two places at which this much weight is reached, which differ if it is at the end of one."""
+    """Return the two places at which this much weight is reached; they differ if it falls at the end of one."""
     both = np.stack([np.searchsorted(reached, wanted, side) for side in ("left", "right")])
     return np.minimum(both, len(reached) - 1)
 

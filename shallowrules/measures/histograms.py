@@ -37,7 +37,7 @@ MIN_EXPONENT = -280
 """Columns that are narrower than this power of ten have no bins: their scale factor would exceed every double."""
 
 MAX_MULTIPLE = 2**50
-"""Of larger multiples a double does not tell neighbors with room to spare."""
+"""Larger multiples are too close together for a double to tell them apart safely."""
 
 MAX_EXACT_EXPONENT = 22
 """Powers of ten up to this one are doubles."""
@@ -93,7 +93,7 @@ class NarrowBins:
         """Return the kernel's arguments for a column and its bins."""
         if values.dtype not in (np.float32, np.float64, np.int64) or not values.dtype.isnative:
             values = values.astype(np.float64)
-        # Where rounding misplaces a row, its neighbors' edges mend it.
+        # Where rounding misplaces a row, the edges of the neighboring bins correct it.
         return values, self.edges, 10.0 ** max(-self.exponent, 0), 10.0 ** max(self.exponent, 0), float(self.first)
 
 
@@ -174,7 +174,7 @@ def join_bins(bins: NarrowBins, counts: NDArray[Any], *, integer: bool) -> tuple
     low = first + int(np.searchsorted(cumulated, TAIL * total, side="right"))
     high = first + int(np.searchsorted(cumulated, total - TAIL * total, side="left")) + 1
     inner = _plain_width(low, max(high, low + 1), MAX_BINS - 2)
-    begin = first + bins.low_on_edge  # a first bin that holds its lower edge needs none below for it alone
+    begin = first + bins.low_on_edge  # a first bin that holds its lower edge needs no bin below for that edge
     whole = _plain_width(begin, last, MAX_BINS)
     if whole == 1:
         whole = _plain_width(first, last, MAX_BINS)

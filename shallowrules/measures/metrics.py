@@ -24,7 +24,7 @@ BLOCK = 65_536
 """Rows whose ranges are found together where some do not count."""
 
 PRODUCT_ERROR = 2.0**-50
-"""Share of a mean from which the rounded products of equal rows and their weights may lead away, at most."""
+"""Largest share of a mean by which the rounded products of equal rows and their weights may miss it."""
 
 ONE = 1 << 1074
 """The number 1 in the units of `exact_squares`."""
@@ -77,7 +77,7 @@ def partition_cost(
         return cost_around_means(sums, X, numbers, weight, n_threads)
     if weight is None:
         return float(within_cluster_sum_of_squares(X, numbers, k, None, n_threads))
-    # Weights of at most 1, by a power of two, which takes no digit: sums of larger ones may be beyond floats.
+    # Weights of at most 1, by a power of two, which loses no digit: sums of larger ones may overflow.
     exponent = np.frexp(weight.max())[1]
     cost = within_cluster_sum_of_squares(X, numbers, k, np.ldexp(weight, -exponent), n_threads)
     with np.errstate(over="ignore"):
@@ -94,7 +94,8 @@ def squares_around(
 ) -> int | None:
     """Return the exact sum of squared distances of rows to the point of their cluster, for `cost_of_squares`.
 
-    Each is rounded once, with its weight where the grid multiplies so; the parameters are those of `exact_squares`.
+    Each is rounded once, with its weight where the grid multiplies that way; the parameters are those of
+    `exact_squares`.
     """
     weight = None if weight is None else grid.scaled(weight)
     rounds_products = grid.weight_exponent is not None

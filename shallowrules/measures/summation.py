@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 KEPT_BITS = 62
-"""Bits kept below the largest value: more than a float64 has, so that what is dropped makes no difference. Two grids
+"""Bits kept below the largest value: more than a float64 has, so the dropped bits make no difference. Two grids
 have so many for up to a million rows."""
 
 UNIT = 1200
 """`ExactSums` are kept in units of this negative power of two: below every double and its last bit."""
 
 HALF_BITS = 26
-"""The lower bits of a mantissa, which are added up apart: sums of either half are exact for 2**26 rows."""
+"""The lower bits of a mantissa, which are added up separately: sums of either half are exact for 2**26 rows."""
 
 MANTISSA = 52
 
@@ -135,7 +135,7 @@ def _added_up(
 
 
 def adds_up_exactly(weight: NDArray[np.float64] | None) -> bool:
-    """Return whether sums of these weights are exact in floats, and so depend on no order."""
+    """Return whether sums of these weights are exact in floats, and so do not depend on the order."""
     if weight is None:
         return True
     units = np.ldexp(weight, MANTISSA + 1 - math.frexp(float(weight.sum()))[1])
@@ -225,11 +225,11 @@ class SumGrid:
     ) -> NDArray[np.float64]:
         """Return the weighted sums of the rows of each group on each grid, shape (n_grids, n_groups, n_columns).
 
-        Those of parts of a table add up exactly to those of the whole. `rows` are those that `groups` and `weight` are
-        of, by default all.
+        The sums of parts of a table add up exactly to those of the whole. `groups` and `weight` are those of `rows`, by
+        default of all.
         """
         exponent = self.exponent
-        # Values become at most 1. The factor of a tiny column is beyond a float64, and two make it.
+        # Values become at most 1. The factor of a tiny column is beyond a float64, so it is applied as two.
         scale = np.ldexp(1.0, [-exponent // 2 * (exponent < 0), -exponent - -exponent // 2 * (exponent < 0)])
         return sums_of_parts(
             X,
@@ -250,9 +250,9 @@ class SumGrid:
     def means(self, parts: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean of each group, shape (n_groups, n_columns), of weights `size`.
 
-        It is NaN for a group without rows, and for one whose weight as it is `scaled` is 0.
+        It is NaN for a group without rows, and for one whose `scaled` weight is 0.
         """
-        sums = np.ldexp(_joined(parts), self.exponent)  # by weights as they are scaled: others may lead beyond floats
+        sums = np.ldexp(_joined(parts), self.exponent)  # with weights as they are scaled: others may overflow
         scaled = self.scaled(size)
         return np.asarray(sums / np.where(scaled > 0, scaled, np.nan)[:, None])
 
@@ -264,7 +264,7 @@ class SumGrid:
         scaled = np.ldexp(np.nan_to_num(self.means(parts, size)), -self.exponent)
         products = [half * each for half in halves(scaled) for each in halves(self.scaled(size)[:, None])]
         result, lost = np.zeros(scaled.shape), np.zeros(scaled.shape)
-        for part in [*parts, *(-product for product in products)]:  # nearly all of it cancels: keep what is rounded off
+        for part in [*parts, *(-product for product in products)]:  # nearly all cancels: keep what is rounded off
             total = result + part
             before = total - part
             lost += (result - before) + (part - (total - before))
@@ -281,7 +281,7 @@ def _joined(parts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the upper and the lower digits of numbers, of which products are exact (Veltkamp's splitting)."""
+    """Return the upper and the lower digits of numbers, whose products are exact (Veltkamp's splitting)."""
     shifted = values * (2.0**27 + 1)
     upper = shifted - (shifted - values)
     return upper, values - upper
@@ -319,9 +319,8 @@ def group_means(
 ) -> NDArray[np.float64]:
     """Return the weighted mean row of each group, shape (n_groups, n_columns), NaN for a group without rows.
 
-    So it is for a group whose weight is beyond 300 decimal places smaller than the largest weight of a row.
-    The parameters are those of `group_sums`, but rows may be in no group (-1) or have weight 0: they do not
-    count.
+    The same holds for a group whose weight is beyond 300 decimal places smaller than the largest weight of a row.
+    The parameters are those of `group_sums`, but rows may be in no group (-1) or have weight 0; these do not count.
     """
     counted = groups >= 0
     if weight is not None:
@@ -358,7 +357,7 @@ class ExactSums:
 
     @classmethod
     def counts(cls, counts: NDArray[np.integer]) -> ExactSums:
-        """Return sums that are whole numbers."""
+        """Return the sums of whole numbers."""
         return cls(tuple(int(count) << UNIT for count in counts))
 
     def merged(self, other: ExactSums) -> ExactSums:

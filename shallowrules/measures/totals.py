@@ -40,7 +40,7 @@ class Totals:
 
     @classmethod
     def of(cls, name: str, found: Mapping[str, NDArray[Any]], clusters: Sequence[int | None]) -> Totals:
-        """Return the sums, each rounded once, of what `count_totals` found for clusters of these numbers.
+        """Return the sums, each rounded once, from the result of `count_totals` for clusters with these numbers.
 
         Raises
         ------
@@ -113,7 +113,7 @@ def _too_large(name: str) -> DataError:
 
 
 def _doubles(values: NDArray[Any]) -> list[NDArray[np.float64]]:
-    """Return doubles that add up to numbers exactly: of whole numbers the upper and the lower 32 bits."""
+    """Return doubles that add up to numbers exactly: for whole numbers, the upper and the lower 32 bits."""
     if values.dtype.kind == "f":
         return [values.astype(np.float64)]
     whole = values if values.dtype == np.uint64 else values.astype(np.int64)

@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted model, of a path and of several numbers of clusters: a card for each."""
+"""The cards that a notebook shows: for a fitted model, a path and several numbers of clusters."""
 
 from __future__ import annotations
 

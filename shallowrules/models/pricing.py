@@ -1,4 +1,4 @@
-"""The cost of rules on a table, measured as in a fit: before and after an edit, and beside a fresh tree."""
+"""The cost of rules on a table, measured as in a fit: before and after an edit, and compared with a fresh tree."""
 
 from __future__ import annotations
 
@@ -73,18 +73,18 @@ def edit_rules(
     ----------
     rules : RuleSet
     model : ExplainableKMeans
-        With the parameters that the rules were made with; it need not be fitted and is not changed. The table is
-        clustered by it again, so that `random_state` has to be a number. A warning says if that gives a different
-        clustering than that of the rules.
+        With the parameters that the rules were made with; it need not be fitted and is not changed. The model clusters
+        the table again, so its `random_state` has to be a number. A warning says if that gives a different clustering
+        than that of the rules.
     X : array-like, dataframe or Table of shape (n_samples, n_features)
         As for ``fit``.
     text : str, optional
-        All rules as ``print(rules)`` shows them, changed. Lines may be left out, added and put in another order.
+        All rules as ``print(rules)`` shows them, changed. Lines may be removed, added and reordered.
     replacements : iterable of str
         Each as ``"proline: 750 -> 700"`` or ``"city: 'Ulm' -> 'Bonn'"``: in every rule that has the value. Where the
         rules test one value of the column, ``"proline: 700"`` is enough.
     merge : iterable of sequence of int
-        Clusters to make one, which keeps the lowest number, and its name and note if it has some.
+        Clusters to merge into one, which keeps the lowest number, and its name and note if it has some.
     rename : iterable of str
         Each as ``"0=High spenders"``, or ``"old name=new name"``.
     sample_weight, measure : array-like of shape (n_samples,), optional
@@ -227,5 +227,5 @@ def _change(now: float, before: float) -> str:
 
 
 def _relative(now: float, before: float) -> str:
-    """Return by how much a figure rose or fell."""
+    """Return how much a figure rose or fell."""
     return show_figure(normalized_cost(now, before) - 1, "+.2%")

@@ -28,12 +28,12 @@ def draw_rows(n_rows: int, weight: NDArray[np.float64] | None, most: int, seed: 
 
 
 def plot_silhouettes(X: NDArray[Any], labels: NDArray[Any], rules: RuleSet, seed: int, ax: Any) -> Any:
-    """Draw the silhouettes of rows in the space that was clustered, of a sample where they are many.
+    """Draw the silhouettes of rows in the space that was clustered, or of a sample if there are many.
 
     Raises
     ------
     DataError
-        If the rows are in one cluster, or each in one of its own.
+        If all rows are in one cluster, or each is in one of its own.
     """
     from shallowrules.displays import pictures  # whose imports take longer than most fits of a small table
 

@@ -40,7 +40,8 @@ MEASURING_PASSES = 10.0
 """Visits of all rows that count as the measuring of a tree: its thresholds, clusters and histograms. Not tuned."""
 
 MAX_CLUSTERS = 250
-"""Clusters of all trees together, which are chosen evenly: a page of 50 clusters and 100 columns has 600 kB at most."""
+"""Maximum number of clusters of all trees, which are chosen evenly: a page of 50 clusters and 100 columns then has at
+most 600 kB."""
 
 CLIPPED = 0.005
 """Share of rows on each side that is put to the end of a scatter, so that one far row does not fill it."""
@@ -53,7 +54,7 @@ class _SliderPath(TradeoffPath):
     """The trees that are tried beside that of a fit."""
 
     def add(self, grown: GrownTree) -> None:
-        """Take in the tree of the fit, which was grown alone, in place of others that cost as much and are as long."""
+        """Add the tree of the fit, which was grown alone, in place of others that cost as much and are as long."""
         own = replace(self._measure(self._model.tradeoff, grown), refine=self._model.refine)
         self._tried = [tried for tried in self._tried if not _as_good(tried[0], own)]
         self._tried.append((own, grown))
@@ -66,7 +67,7 @@ class _SliderPath(TradeoffPath):
         return TableFit(model, self._data, grown, self)
 
     def with_more_rules(self, own: GrownTree, tradeoff: float) -> RulePath:
-        """Return the rules of all trees worth having, and of those with one or two more rules than the fit's `own`."""
+        """Return the rules of all trees worth showing, and of those with one or two more rules than the fit's `own`."""
         found: list[tuple[TradeoffPoint, GrownTree]] = [(point, self._tree_of(point)) for point in self.points]
         most = own.n_leaves + (MORE_RULES if takes_more_rules(self._data, own) else 0)
         for n_leaves in range(own.n_leaves + 1, most + 1):
@@ -84,14 +85,14 @@ class _SliderPath(TradeoffPath):
 
 
 def _as_good(one: TradeoffPoint, other: TradeoffPoint) -> bool:
-    """Whether two trees have the same figures, but for rounding: they may be cut at other places of the same gaps."""
+    """Whether two trees have the same figures, apart from rounding: their cuts may differ within the same gaps."""
     pairs = ((one.cost, other.cost), (one.conditions, other.conditions))
     return all(math.isclose(mine, its, rel_tol=TIE) for mine, its in pairs)
 
 
 @dataclass(frozen=True, eq=False)
 class TableFit:
-    """A fit of a table in memory, and what the trees beside it are grown from.
+    """A fit of a table in memory, and the input from which the trees beside it are grown.
 
     Attributes
     ----------
@@ -123,12 +124,12 @@ class TableFit:
         return next((found for found in sets if len(found) * (own + measuring) <= granted), ())
 
     def slider(self, finish: Callable[[RuleSet], RuleSet]) -> RulePath | None:
-        """Return the rules of the trees worth having beside the fit, for the option `path` of the page.
+        """Return the rules of the trees worth showing beside the fit, for the option `path` of the page.
 
-        `finish` adds to the rules of each what is known of the table.
+        `finish` adds facts about the table to the rules of each.
 
         None where the method has no trade-off, where they would visit more rows than `MULTIPLE` times those of the fit
-        and than `FREE_VALUES` says, and where there is no other tree.
+        and more than `FREE_VALUES` allows, and where there is no other tree.
         """
         parameters = self.data.parameters
         tradeoffs = self.tradeoffs()
@@ -171,7 +172,7 @@ def sample_points(fit: TableFit, n_rows: int) -> tuple[tuple[float, float, int],
 
 
 def _directions(points: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Return the directions in which points vary most, at most so many, their largest entries positive."""
+    """Return the directions in which points vary most, at most a given number, their largest entries positive."""
     _, lengths, found = np.linalg.svd(points, full_matrices=False)
     found = found[lengths > TIE * max(lengths[0], 1e-300)][:most]
     largest = found[np.arange(len(found)), np.abs(found).argmax(axis=1)]

@@ -1,4 +1,4 @@
-"""What scikit-learn's clusterers and decision trees offer of a fit, by the same names."""
+"""The methods for a fit that scikit-learn's clusterers and decision trees offer, by the same names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["TreeMixin"]
 
 
 class TreeMixin(TransformerMixin, ABC):
-    """What a tree says of new rows: leaf, cluster, path, and the distances to the means of the clusters."""
+    """A tree's answers for new rows: leaf, cluster, path, and the distances to the means of the clusters."""
 
     impute: str | None
     clusterer_: Any
@@ -113,7 +113,7 @@ class TreeMixin(TransformerMixin, ABC):
 
     @property
     def n_iter_(self) -> int:
-        """Iterations of the fitted clusterer; without one that counts them there is no such attribute."""
+        """Iterations of the fitted clusterer; if it does not count them, there is no such attribute."""
         check_is_fitted(self)
         return int(last_step(self.clusterer_).n_iter_)
 

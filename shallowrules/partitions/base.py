@@ -107,7 +107,7 @@ class ColumnKind:
         return ColumnKind(kind, dtype.str, conversion, declared=declared)
 
     def apply(self, column: Column) -> Column:
-        """Return a column of one part as it is in all."""
+        """Return a column of one part with its type in all parts."""
         if self.type in ("integer", "float"):
             if not column.is_numeric:  # it has no values
                 column = replace(column, values=np.zeros(len(column.values)), missing=np.ones(len(column.values), bool))
@@ -158,11 +158,11 @@ class KindsFound:
 
     @classmethod
     def of(cls, table: Table, origin: str) -> KindsFound:
-        """Return those of one part."""
+        """Return the kinds of one part."""
         return cls({c.name: (ColumnKind.of(c), origin) for c in table.columns}, tuple(table.names), origin=origin)
 
     def merged(self, other: KindsFound) -> KindsFound:
-        """Return those of both; names stand in the order of the part whose origin comes first."""
+        """Return the kinds of both; names are in the order of the part whose origin comes first."""
         if other.origin < self.origin:
             return other.merged(self)
         clash = self.clash or other.clash or name_clash(self.names, self.origin, other.names, other.origin)
@@ -291,7 +291,7 @@ class Partitions(ABC):
         Raises
         ------
         DataError
-            If there are no rows. What `function` raises is raised here; a DataError names the part.
+            If there are no rows. Exceptions of `function` are raised here; a DataError names the part.
         """
         result = self._map_reduce(partial(call, function), state)
         if result is None:
@@ -312,7 +312,7 @@ class Partitions(ABC):
 
 
 class WholeTable(Partitions):
-    """A table in memory as its only part; its columns keep what they computed.
+    """A table in memory as its only part; its columns keep computed results.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ class WholeTable(Partitions):
 
 
 def has_values(table: Table, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Return in which rows none of some columns lacks a value."""
+    """Return the rows in which none of some columns lacks a value."""
     lacking = np.zeros(table.n_rows, bool)
     for name in names:
         lacking |= table[name].absent
@@ -384,7 +384,7 @@ class ThreadedPartitions(Partitions):
             for part in self.parts():
                 if not part.n_rows:
                     continue
-                if len(running) > self.n_threads:  # one more than there are threads is in memory
+                if len(running) > self.n_threads:  # one more part than threads is in memory
                     done, running = wait(running, return_when=FIRST_COMPLETED)
                     result = merge_all(result, (future.result() for future in done))
                 running.add(pool.submit(function, part, state))
@@ -392,7 +392,7 @@ class ThreadedPartitions(Partitions):
 
 
 def merge_all(result: Result | None, others: Iterable[Result]) -> Result | None:
-    """Return results merged, None for none."""
+    """Return merged results, None if there are none."""
     for other in others:
         result = other if result is None else result.merged(other)
     return result

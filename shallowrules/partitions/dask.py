@@ -26,7 +26,8 @@ class DaskParts(Partitions):
 
     They are computed again in every pass unless they are in the workers' memory (``frame.persist()``). A part whose
     worker dies is computed on another one, as Dask does by itself. Results come from the workers directly where all of
-    them are on this machine or the client says so (``Client(direct_to_workers=True)``), else by way of the scheduler.
+    them are on this machine or the client says so (``Client(direct_to_workers=True)``), and otherwise through the
+    scheduler.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class DaskParts(Partitions):
             ) from error
 
     def _reaches_workers(self) -> bool | None:
-        """Return whether the workers are on this machine, None if not: it is left to the client then."""
+        """Return whether the workers are on this machine, None if not: then the client decides."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         return all(urlsplit(address).hostname in LOOPBACK for address in workers) or None
 
@@ -95,7 +96,7 @@ class DaskParts(Partitions):
             results = (self._client.gather(done, direct=direct) for done in self._distributed.as_completed(futures))
             return merge_all(None, (result for result in results if result is not None))
         finally:
-            with suppress(Exception):  # a client that is gone cancels nothing, and what went wrong is said elsewhere
+            with suppress(Exception):  # a closed client cancels nothing, and the error is reported elsewhere
                 self._client.cancel(futures)
 
 

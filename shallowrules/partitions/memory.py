@@ -13,13 +13,13 @@ from shallowrules.tables.table import nearest_double
 __all__ = ["LARGEST_MEMORY", "available_memory", "check_memory", "rows_within"]
 
 LARGEST_MEMORY = 1 << 50
-"""Bytes, more than any machine has: a higher limit is the same as this one."""
+"""Bytes, more than any machine has: a higher limit acts like this one."""
 
 AVAILABLE_SHARE = 0.5
 """Share of the machine's available memory that the work may use by default."""
 
 GROWTH_SHARE = 0.4
-"""Of the memory that the work may take, what growing may; the rest is for reading, for parts, and for Python."""
+"""Share of the work's memory that growing may take; the rest is for reading, for parts, and for Python."""
 
 UNKNOWN = 2**31
 
@@ -33,11 +33,11 @@ CGROUP = tuple(
 """The limit of a container and what it has taken, in both versions of Linux's control groups."""
 
 WORKING_SHARE = 4
-"""Memory that collecting, sorting and growing take, in sizes of the collected numbers."""
+"""Memory that collecting, sorting and growing take, as a multiple of the size of the collected numbers."""
 
 
 def check_memory(given: Any) -> int | None:
-    """Return bytes that work may take as a whole number, at most `LARGEST_MEMORY`; OptionError if they are not one."""
+    """Return the bytes that work may take, an int of at most `LARGEST_MEMORY`; OptionError for anything else."""
     if given is None:
         return None
     if not isinstance(given, Real) or isinstance(given, bool) or not nearest_double(given) >= 0:

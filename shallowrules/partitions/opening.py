@@ -1,4 +1,4 @@
-"""Which parts a source means."""
+"""Opening the parts that a source stands for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def open_partitions(
     as_words : sequence of str
         Columns whose truth values are the words that a text file has for them.
     findings : list of Finding, optional
-        Where to add what is wrong with columns of files. By default DataError says it.
+        Where to add faults of columns. By default DataError reports them.
     reading : Reading, optional
         How files are read.
     memory : int, optional
@@ -51,7 +51,7 @@ def open_partitions(
     Raises
     ------
     DataError
-        If there are no rows, or a part has different columns, or a column of a different type.
+        If there are no rows, or a part has different columns or a column of a different type.
     OptionError
         If `source` is none of these, or `memory` is not a number of bytes.
     """

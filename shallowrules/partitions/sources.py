@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["PART_ROWS", "open_files", "open_stored_rows"]
 
 PART_ROWS = 131_072
-"""Rows of a part: enough that what is done once per part does not matter, few enough that the parts in work stay
+"""Rows of a part: enough that work done once per part does not matter, and few enough to keep the parts in memory
 small."""
 
 ENGINE_SHARE = 0.25
-"""Share of the memory that the embedded DuckDB may take, which reads files; what is beyond is on disk."""
+"""Share of the memory that the embedded DuckDB, which reads files, may take; anything more is on disk."""
 
 MIN_ENGINE_MIB = 256
-"""The minimum that it gets: it holds a whole row group of a Parquet file, which may have 100 MB."""
+"""The minimum that DuckDB gets: it holds a whole row group of a Parquet file, which may have 100 MB."""
 
 
 class FileParts(ThreadedPartitions):
@@ -167,16 +167,16 @@ def open_files(
     as_words : sequence of str
         Columns whose truth values are the words that a text file has for them.
     findings : list of Finding, optional
-        Where to add what is wrong with columns. By default DataError says it.
+        Where to add faults of columns. By default DataError reports them.
     reading : Reading
     memory : int, optional
-        Bytes that the whole work may take; by default as DuckDB has it, most of the machine's.
+        Bytes that the whole work may take; by default as DuckDB sets it, to most of the machine's.
     n_threads : int
 
     Raises
     ------
     DataError
-        If a file is not a table, or columns are missing in one, or of another type; the message names the file.
+        If a file is not a table, or columns are missing in one or have a different type; the message names the file.
     """
     with open_source(where, reading) as source:
         sources = source.parts if isinstance(source, CombinedSource) else (source,)

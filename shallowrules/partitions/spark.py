@@ -75,7 +75,7 @@ class _Task:
         tables = (Table.of(pyarrow.Table.from_batches([batch])) for batch in batches if batch.num_rows)
         try:
             result = merge_all(None, (function(table, origin, state) for table in tables))
-        except DataError as error:  # which Spark would bury in a trace of Java
+        except DataError as error:  # which Spark would bury in a Java stack trace
             result = error
         if result is not None:
             yield pyarrow.record_batch([pyarrow.array([pickle.dumps(result)], pyarrow.binary())], names=["result"])

@@ -37,17 +37,17 @@ INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
 UINT64 = range(2**64)
 
 NO_PLAIN_CODES = ("03", "3.0", "3.", "+3", "-0", "3.5", "3e0", "3\n", "abc", "\u0663")
-"""Texts that SQL does not take for codes."""
+"""Texts that SQL does not read as codes."""
 
 NO_NUMBERS = ("+-1", "1_0", "--1", "0x10", "5\n", "\t1", "1e", "+.e5", "4x", "abc", "1e1000", "\u0663")
-"""Texts that an engine's own cast may take for a number, and the rules do not."""
+"""Texts that an engine's own cast, but not the rules, may read as a number."""
 
 
 MISPLACED = (
     *("1.5", "1,5", "12,34,567", "12.34.567", "1 23", "1'23", "0,123", "0.123", "1,234.5", "1.234,5", "$1", "1%"),
     *("(1)", "1-", "\u22121"),
 )
-"""Texts that are numbers in some format, and not in another."""
+"""Texts that are numbers in one format but not in another."""
 
 
 def boundary_table(rules: RuleSet) -> Table:
@@ -62,7 +62,7 @@ def boundary_table(rules: RuleSet) -> Table:
 
 
 def table_of_rows(rules: RuleSet, rows: Sequence[Mapping[int, Cell]]) -> Table:
-    """Return rows, whose values are by the place of their column, as a table of the tested columns."""
+    """Return rows, whose values are keyed by the place of their column, as a table of the tested columns."""
     tested = rules.tested_columns
     columns = [_column(rules.columns[feature], [row[feature] for row in rows]) for feature in tested]
     return Table(tuple(columns), len(rows) if tested else 0)
@@ -74,7 +74,7 @@ def neighbors(column: RuleColumn, number: Number) -> tuple[Number, Number]:
 
 
 def threshold_rows(rules: RuleSet, most: int, beside: Neighbors = neighbors) -> list[dict[int, Cell]]:
-    """Return a few rows for people to read, with the values by the place of their column.
+    """Return a few rows for people to read, with values keyed by the place of their column.
 
     For every rule a row that it matches; from there the values on both sides of each threshold, and each category of
     the rule; then a missing value in each tested column. The rules take turns, the largest first.
@@ -99,9 +99,9 @@ def threshold_rows(rules: RuleSet, most: int, beside: Neighbors = neighbors) -> 
 
 
 def boundary_texts(rules: RuleSet) -> Table:
-    """Return the finite rows of `boundary_table` as a reader gives them that does not know how to convert text.
+    """Return the finite rows of `boundary_table` as given by a reader that does not know how to convert text.
 
-    There are infinities by their names, and in columns of whole numbers fractions and other ways to write a number.
+    Infinities appear under their names, and columns of whole numbers have fractions and other ways to write a number.
     """
     hard = _HardTexts(rules)
     rows = [row for rule in rules for row in _around(rules, rule, hard, neighbors)]
@@ -133,7 +133,7 @@ class _Written(str):
 
 
 def _text_table(rules: RuleSet, rows: Sequence[dict[int, Cell]]) -> Table:
-    """Return rows whose columns that are read from text are text, by the conversion of each."""
+    """Return rows in which the columns that are read from text are text, by the conversion of each."""
     columns = []
     for feature in rules.tested_columns:
         column = rules.columns[feature]
@@ -157,7 +157,7 @@ def _column(column: RuleColumn, values: Sequence[Cell]) -> Column:
 
 
 def has_text(column: RuleColumn, value: Cell) -> bool:
-    """Return whether a number can stand in the text of a column: a format has neither infinity nor exponents."""
+    """Return whether a number can occur in the text of a column: a format has neither infinity nor exponents."""
     if not column.format or value is None:
         return not isinstance(value, float) or math.isfinite(value)
     if isinstance(value, str) or not math.isfinite(value):
@@ -166,7 +166,7 @@ def has_text(column: RuleColumn, value: Cell) -> bool:
 
 
 def _spell(column: RuleColumn, value: Cell) -> str | None:
-    """Return a number as it may stand in a file, or a word for "no value"."""
+    """Return a number as it may be written in a file, or a word for "no value"."""
     if value is None:
         words = column.conversion.words
         return f" {words[0]} " if words else None
@@ -212,7 +212,7 @@ class _Within(ConditionVisitor[Cell]):
         self.beside = beside
 
     def between(self, condition: Between) -> Cell:
-        """Return the upper bound, else the number next to the lower one, else the smallest."""
+        """Return the upper bound, or else the number next to the lower one, or else the smallest."""
         column, lower, upper = condition.column, condition.lower, condition.upper
         if column.is_whole:
             smallest = int(cast(int, column.minimum)) if lower is None else int(lower) + 1
@@ -295,7 +295,7 @@ class _BoundaryCells(ConditionVisitor[list[Cell]]):
 
 
 class _HardTexts(_Hard):
-    """Such values for columns that are text, where infinity has many names, and whole numbers may have fractions."""
+    """The same for columns that are text, where infinity has many names, and whole numbers may have fractions."""
 
     def __init__(self, rules: RuleSet) -> None:
         numbers: dict[int, set[float]] = {}
@@ -303,7 +303,7 @@ class _HardTexts(_Hard):
             if isinstance(node, Cut):
                 column = rules.columns[node.column]
                 numbers.setdefault(node.column, {*column.conversion.null_numbers}).add(node.threshold)
-        # Beside a fraction, NumPy makes floats of whole numbers, so those beyond 2**53 cannot be told from their
+        # Beside a fraction, NumPy turns whole numbers into floats, so those beyond 2**53 cannot be told from their
         # neighbors.
         self.fractional = {
             feature for feature, found in numbers.items() if all(abs(number) < 2**53 for number in found)
@@ -324,7 +324,7 @@ class _HardTexts(_Hard):
 
 
 def _similar(values: Sequence[str]) -> Iterator[str]:
-    """Give categories, and texts that a collation or a careless comparison treats as equal to them."""
+    """Return categories, and texts that a collation or a careless comparison treats as equal to them."""
     for value in values:
         yield from (value, value.swapcase(), value + " ", " " + value, value + "\u0301", value + "x", value[:-1])
 

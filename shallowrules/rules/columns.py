@@ -37,18 +37,18 @@ OPTIONAL = {"optional": True}
 class RuleColumn:
     """A raw column of the training table.
 
-    `type` is how its values were read and are compared. Of numbers, `mean`, `minimum` and `maximum`
-    describe the training rows, in the column's own units; of categories they are None, and
-    `values` are those of the training rows, the most frequent first, with their `shares` of the weight.
+    `type` is how its values were read and are compared. For numbers, `mean`, `minimum` and `maximum` describe the
+    training rows, in the column's own units; for categories they are None, and `values` are those of the training rows,
+    the most frequent first, with their `shares` of the weight.
 
     `codes` tells that the values of a column of type "text" are whole numbers in their plain spelling, and are compared
     as numbers: 3, 3.0, a decimal 3.00 and the text '3.0' are one.
 
     `dates`, `decimal`, `nulls` and `format` say how the text of a file became the values, where it was needed
     (`shallowrules.tables.conversion.Conversion`). `imputed` is the substitute for missing values, None if they stay
-    missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds what is above its
-    lower edge and at most its upper one, the first its lower edge, too. `separation` is its share of the separation of
-    the clusters that the rules explain: of the sum of squares between them, in the space that was clustered, that of
+    missing. `edges` are those of the bins of its histograms (`Cluster.histograms`): a bin holds values above its lower
+    edge and at most its upper one, and the first also its lower edge. `separation` is its share of the separation of
+    the clusters that the rules explain: its part of the sum of squares between them, in the space that was clustered,
     all its categories together; None where it is not known. `quartiles` are the lower one, the median and the upper one
     of the training rows; none where they were not measured.
     """
@@ -128,7 +128,7 @@ class RuleColumn:
     def holds_numbers(self) -> bool:
         """Whether every category is a number, as in a categorical column of numbers, which rows give as numbers.
 
-        Of `codes` it is known; of a document of an earlier version, the values tell.
+        For `codes` this is known; in a document of an earlier version, the values tell.
         """
         return self.codes or (self.type == "text" and bool(self.values) and all(map(is_number_text, self.values)))
 

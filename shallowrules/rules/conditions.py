@@ -1,11 +1,10 @@
 """Conditions on one column: a value between bounds, one of some categories, or none of them.
 
 `Condition` is the sum of these three kinds, and whoever turns a condition into something else (a mask of rows, SQL,
-Python, Markdown, …) derives from `ConditionVisitor`, the one place that tells the kinds apart. Of the ways to
-do so:
+Python, Markdown, …) derives from `ConditionVisitor`, the one place that tells the kinds apart. The alternatives:
 
-- ``match`` in every writer tells them apart in every writer, and nothing finds the one that forgot a kind;
-- `functools.singledispatch` takes a kind that nobody registered for ``object``, at run time;
+- ``match`` tells them apart separately in every writer, and nothing finds the one that forgot a kind;
+- `functools.singledispatch` treats a kind that nobody registered as ``object``, and only at run time;
 - a visitor with abstract methods cannot be made while it lacks a kind: mypy refuses it, and so does Python, in the
   package's exporters and in plugins alike.
 
@@ -96,11 +95,11 @@ class NoneOf:
 
 
 Condition = Between | OneOf | NoneOf
-"""All that one rule asks of one column, `column`, which is number `feature`. A missing value never meets it."""
+"""All that one rule requires of one column, `column`, which is number `feature`. A missing value never meets it."""
 
 
 class ConditionVisitor(ABC, Generic[T]):
-    """Something that can be made of a condition, with a method for each kind; call it with a condition."""
+    """Turns a condition into something else, with a method for each kind; call it with a condition."""
 
     def __call__(self, condition: Condition) -> T:
         """Return the result of the method for the condition's kind."""
@@ -114,15 +113,15 @@ class ConditionVisitor(ABC, Generic[T]):
 
     @abstractmethod
     def between(self, condition: Between) -> T:
-        """Return it for a number between bounds."""
+        """Return the result for a number between bounds."""
 
     @abstractmethod
     def one_of(self, condition: OneOf) -> T:
-        """Return it for one of some categories, possibly none."""
+        """Return the result for one of some categories, possibly none."""
 
     @abstractmethod
     def none_of(self, condition: NoneOf) -> T:
-        """Return it for none of one or more categories."""
+        """Return the result for none of one or more categories."""
 
 
 def both(first: Condition, second: Condition) -> Condition:

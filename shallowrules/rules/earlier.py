@@ -97,7 +97,7 @@ class Flow:
         return sorted((pair for pair in self.pairs if pair[0] != pair[1]), key=lambda pair: (-pair[2], pair))
 
     def title(self, cluster: int) -> str:
-        """Return number and name of an earlier cluster."""
+        """Return the number and the name of an earlier cluster."""
         return "none" if cluster == NO_CLUSTER else self.titles[self.clusters.index(cluster)]
 
     def table(self) -> tuple[list[int], list[tuple[str, list[int]]]]:

@@ -16,7 +16,7 @@ from shallowrules.tables.labels import NO_CLUSTER, NOISE
 __all__ = ["Cluster", "Statistics", "normalized_cost", "percent", "show_figure"]
 
 LARGEST_SHOWN = 1e15
-"""Ratios above this are of costs that are 0 but for rounding."""
+"""Ratios above this are of costs that are 0 apart from rounding."""
 
 
 def normalized_cost(cost: float, reference_cost: float, *, finite: bool = False) -> float:
@@ -30,7 +30,7 @@ def normalized_cost(cost: float, reference_cost: float, *, finite: bool = False)
 
 
 def is_cheaper(price: float) -> bool:
-    """Return whether rules cost less than what they explain, as far as three decimals tell."""
+    """Return whether rules cost less than the clustering that they explain, to three decimals."""
     return round(price, 3) < 1
 
 
@@ -42,7 +42,7 @@ def describe_cheaper(*, labelled: bool = False) -> str:
 
 
 def show_figure(value: float, spec: str) -> str:
-    """Return a figure by a format specification; "∞" for a ratio to nothing, "–" where there is no figure (NaN)."""
+    """Return a figure by a format specification; "∞" for a ratio to 0, "–" where there is no figure (NaN)."""
     if math.isnan(value):
         return "–"
     return "∞" if value > LARGEST_SHOWN else format(value, spec)

@@ -41,15 +41,15 @@ class _Kind(ConditionVisitor[tuple[str, list[str] | None]]):
     """The name of a condition's kind, and its categories as text."""
 
     def between(self, condition: Between) -> tuple[str, None]:
-        """Return those of a number between bounds."""
+        """Return both for a number between bounds."""
         return "between", None
 
     def one_of(self, condition: OneOf) -> tuple[str, list[str]]:
-        """Return those of one of some categories."""
+        """Return both for one of some categories."""
         return "one of", _texts(condition.values)
 
     def none_of(self, condition: NoneOf) -> tuple[str, list[str]]:
-        """Return those of none of some categories."""
+        """Return both for none of some categories."""
         return "none of", _texts(condition.values)
 
 

@@ -100,7 +100,7 @@ def _standing_fault(cluster: Cluster, index: int, column: RuleColumn, n_columns:
 
 
 def _check_deltas(index: int, column: RuleColumn, clusters: Sequence[Cluster]) -> None:
-    """Check that the clusters' deltas balance: what one has more than the others, these have less."""
+    """Check that the clusters' deltas balance: whatever one has more than the others, these have less."""
     filled = [cluster for cluster in clusters if cluster.rows]
     deltas = [cluster.deltas[index] if cluster.deltas else None for cluster in filled]
     if None in deltas:

@@ -40,7 +40,7 @@ class Cut:
 class Membership:
     """An inner node over categories: one of `values` goes to node `left`, any other to `right`.
 
-    `ordered` tells that the values are the first of an order of categories. Two of these nodes on one path then cut
+    `ordered` tells that the values come first in an order of categories. Two of these nodes on one path then cut
     the same order, as two thresholds do, and count as one condition of the explanation.
     """
 
@@ -98,7 +98,7 @@ class Rule(Shown):
     size : int
         Number of non-redundant conditions (the paper's explanation size). Each category that is asked
         for or excluded counts, as the columns of 0 and 1 do that stand for the categories, so that
-        `size` may be more than what is left to read.
+        `size` may be more than the number of conditions to read.
     """
 
     leaf: int
@@ -149,7 +149,7 @@ def derive_rules(nodes: Sequence[Node], columns: Sequence[RuleColumn], weight: f
 
 
 CONDITION_LENGTH = 24
-"""Characters of a condition beside its column's name and its categories: two bounds of four digits, and the words."""
+"""Characters of a condition besides its column's name and its categories: two bounds of four digits, and the words."""
 
 
 def rules_length(nodes: Sequence[Node], columns: Sequence[RuleColumn]) -> int:
@@ -165,7 +165,7 @@ def rules_length(nodes: Sequence[Node], columns: Sequence[RuleColumn]) -> int:
     """
     total = 0
     asked = [0] * len(columns)
-    pending = [(0, 0)]  # a node and the length of its path; or ~column, once all that lies below a test of it is done
+    pending = [(0, 0)]  # a node and the length of its path; or ~column, to end a test of the column
     while pending:
         index, length = pending.pop()
         if index < 0:

@@ -1,4 +1,4 @@
-"""The values of a table's column as rules compare them: numbers out of text, truth values, and which are missing.
+"""The values of a table's column as rules compare them: numbers from text, truth values, and which are missing.
 
 `docs/numbers.md` defines them. A cell that is neither a value nor missing is a DataError that names its row.
 """
@@ -142,7 +142,7 @@ def read_truths(column: Column) -> Column:
 def read_times(column: Column, kind: TimeType, conversion: Conversion = PLAIN) -> Column:
     """Return a column of dates, points in time or durations as rules of one of these kinds compare it.
 
-    Of points in time, dates are the days; a date is its first moment.
+    A date stands for the first moment of its day; rules on dates compare points in time by their day.
     """
     if column.type == kind:
         return column
@@ -238,7 +238,7 @@ def _parsed(column: Column, conversion: Conversion) -> Column:
 
 
 def _equal_one_of(values: NDArray[Any], numbers: Iterable[Number]) -> NDArray[np.bool_]:
-    """Return where a value is one of some numbers, neither of them rounded."""
+    """Return where a value is one of some numbers, without rounding either."""
     found = np.zeros(len(values), dtype=bool)
     for number in numbers:
         if values.dtype.kind == "f":

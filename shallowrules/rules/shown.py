@@ -1,7 +1,7 @@
-"""What a notebook shows of rules, and their pictures: the room `displays`, which stands above, makes both.
+"""Cards of rules for a notebook, and pictures: the folder `displays`, which is above this one, makes both.
 
-No module imports from a folder above its own. This one alone loads modules by their names, those of `displays`, when
-something is to be shown: rules have the methods that a notebook and a person look for.
+No module imports from a folder above its own. Only this one loads modules by their names, those of `displays`, when
+something has to be shown: rules have the methods that a notebook and a person look for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Consistency checks between the parts of a rule set.
 
 `check_structure` asks whether the nodes are a tree over the columns whose leaves carry the clusters; if so, the rules
-can be derived from them. `check_figures` then compares every figure that follows from others with these. What
-remains is what only the training rows could tell: the costs, recall within the bounds that precision sets, and the
+can be derived from them. `check_figures` then compares every figure that follows from others with these. Only the
+figures that need the training rows remain unchecked: the costs, recall within the bounds that precision sets, and the
 means and shares of clusters within those that their columns set. Figures that are not finite are accepted: no document
 has any.
 """
@@ -28,16 +28,17 @@ from shallowrules.tables.times import time_range
 __all__ = ["TOLERANCE", "check_figures", "check_structure"]
 
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
-"""The ends of what a column of integers can hold: those of int64 and of uint64."""
+"""The range of a column of integers: those of int64 and of uint64."""
 
 MAX_COUNT = 2**63 - 1
 
 MAX_LENGTH = 300_000_000
 """Characters of all rules together. A chain of 3,000 nodes over 3,000 columns has 140 million, and 4,504,500 conditions
-that take 430 MB and 0.8 s; what is written of rules has a bound of its own."""
+that take 430 MB and 0.8 s; the written form of rules has a bound of its own."""
 
 TOLERANCE = 1e-6
-"""By how much of itself a figure may differ from what follows from the others (a share: of 1; a mean: of the largest
+"""The relative difference allowed between a figure and the one that follows from the others (a share: of 1; a mean: of
+the largest
 value of its column). Sums of floats depend on their order; six digits are more than any report shows."""
 
 MAX_SHARE = 1 + 1e-9
@@ -234,7 +235,7 @@ def _outside(mean: float, column: RuleColumn) -> bool:
 def check_figures(
     columns: Sequence[RuleColumn], rules: Sequence[Rule], clusters: Sequence[Cluster], statistics: Statistics
 ) -> None:
-    """Check that figures agree with those that they follow from.
+    """Check that figures agree with those from which they follow.
 
     Parameters
     ----------
@@ -355,7 +356,7 @@ class _MaxShare(ConditionVisitor[float]):
         return 1.0 if lowest <= highest else 0.0
 
     def one_of(self, condition: OneOf) -> float:
-        """Return the share of the categories to be one of."""
+        """Return the share of the accepted categories."""
         column = condition.column
         pairs = zip(column.values, column.shares, strict=True)
         return sum(share for value, share in pairs if value in condition.values)

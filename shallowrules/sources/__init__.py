@@ -1,4 +1,4 @@
-"""Where rows come from: each source has names, types, a number of rows, and gives them as a table or in batches.
+"""Where rows come from: each source has names, types and a number of rows, and gives rows as a table or in batches.
 
 `base` defines sources, `opening` opens the one for a name; there is a module for each kind.
 """

@@ -35,13 +35,13 @@ MIN_VERSION = (12,)
 binary."""
 
 READ_ONLY = "SET default_transaction_read_only = on"
-"""So that the database refuses statements that write."""
+"""Makes the database refuse statements that write."""
 
 MAX_EXACT_DIGITS = 15
 """Decimal digits that a double keeps."""
 
 CANCEL_SECONDS = 0.1
-"""Between two attempts to cancel a query: one that comes before the query has begun does nothing."""
+"""Seconds between two attempts to cancel a query: one made before the query has begun does nothing."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ NUMBERS: Mapping[int, Copied] = {
 
 
 def is_usable(connection: Connection) -> bool:
-    """Return whether ADBC is there for the database of a connection."""
+    """Return whether ADBC is available for the database of a connection."""
     dialect = connection.dialect
     if (dialect.name, dialect.driver) != ("postgresql", "psycopg") or not _is_installed():
         return False
@@ -135,7 +135,7 @@ def read_copied(
     Returns
     -------
     list of Column, or None
-        None where ADBC does not connect: not every way to log in is known to it.
+        None where ADBC does not connect: it does not know every way to log in.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def read_copied(
     """
     import adbc_driver_manager as manager
 
-    connection.commit()  # else a change of the table that waits for this connection would hold up the other one
+    connection.commit()  # otherwise a change of the table that waits for this connection would hold up the other one
     shown = show_url(connection.engine.url)
     try:
         with ExitStack() as opened:
@@ -171,7 +171,7 @@ def _connect(connection: Connection, opened: ExitStack) -> Any:
 
     driver: Any = connection.connection.driver_connection
     info = driver.info
-    # The server that has answered, where a URL names several.
+    # The server that answered, where a URL names several.
     parameters = {**info.get_parameters(), "host": info.host, "port": info.port, "client_encoding": "UTF8"}
     if info.password:
         parameters["password"] = info.password
@@ -207,7 +207,7 @@ def _fetch(query: Any) -> Mapping[str, Any]:
 
 
 def _column(name: str, copied: Copied, values: Any) -> Column:
-    """Return the values that have arrived as the column that a `ColumnBuilder` makes of a cursor's values."""
+    """Return the fetched values as the column that a `ColumnBuilder` would make of a cursor's values."""
     mask = np.ma.getmaskarray(values)
     if copied.type == "duration":
         values = values.astype("m8[us]")  # as which they are fetched
@@ -218,7 +218,7 @@ def _column(name: str, copied: Copied, values: Any) -> Column:
     builder = ColumnBuilder(name)
     cells = values.tolist()
     if copied.scale is not None:
-        # A decimal that arrived as a float is one again: NaN beside it makes another column of it.
+        # Floats that were decimals become decimals again: with NaN among them, the column has a different type.
         cells = [None if value is None else f"{value:.{copied.scale}f}" for value in cells]
     builder.add([None if text is None else Decimal(text) for text in cells])
     return builder.column()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_ROWS", "Provenance", "Source", "check_names", "import_pyarrow", "in_file", "named", "refuse"]
 
 BATCH_ROWS = 65_536
-"""Rows of a batch unless said otherwise."""
+"""Rows of a batch by default."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class Provenance:
 class Source(ABC):
     """Rows with named columns.
 
-    A source has to say how many rows there are and give columns (`count_rows`, `read`); what all others need follows
-    from these. One that can do better, such as types without reading or batches from a stream, overrides them.
+    A source has to say how many rows there are and give columns (`count_rows`, `read`); everything else follows from
+    these. One that can do better, such as types without reading or batches from a stream, overrides them.
 
     Parameters
     ----------
     names : list of str
-        Of all columns, in order. DataError where two are one name in SQL, unless `names_may_repeat`.
+        Of all columns, in order. DataError where two are the same name in SQL, unless `names_may_repeat`.
     provenance : Provenance
 
     Attributes
@@ -63,7 +63,8 @@ class Source(ABC):
     """
 
     names_may_repeat: ClassVar[bool] = False
-    """Whether columns are found by their places, so that only two that are read may not be one name in SQL."""
+    """Whether columns are found by their places, so that names need to differ in SQL only among the columns that are
+    read."""
 
     def __init__(self, names: list[str], provenance: Provenance) -> None:
         if not self.names_may_repeat:
@@ -88,9 +89,9 @@ class Source(ABC):
         return set()
 
     def positions(self, columns: Sequence[str] | None = None, exclude: Sequence[str] = ()) -> list[int]:
-        """Return where the wanted columns stand, without those that are excluded; DataError names one that is missing.
+        """Return the positions of the wanted columns, except for excluded ones; DataError names one that is missing.
 
-        What is excluded may be a pattern of names, as ``flag_*``, unless a column is called so.
+        An excluded name may be a pattern, such as ``flag_*``, unless a column has that name.
         """
         place: dict[str, int] = {}
         left_out: set[str] = set()
@@ -137,7 +138,7 @@ class Source(ABC):
         as_text : sequence of str
             Columns to leave as the text that they are in the source, for rules that know how to convert it.
         findings : list of Finding, optional
-            Where to add what is wrong with columns. By default DataError says all of it.
+            Where to add faults of columns. By default DataError reports them.
         """
         positions = self.positions(columns, exclude)
         found: list[Finding] = []
@@ -159,7 +160,7 @@ class Source(ABC):
         """Yield the rows as Arrow record batches, in order, typed as `table` types them; needs pyarrow."""
         pyarrow = import_pyarrow()
         table = self.table(columns, exclude)
-        # A batch without values says nothing of the type.
+        # A batch without values tells nothing about the type.
         objects = {"text": pyarrow.string(), "boolean": pyarrow.bool_(), "other": pyarrow.string()}
         for start in range(0, table.n_rows, n_rows):
             part = table.take(np.arange(start, min(start + n_rows, table.n_rows)))
@@ -176,7 +177,7 @@ class Source(ABC):
 
 @contextmanager
 def named(file: str) -> Iterator[None]:
-    """Put the file before what is wrong with it, once."""
+    """Put the file before the message of an error, once."""
     try:
         yield
     except DataError as error:
@@ -186,7 +187,7 @@ def named(file: str) -> Iterator[None]:
         raise DataError(f"{file}: ", *error.parts, findings=findings) from error.__cause__
     except OSError as error:
         if error.errno in FULL:
-            raise  # of a temporary file
+            raise  # the error names a temporary file
         raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 

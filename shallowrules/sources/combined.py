@@ -21,8 +21,8 @@ __all__ = ["FOUND_TYPES", "CombinedSource", "check_one_format"]
 class CombinedSource(Source):
     """Rows of several sources with the same columns, in whatever order each has these.
 
-    A column has one type in all of them. Only where types are found and not declared (as in text files) whole
-    numbers in one are floats like those of another.
+    A column has one type in all of them. Only where types are found, not declared (as in text files), do whole numbers
+    in one become floats like those of another.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class CombinedSource(Source):
 def check_one_format(name: str, found: Sequence[tuple[str, ColumnType, Conversion]]) -> None:
     """Raise DataError where files write the numbers or dates of a column in several formats, of which rules keep one.
 
-    Each file is given by its name, and what the column is in it. Whole numbers as any program writes them go with a
+    Each file is given by its name and by the column in it. Whole numbers as any program writes them go with a
     format that has marks between digits alone.
     """
     written = {each.number_format: where for where, kind, each in found if kind in ("integer", "float")}
@@ -111,7 +111,7 @@ def _is_empty(part: DuckDBSource) -> bool:
 
 
 def _stacked(columns: Sequence[Column], parts: Sequence[Source], *, refused: bool) -> Column:
-    """Return columns of one name as one; one that is refused anyway comes as text."""
+    """Return columns of one name as one column; one that is refused anyway is returned as text."""
     types = {} if refused else _types(columns, parts)
     if refused or "text" in types.values():
         kind: ColumnType = "text"
@@ -121,7 +121,7 @@ def _stacked(columns: Sequence[Column], parts: Sequence[Source], *, refused: boo
         kind = next(iter(types.values()), columns[0].type)
     missing = np.concatenate([column.absent for column in columns])
     if kind in ("integer", "float", *TIME_TYPES):
-        # What has no value in a part may be of any type there.
+        # A column without values in a part may have any type there.
         filled = [c.values if c.is_numeric else np.full(len(c.values), np.nan) for c in columns]
         if kind == "float":
             filled = [np.where(c.absent, np.nan, values) for c, values in zip(columns, filled, strict=True)]

@@ -35,15 +35,15 @@ __all__ = [
 ]
 
 SETTINGS_FILE = "shallowrules.toml"
-"""Where ``@name`` is looked up, in the current folder."""
+"""The file in the current folder in which ``@name`` is looked up."""
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 DRIVERS |= {"mariadb": "mariadb+pymysql"}
 """The driver of a URL that names none: those of the extra `db`."""
 
 NO_COMPILING = "SET jit = off"
-"""PostgreSQL compiles long expressions such as rules, for seconds: to count 50 clusters of 1,000,000 rows took 3.4 s
-with it and 0.7 s without."""
+"""PostgreSQL compiles long expressions such as rules, for seconds: counting 50 clusters of 1,000,000 rows took 3.4 s
+with compilation and 0.7 s without."""
 
 READ_ONLY: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("mysql", "mariadb"), ("SET SESSION TRANSACTION READ WRITE", "SET SESSION TRANSACTION READ ONLY")),
@@ -68,7 +68,7 @@ IN_USE = "Could not set lock on file"
 """Its message for a file that another process writes, or reads while it should be written."""
 
 INTERRUPTS_EVERY = 100_000
-"""Instructions of SQLite between two looks at whether the user wants to stop."""
+"""Instructions of SQLite between two checks whether the user wants to stop."""
 
 MAX_PASSWORD = 65_536
 """Bytes of a file with a password."""
@@ -76,7 +76,7 @@ MAX_PASSWORD = 65_536
 SETTINGS = ("url", "password_env", "password_file")
 
 SHOWN_PARAMETERS = ("charset", "dbname", "host", "hostaddr", "port", "sslmode", "unix_socket", "user")
-"""Parameters of a URL that a message has: any other may be a secret."""
+"""Parameters of a URL that a message may show: any other may be a secret."""
 
 URL_TEXT = re.compile(r"([a-z][a-z0-9+.-]*)://.*", re.IGNORECASE | re.DOTALL)
 
@@ -88,12 +88,12 @@ SECRET = re.compile(r"((?:^|(?<=[?&\s]))\w*(?:pass|pwd|secret|token)\w*=)[^&\s]+
 
 
 def hide_password(text: str) -> str:
-    """Return a text of others with three asterisks for anything that looks like the password of a URL or a driver."""
+    """Return foreign text with three asterisks for anything that looks like the password of a URL or a driver."""
     return SECRET.sub(r"\1***", PASSWORD.sub(r"\1:***", text))
 
 
 def show_url(url: URL) -> str:
-    """Return a URL for a message: without its password, and of its parameters only those that hold none."""
+    """Return a URL for a message: without its password, and with only those parameters that hold none."""
     shown = {name: value for name, value in url.query.items() if name.lower() in SHOWN_PARAMETERS}
     return url.set(query=shown).render_as_string(hide_password=True)
 
@@ -109,7 +109,7 @@ def show_database(text: str) -> str:
 
 
 def hide_typed_passwords(message: str, words: Sequence[str]) -> str:
-    """Return a message in which the URLs among the words of a command stand without their passwords."""
+    """Return a message in which the URLs among the words of a command have no passwords."""
     for word in words:
         if (found := URL_TEXT.search(word)) is not None:
             url = found[0]
@@ -120,7 +120,7 @@ def hide_typed_passwords(message: str, words: Sequence[str]) -> str:
 
 
 def _show_beginning(text: str) -> str:
-    """Return the part of a text that is not a URL which cannot hold a password."""
+    """Return as much of a text that is not a URL as cannot hold a password."""
     found = URL_TEXT.fullmatch(text)
     if found is not None:
         return f"{found[1]}://…"
@@ -128,7 +128,7 @@ def _show_beginning(text: str) -> str:
 
 
 def _secrets_of(url: URL) -> list[str]:
-    """Return the secrets of a URL that no message may have, in each form in which a driver may write them."""
+    """Return the secrets of a URL, which no message may have, in each form in which a driver may write them."""
     values = [] if url.password is None else [str(url.password)]
     for name, value in url.query.items():
         if name.lower() not in SHOWN_PARAMETERS:
@@ -154,7 +154,7 @@ def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
     OptionError
         If it is not a URL, the name is not in the file, or the environment does not have the password.
     DataError
-        If the file of settings or of the password is not there or cannot be used.
+        If the file of settings or of the password does not exist or cannot be used.
     MissingExtraError
         If SQLAlchemy is not installed.
     """
@@ -171,13 +171,13 @@ def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
 
 
 def parse_url(text: str) -> URL:
-    """Return a URL with a driver; OptionError if it is none."""
+    """Return a URL with a driver; OptionError if it is not one."""
     url = _split_url(text)
     return url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
 
 
 def _split_url(text: str) -> URL:
-    """Return the parts of a URL; OptionError if it is none, or a password in it could be taken for another part."""
+    """Return the parts of a URL; OptionError if it is not one, or a password in it could be taken for another part."""
     try:
         from sqlalchemy import make_url
         from sqlalchemy.exc import ArgumentError
@@ -223,7 +223,7 @@ def _entry(name: str, settings: Path) -> Mapping[str, str]:
 
 
 def _refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Raise DataError for a name that is not among the known ones, with the one that it is most like."""
+    """Raise DataError for a name that is not among the known ones, with the most similar one."""
     for name in names:
         if name not in known:
             hint = suggestion(name, known) or f"; use one of: {', '.join(known)}"
@@ -238,7 +238,7 @@ def _password(name: str, entry: Mapping[str, str]) -> str | None:
     if file := entry.get("password_file"):
         try:
             return read_whole(Path(file).expanduser(), MAX_PASSWORD).decode("utf-8").rstrip("\r\n")
-        except (OSError, ValueError, RuntimeError) as error:  # of a home that is not known, too
+        except (OSError, ValueError, RuntimeError) as error:  # also for an unknown home folder
             raise DataError(f"@{name}: its password cannot be read from {file}: {error}") from error
     return None
 
@@ -268,7 +268,7 @@ def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) 
             f": a statement of {backend} cannot be limited in time; omit it, and stop the work with Ctrl-C",
         )
     if backend == "sqlite" and url.database and look(url.database) is None:
-        raise DataError(f"{shown}: there is no file {url.database}")  # SQLite would make it
+        raise DataError(f"{shown}: there is no file {url.database}")  # SQLite would create it
     options: dict[str, Any] = {}
     if read_only and backend == "duckdb" and url.database not in (None, "", IN_MEMORY):
         options["connect_args"] = {"read_only": True}
@@ -281,7 +281,7 @@ def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) 
     try:
         try:
             opened = engine.connect()
-        except (TypeError, ValueError, UnicodeError) as error:  # a driver that does not take what the URL has
+        except (TypeError, ValueError, UnicodeError) as error:  # a driver that does not accept something in the URL
             raise DataError(f"{shown}: {database_answer(error, url)}") from None
         with opened.execution_options(no_parameters=True) as connection:
             if connection.dialect.name == "postgresql" and (connection.dialect.server_version_info or ()) >= (11,):
@@ -307,7 +307,7 @@ def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) 
     except RuntimeError as error:
         if str(error) != "Query interrupted":
             raise
-        raise KeyboardInterrupt from error  # that is what DuckDB made of it
+        raise KeyboardInterrupt from error  # DuckDB turned the interrupt into this error
     finally:
         engine.dispose()
 
@@ -321,7 +321,7 @@ def timeout_statement(connection: Connection, seconds: float) -> str:
 
 @contextmanager
 def writing(connection: Connection) -> Iterator[None]:
-    """Let a connection that only reads write, until the end of the context; what is not committed there is undone."""
+    """Let a read-only connection write, until the end of the context; uncommitted changes are then undone."""
     _set_read_only(connection, False)
     try:
         yield
@@ -341,7 +341,7 @@ def _set_read_only(connection: Connection, read_only: bool) -> None:
 
 
 def raise_interrupt(error: Any) -> None:
-    """Raise KeyboardInterrupt for a statement of SQLite that Ctrl-C has ended, which comes as an error of its own."""
+    """Raise KeyboardInterrupt for a statement that Ctrl-C has ended, which SQLite reports as an error of its own."""
     if getattr(getattr(error, "orig", None), "sqlite_errorname", None) == "SQLITE_INTERRUPT":
         raise KeyboardInterrupt from None
 

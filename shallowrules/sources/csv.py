@@ -62,7 +62,7 @@ PLAINLY = Reading()
 NUMBERS = ("integer", "float")
 
 COUNTED_COLUMNS = 20
-"""Columns up to which types are counted side by side; of more columns all fields are counted as one long column.
+"""Number of columns up to which types are counted side by side; beyond that, all fields are counted as one long column.
 
 The time in which DuckDB plans a query grows with the square of its expressions: 100 columns of 6 counts took 0.3 s of
 CPU for 40 rows.
@@ -71,11 +71,11 @@ CPU for 40 rows.
 SAMPLE_PLACES = 16
 SAMPLE_BYTES = 1 << 12
 MAX_SAMPLE_FIELDS = 2000
-"""Where a sample for the types is taken, evenly over the file, how many bytes at each place, and how many fields of the
-first rows; as many come from all places together."""
+"""The number of places of a sample for the types, evenly over the file, the bytes at each, and the fields of the first
+rows; all places together give as many fields."""
 
 MAX_RETRIES = 3
-"""Columns that may turn out not to be what the sample said before all are read as text."""
+"""Number of columns that may turn out to have a type other than in the sample before all are read as text."""
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 PADDED = re.compile(r"\s*0[0-9]+\s*")
@@ -93,7 +93,7 @@ infinity."""
 WHOLE_PATTERN = quote_text(r"\s*[+-]?[0-9]+\s*")
 CONVERTED_WHOLE_PATTERN = quote_text(" *[+-]?[0-9]+ *")
 DIGIT = re.compile("[0-9]")
-"""Where a conversion is told, it has only spaces around a number; so have the rules, which keep it."""
+"""A given conversion allows only spaces around a number, and so do the rules, which keep it."""
 
 
 class CsvSource(DuckDBSource):
@@ -101,7 +101,7 @@ class CsvSource(DuckDBSource):
 
     It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
     that look like numbers in a sample are loaded as numbers, unless their text is asked for. `header_line` is where
-    `text` begins in the file, for messages; `kind` is that of the file, of which a text may have been made.
+    `text` begins in the file, for messages; `kind` is that of the file, from which a text may have been made.
     """
 
     names_may_repeat = True
@@ -151,12 +151,12 @@ class CsvSource(DuckDBSource):
 
     @property
     def relation(self) -> str:
-        """What SQL selects the rows from."""
+        """The table or expression that SQL selects the rows from."""
         self._load_once()
         return self._name
 
     def _load_once(self, types: dict[int, ColumnType] | None = None) -> dict[int, ColumnType]:
-        """Return the columns that are numbers in the loaded table; by default those are tried that a sample has."""
+        """Return the columns that are numbers in the loaded table; by default, candidates come from a sample."""
         if self._loaded is None:
             numbers: dict[int, ColumnType] = {j: kind for j, kind in self._tried.items() if kind != "text"}
             self._load(numbers if types is None else types)
@@ -168,7 +168,7 @@ class CsvSource(DuckDBSource):
         return cast(int, self._n_rows)
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
-        """Return columns by position, straight from the file where their types are sure without a table in between."""
+        """Return columns by position, straight from the file, without a table, where their types are certain."""
         return self._read_straight(positions, as_text) or super().read(positions, as_text, findings)
 
     def _read_straight(self, positions: Sequence[int], as_text: Sequence[str]) -> list[Column] | None:
@@ -194,13 +194,13 @@ class CsvSource(DuckDBSource):
         return columns if all(column.is_numeric or _is_text(column) for column in columns) else None
 
     def _read_numbers(self, types: Mapping[int, ColumnType]) -> dict[str, Any]:
-        """Return all columns by name if there are no quotes, and numbers alone that can be read in one way only."""
+        """Return all columns by name if the file has no quotes, and only numbers that can be read in just one way."""
         others = "text" in types.values() or self._scan.quoted or self.told != PLAIN
         arrays = None if others else read_numbers(self.file, self.delimiter, self._scan, types)
         return {f"c{j}": array for j, array in enumerate(arrays or ())}
 
     def stream_text(self, examined: Sequence[int] = ()) -> None:
-        """Read all columns as text, in every query again, so that no table holds the file.
+        """Read all columns as text, again in every query, so that no table holds the file.
 
         The first query reads every field, and counts the numbers of the columns `examined`.
         """
@@ -250,7 +250,8 @@ class CsvSource(DuckDBSource):
                     kinds[j], conversions[j] = self._text_or_numbers(j, conversions[j], given, numbers, found)
                     note_dates(self, self.names[j], self._value(f"c{j}"), dates, given)
                 findings += found
-                # Numbers and texts with a digit may be treated as categories, among which null markers stand out too.
+                # Numbers and texts with a digit may be treated as categories, among which null markers are noticeable
+                # too.
                 if kinds[j] == "text" and (not found or any(map(has_digit, found[0].values))):
                     plain.append(j)
         for j in positions:
@@ -270,7 +271,7 @@ class CsvSource(DuckDBSource):
     def _text_or_numbers(
         self, j: int, conversion: Conversion, given: int, numbers: int, findings: list[Finding]
     ) -> tuple[ColumnType, Conversion]:
-        """Return whether a column is text, or numbers in a format that is found; add what keeps it from being these."""
+        """Return whether a column is text, or numbers in a format that is found; add findings against either."""
         name, value = self.names[j], self._value(f"c{j}")
         number = self._number(value, conversion)
         if name not in self.formats and j in self._with_digits:
@@ -312,7 +313,7 @@ class CsvSource(DuckDBSource):
         return f"CASE WHEN trim({column}) NOT IN ({text_literals(self.told.nulls)}) THEN {column} END"
 
     def _counted(self, positions: Sequence[int], counts: Callable[[str], Sequence[str]]) -> dict[int, tuple[Any, ...]]:
-        """Return the counts by SQL of the values of each column, by as many expressions for many columns as for one."""
+        """Return the counts by SQL of the values of each column; many columns take no more expressions than one."""
         if not positions:
             return {}
         if len(positions) <= COUNTED_COLUMNS:
@@ -326,14 +327,14 @@ class CsvSource(DuckDBSource):
         return dict.fromkeys(positions, (0,) * len(counted)) | {int(row[0][1:]): row[1:] for row in rows}
 
     def _count_numbers(self, conversion: Conversion, value: str) -> tuple[str, str, str]:
-        """Return SQL that counts values, numbers and whole ones."""
+        """Return SQL that counts values, numbers and whole numbers."""
         number, whole = self._number(value, conversion), self._whole(value, conversion)
         return f"count({value})", f"count({number})", f"count({whole})"
 
     def _converted(
         self, kinds: dict[int, ColumnType], conversions: Mapping[int, Conversion], dated: Mapping[int, Field]
     ) -> dict[int, Field]:
-        """Return how to fetch columns of text in their types, and what of the conversion that was told each needs.
+        """Return how to fetch columns of text in their types, and the part of the given conversion that each needs.
 
         `dated` are the columns of dates.
         """
@@ -402,7 +403,7 @@ class CsvSource(DuckDBSource):
         return f"CASE WHEN regexp_full_match({value}, {pattern}) THEN TRY_CAST({value} AS BIGINT) END"
 
     def _load(self, types: dict[int, ColumnType]) -> None:
-        """Load the file, columns in the types that they are taken for and the others as text."""
+        """Load the file, with columns in their presumed types and the others as text."""
         import duckdb
 
         if not self._regular and self.file != self._rewritten_to:
@@ -426,8 +427,8 @@ class CsvSource(DuckDBSource):
             self._n_rows = n_rows
 
     def _fits(self, n_rows: int) -> bool:
-        """Say whether a regular file has this number of rows."""
-        # DuckDB passes over empty fields too many at the end of a line; a single column has no delimiters to count.
+        """Return whether a regular file has this number of rows."""
+        # DuckDB ignores extra empty fields at the end of a line; a single column has no delimiters to count.
         width = len(self.names)
         return self._scan.delimiters == (width - 1) * (n_rows + 1) and (width > 1 or self._scan.lines == n_rows + 1)
 
@@ -448,7 +449,7 @@ class CsvSource(DuckDBSource):
         return cast(int, found[0])
 
     def _selection(self, types: dict[int, ColumnType]) -> str:
-        """Return SQL for all rows of the file, columns in the types that they are taken for and the others as text."""
+        """Return SQL for all rows of the file, with columns in their presumed types and the others as text."""
         whole = "BIGINT" if self._regular and self._scan.whole_numbers else "VARCHAR"
         as_loaded = {"float": "DOUBLE", "integer": whole}
         declared = {j: as_loaded.get(types.get(j, "text"), "VARCHAR") for j in range(len(self.names))}
@@ -463,7 +464,7 @@ class CsvSource(DuckDBSource):
         )
 
     def _complain(self, engine: str) -> None:
-        """Say which line DuckDB stumbled over, or read the file as the `csv` module does where that finds no fault."""
+        """Report the line that DuckDB stumbled over, or read the file with the `csv` module if that finds no fault."""
         if self._regular:
             check_rows(self.file, self.delimiter, self._header_line)
             self._regular = False
@@ -474,7 +475,7 @@ class CsvSource(DuckDBSource):
     def _rewrite(self) -> None:
         """Write a copy with every field quoted, one line end, no blank lines, and no line break in the header.
 
-        DuckDB mistakes that for the end of the header, and skips rows below it.
+        DuckDB mistakes such a break for the end of the header, and skips rows below it.
         """
         with open_text(self.file) as stream, open(self._rewritten_to, "w", encoding="utf-8", newline="") as copy:
             writer = csv.writer(copy, delimiter=self.delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -490,9 +491,9 @@ class CsvSource(DuckDBSource):
         return {self.names[j] for row in self._sample() for j, field in enumerate(row) if PADDED.fullmatch(field)}
 
     def _sampled_types(self) -> dict[int, ColumnType]:
-        """Return the columns that look like numbers in a sample or are surely text: only which way to try first.
+        """Return the columns that look like numbers in a sample or are surely text: only a hint which way to try first.
 
-        Not among them are numbers whose points may group digits.
+        Numbers whose points may group digits are not among them.
         """
         types: dict[int, ColumnType] = dict.fromkeys(range(len(self.names)), "integer")
         given: set[int] = set()
@@ -527,7 +528,7 @@ class CsvSource(DuckDBSource):
         return found | dict.fromkeys(given - doubtful, "text")
 
     def _sample(self) -> Iterator[list[str]]:
-        """Yield rows from places all over the file; from its beginning only where a line may end inside a field."""
+        """Yield rows from places all over the file, or only from its beginning where a line may end inside a field."""
         width = len(self.names)
         with open_text(self.file) as stream:
             rows = itertools.islice(csv.reader(stream, delimiter=self.delimiter), 1, MAX_SAMPLE_FIELDS // width + 2)
@@ -556,7 +557,7 @@ def _count_others(value: str) -> tuple[str, str]:
 
 
 def _truth(value: str) -> str:
-    """Return SQL for a text as a truth value, NULL where it is none."""
+    """Return SQL for a text as a truth value, NULL where it is not one."""
     return f"CASE WHEN lower({value}) IN ('true', 't') THEN true WHEN lower({value}) IN ('false', 'f') THEN false END"
 
 
@@ -568,7 +569,7 @@ def _without_wrong(types: dict[int, ColumnType], error: Exception) -> dict[int, 
 
 def _checked_whole(j: int) -> str:
     """Return SQL for a column of 64-bit integers, cast as ``whole0`` and so on, that fails where a text is not one."""
-    # Most are written as DuckDB writes them itself, which is found out sooner than whether a pattern fits.
+    # Most are written as DuckDB itself writes them, and that is faster to check than a pattern.
     return (
         f"CASE WHEN CAST(whole{j} AS VARCHAR) = c{j} THEN whole{j} WHEN c{j} IS NULL THEN NULL "
         f"WHEN whole{j} IS NOT NULL AND regexp_full_match(c{j}, {WHOLE_PATTERN}) THEN whole{j} "
@@ -577,12 +578,12 @@ def _checked_whole(j: int) -> str:
 
 
 def _is_text(column: Column) -> bool:
-    """Return whether a column of text can be of no other type, whatever is asked of its values."""
+    """Return whether a column of text cannot have any other type, whatever its values."""
     distinct = set(column.values.tolist()) - {None}
     return bool(distinct) and all(map(_is_surely_text, distinct))
 
 
 def _is_surely_text(field: str) -> bool:
-    """Return whether a field can be no number, date, truth value or word for "no value"."""
+    """Return whether a field cannot be a number, date, truth value or word for "no value"."""
     found = LETTER_FIRST.match(field) is not None and field.strip().lower() not in DOUBTFUL
     return found and not begins_with_currency(field)

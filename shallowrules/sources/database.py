@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
 
 BATCH_VALUES = 1 << 20
-"""Values of a batch at most, which are objects of Python: 0.1 GB."""
+"""Maximum number of values of a batch, which are Python objects: 0.1 GB."""
 
 MAX_TIMEOUT = 86_400
 """Seconds of a statement."""
@@ -57,7 +57,7 @@ class DatabaseRows:
     Raises
     ------
     OptionError
-        Unless there is either a table or a query, a sample of at least one row, and more than no time.
+        Unless there is either a table or a query, a sample of at least one row, and a positive time.
     """
 
     database: str = field(repr=False)  # which may have a password
@@ -107,7 +107,7 @@ def open_rows(rows: DatabaseRows) -> Iterator[DatabaseSource]:
     Raises
     ------
     DataError
-        If the database cannot be reached, or refuses what is asked; the message is the database's, without a password.
+        If the database cannot be reached, or refuses the request; the message is the database's, without a password.
     OptionError
         If the URL or the name of the database is not known.
     MissingExtraError
@@ -122,14 +122,15 @@ class DatabaseSource(Source):
 
     Columns are typed by their values, which drivers give in Python's types: whole numbers that fit 64 bits and NUMERIC
     values without a fraction in their type are integers, other numbers floats, enums text. A column declared BOOLEAN is
-    one of truth values, also where the database keeps it as 0 and 1 (SQLite, MariaDB).
+    one of truth values, even where the database keeps it as 0 and 1 (SQLite, MariaDB).
     """
 
     def __init__(self, connection: Connection, rows: DatabaseRows) -> None:
         self.connection = connection
         self.rows = rows
         self.relation = self._relation_of(rows)
-        # No row is fetched, and nothing of a query's result is computed where the database can see it.
+        # No row is fetched, and no value of a query's result is computed if the database can tell that it is not
+        # needed.
         described = connection.exec_driver_sql(f"SELECT * FROM {self.relation} WHERE 1 = 0")
         description = described.cursor.description
         described.close()
@@ -158,7 +159,7 @@ class DatabaseSource(Source):
         return self._n_rows
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
-        """Return columns by position. The rows are counted as they come, so that all columns are of one state."""
+        """Return columns by position. The rows are counted as they come, so that all columns are of the same state."""
         columns = self._copy(positions) if is_usable(self.connection) else None
         if columns is None:
             columns = self._build(positions)
@@ -240,7 +241,7 @@ class DatabaseSource(Source):
             result.close()
 
     def sampled(self, statement: str, n_rows: int) -> str:
-        """Return a query for some rows at random, the same whenever it is asked for by this connection."""
+        """Return a query for some random rows, the same ones whenever this connection runs it."""
         drawn, before = self._draw(statement, n_rows)
         for command in before:
             self.connection.exec_driver_sql(command)
@@ -262,7 +263,7 @@ class DatabaseSource(Source):
             driver.create_function("shallowrules_random", 0, random.Random(seed).random)
             drawn = "shallowrules_random()"
         elif name == "duckdb":
-            # Several threads draw in an order of their own.
+            # Several threads would draw in an order of their own.
             before = ["SET threads = 1", f"SELECT setseed({random.Random(seed).random()})"]
             drawn = "random()"
         else:
@@ -270,7 +271,7 @@ class DatabaseSource(Source):
         return f"{statement} ORDER BY {drawn} LIMIT {min(n_rows, INT64[-1])}", before
 
     def _declared_in_table(self) -> dict[str, Literal["boolean"] | TimeType]:
-        """Return the columns of a table that are declared as truth values or times that the database keeps otherwise.
+        """Return the columns of a table declared as truth values or times that the database stores in another form.
 
         They are 0 and 1 in SQLite and MariaDB, and text in SQLite.
         """
@@ -293,11 +294,11 @@ SQLITE: Mapping[str, Literal["boolean"] | TimeType] = {
     "DATE": "date",
     **dict.fromkeys(("DATETIME", "TIMESTAMP"), "timestamp"),
 }
-"""By the type with which SQLite says that a column is declared."""
+"""By the declared type of a column in SQLite."""
 
 
 def _as_times_of_text(column: Column, kind: TimeType) -> Column:
-    """Return a column of text as times, dates beside points in time as the latter; unchanged with other text."""
+    """Return a column of text as times, dates among points in time as the latter; unchanged if it has other text."""
     kinds: tuple[TimeType, ...] = ("date", "timestamp") if kind == "date" else (kind,)
     for each in kinds if column.type == "text" else ():
         with suppress(DataError):
@@ -306,7 +307,7 @@ def _as_times_of_text(column: Column, kind: TimeType) -> Column:
 
 
 def _as_truths(column: Column) -> Column:
-    """Return a column of 0 and 1 as one of truth values; as it is with any other number in it."""
+    """Return a column of 0 and 1 as truth values; unchanged if it has any other number."""
     if column.type != "integer" or not np.isin(column.values, (0, 1)).all():
         return column
     truths = np.array([bool(value) for value in column.values], object)
@@ -320,12 +321,12 @@ def _as_times(column: Column, kind: TimeType) -> Column:
         n_rows = len(column.values)
         return Column(column.name, kind, np.zeros(n_rows, np.int64), np.ones(n_rows, bool))
     if (column.type, kind) in (("timestamp", "timestamptz"), ("integer", "duration")):
-        return replace(column, type=kind)  # which are fetched as of UTC, and as microseconds
+        return replace(column, type=kind)  # which are fetched in UTC, and as microseconds
     return column
 
 
 def _as_other(column: Column) -> Column:
-    """Return a column as its declared type, which is neither of numbers nor of text; unchanged without a value."""
+    """Return a column as its declared type, which is neither numbers nor text; unchanged without a value."""
     if column.type == "other" or column.absent.all():
         return column
     objects = column.values.astype(object)

@@ -1,4 +1,4 @@
-"""What a database says of the type of a column: which kind of values it holds, and how they are fetched unchanged.
+"""The type of a column as a database declares it: the kind of its values, and how they are fetched unchanged.
 
 A driver gives the type of each column of a result, in numbers or words of its own.
 """
@@ -42,9 +42,9 @@ OTHER = DeclaredType("other")
 
 
 def _within(first: str, last: str) -> str:
-    """Return the SQL for a column of times that Python has: what is beyond the years 1 to 9999 is at their ends.
+    """Return the SQL for a column of times that Python has: times beyond the years 1 to 9999 are moved to their ends.
 
-    There it is to all rules on which side it was, infinite times too.
+    All rules see them on the same side as before, even infinite ones.
     """
     return f"CASE WHEN {{column}} < {first} THEN {first} WHEN {{column}} > {last} THEN {last} ELSE {{column}} END"
 
@@ -67,7 +67,7 @@ INTERVAL = DeclaredType(
     f"CASE WHEN {{column}} IS NOT NULL THEN CAST(GREATEST(LEAST({_MICROSECONDS}, {time_range('duration')[-1]}), "
     f"{time_range('duration')[0]}) AS BIGINT) END",
 )
-"""Microseconds, a month of 30 days and a year of 360, as PostgreSQL compares them; a driver takes a year for 365."""
+"""Microseconds, a month of 30 days and a year of 360, as PostgreSQL compares them; a driver counts a year as 365."""
 
 CAST_TO_TEXT = "CAST({column} AS TEXT)"
 
@@ -81,7 +81,8 @@ POSTGRES: Mapping[int, DeclaredType] = {
     1114: TIMESTAMP,
     1184: TIMESTAMPTZ,
     1186: INTERVAL,
-    # Bytes, oid (which compares with no number), json, money, times of a day, uuid: not each is one to Python.
+    # Bytes, oid (which compares with no number), json, money, times of a day, uuid: Python does not have each of these
+    # as a value.
     **dict.fromkeys((17, 26, 114, 790, 1083, 1266, 2950, 3802), DeclaredType("other", CAST_TO_TEXT)),
 }
 """By the number of a type in `pg_type`."""
@@ -105,7 +106,7 @@ MYSQL: Mapping[int, DeclaredType] = {
 """By the number of a type in the client's protocol; text and bytes have the same."""
 
 DUCKDB: tuple[tuple[str, DeclaredType], ...] = (
-    # The driver makes a number or text of JSON and BIGNUM, and cannot read a time with a zone.
+    # The driver turns JSON and BIGNUM into a number or text, and cannot read a time with a zone.
     (
         r".*\]|(STRUCT|MAP|UNION|TIME\b(?! ?STAMP)|TIME_|BLOB|UUID|BIT\b|JSON|BIGNUM|VARINT|GEOMETRY|VARIANT).*",
         DeclaredType("other", "CAST({column} AS VARCHAR)"),

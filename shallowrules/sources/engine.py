@@ -56,10 +56,11 @@ BATCH_COLUMNS = 100
 took 0.22 s of CPU in one query of 1,000 columns each and 0.02 s per 100."""
 
 NEARLY_ALL = 0.9
-"""Share of numbers from which a column is taken for numbers with something wrong in it."""
+"""Share of numbers from which a column counts as numbers with faults."""
 
 MIN_NUMBERS = 10
-"""Distinct numbers among which a single word of any share is taken for "no value": fewer may be categories with it."""
+"""Number of distinct numbers from which a single word among them means "no value", whatever its share: fewer may be
+categories, as the word is."""
 
 MISSING_SPELLINGS = (
     *("", "?", "-", "--", "---", "–", "—", ".", "..", "...", "*", "**", "/", "na", "<na>", "n/a", "n.a.", "n. a."),
@@ -67,13 +68,13 @@ MISSING_SPELLINGS = (
     *("nan", "missing", "unknown", "not available", "not applicable", "suppressed", "privacysuppressed", "(d)", "(s)"),
     *("(x)", "(z)", "(na)", "k.a.", "k. a.", "keine angabe", "unbekannt", "nicht verfügbar", "s.d.", "n.s.p."),
 )
-"""Ways to write "no value" that betray a column of numbers, whatever their share. In lower case."""
+"""Ways to write "no value" that reveal a column of numbers, whatever their share. In lower case."""
 
 MISSING_WORDS = (
     *("NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "None", "NaN", "nan", "-NaN", "-nan"),
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
-"""Texts that pandas, and with it most programs that load a file, take for "no value" unless they are told."""
+"""Texts that pandas, like most programs that load a file, reads as "no value" by default."""
 
 PLACE = '"place of the row, from 1"'
 """SQL for the number of a row among those of `DuckDBSource.numbered`."""
@@ -91,7 +92,7 @@ NO_ROOM = ("No space left on device", "max_temp_directory_size")
 
 @dataclass(frozen=True)
 class Field:
-    """How to fetch one column: its type, the SQL expression that gives its values, and what that converts."""
+    """How to fetch one column: its type, the SQL expression that gives its values, and the conversion in it."""
 
     type: ColumnType
     expression: str
@@ -101,26 +102,26 @@ class Field:
 class DuckDBSource(Source):
     """A file in a database, its columns by position.
 
-    `relation` is what to select from. Each column has two expressions: `original`, as it stands in the file, and
-    that of `fields`, in the type as which it is read.
+    `relation` is the table or expression to select from. Each column has two expressions: `original`, as it stands in
+    the file, and that of `fields`, in the type as which it is read.
     """
 
     def __init__(
         self, database: DuckDBPyConnection, names: list[str], provenance: Provenance, relation: str = ""
     ) -> None:
         super().__init__(names, provenance)
-        self.dates: Mapping[str, str] = {}  # how dates are written in columns, where that was told
-        self.formats: Mapping[str, Conversion | None] = {}  # and numbers; None where no format is to be looked for
+        self.dates: Mapping[str, str] = {}  # how dates are written in columns, where that was given
+        self.formats: Mapping[str, Conversion | None] = {}  # and numbers; None where no format should be looked for
         self.database = database
         self._relation = relation
 
     @property
     def relation(self) -> str:
-        """What SQL selects the rows from."""
+        """The table or expression that SQL selects the rows from."""
         return self._relation
 
     def checked(self, formats: Mapping[str, Conversion | None]) -> Mapping[str, Conversion | None]:
-        """Return the formats that were told; OptionError for that of a column that is not there."""
+        """Return the formats that the user gave; OptionError for one of a column that does not exist."""
         for name in (name for name, told in formats.items() if told is not None):
             self.positions([name])
         return formats
@@ -202,7 +203,8 @@ class DuckDBSource(Source):
         """Return columns as they are read, those named in `as_text` as the text that they are.
 
         Truth values of columns named in `as_words` are the words that the file has for them. A column of numbers with
-        something else in it is refused by DataError; where there are `findings`, it is added to them and read as text.
+        something else in it is refused by DataError; if `findings` are given, the fault is added to them and the column
+        read as text.
         """
         found: list[Finding] = []
         fields = self.examine(positions, as_text, found)
@@ -232,11 +234,11 @@ class DuckDBSource(Source):
 
     @property
     def numbered(self) -> str:
-        """What SQL selects the rows from, each with its `PLACE`: the relation may be a view, which has no rowid."""
+        """The source of rows in SQL, each with its `PLACE`: the relation may be a view, which has no rowid."""
         return f"(SELECT *, row_number() OVER () AS {PLACE} FROM {self.relation})"
 
     def row(self, *expressions: str, where: str = "true", rows: str | None = None) -> tuple[Any, ...]:
-        """Return the one row of an aggregating query, over the relation or what else SQL selects `rows` from."""
+        """Return the single row of an aggregating query, over the relation, or over `rows`."""
         query = f"SELECT {', '.join(expressions)} FROM {rows or self.relation} WHERE {where}"
         return cast("tuple[Any, ...]", self.database.execute(query).fetchone())
 
@@ -265,7 +267,7 @@ def find_dates(source: DuckDBSource, name: str, text: str, given: int, findings:
     Raises
     ------
     DataError
-        If the format that was told does not fit a value; names its row.
+        If the given format does not fit a value; names its row.
     """
     told = source.dates.get(name)
     sample = [] if told else source.row(f"(list(DISTINCT {text}) FILTER ({text} IS NOT NULL))[:{SAMPLED_DATES}]")[0]
@@ -305,7 +307,7 @@ def kind_of_dates(form: str) -> TimeType:
 
 
 def written_cast(text: str, form: str) -> str:
-    """Return SQL for a text as a date or a point in time, written in a format or as by ISO 8601; NULL for any other."""
+    """Return SQL for a text as a date or a point in time, written in a format or in ISO 8601; NULL for any other."""
     kind = kind_of_dates(form)
     written = f"try_strptime(trim({text}), {quote_text(form)})"
     return (
@@ -315,7 +317,7 @@ def written_cast(text: str, form: str) -> str:
 
 
 def time_type(source: DuckDBSource, text: str, given: int) -> TimeType | None:
-    """Return the type of times that all values of a column of text are written as by ISO 8601; None if there is none.
+    """Return the type of times of which all values of a column of text are, in ISO 8601; None if there is none.
 
     `text` is SQL for a value, `given` how many are not NULL.
     """
@@ -324,23 +326,23 @@ def time_type(source: DuckDBSource, text: str, given: int) -> TimeType | None:
 
 
 SAMPLED_DATES = 100
-"""Distinct texts that tell which formats to try on all rows."""
+"""Number of distinct texts that determine which formats to try on all rows."""
 
 
 def _checked_time(text: str, kind: str) -> str:
-    """Return SQL for a text as a time, NULL where it is none in the form of `FORMS`, or before the year 1."""
+    """Return SQL for a text as a time, NULL where it is not one in the form of `FORMS`, or is before the year 1."""
     time = f"TRY_{time_cast(text, kind)}"
     return f"CASE WHEN regexp_full_match(trim({text}), {quote_text(FORMS[kind])}) AND year({time}) > 0 THEN {time} END"
 
 
 def time_cast(text: str, kind: str) -> str:
-    """Return SQL for a text, blanks around it apart, as a date or a point in time."""
+    """Return SQL for a text, ignoring blanks around it, as a date or a point in time."""
     return f"CAST(trim({text}) AS {kind.upper()})"
 
 
 def duration_cast(text: str) -> str:
-    """Return SQL for a text, blanks around it apart, as a duration; NULL where it is none as rules compare them."""
-    size = f"TRY_CAST(ltrim(trim({text}), '-') AS INTERVAL)"  # the sign is one of days and clock together
+    """Return SQL for a text, ignoring blanks around it, as a duration; NULL where it is not one that rules compare."""
+    size = f"TRY_CAST(ltrim(trim({text}), '-') AS INTERVAL)"  # the sign applies to days and clock together
     signed = f"CASE WHEN trim({text}) LIKE '-%' THEN -{size} ELSE {size} END"
     longest = f"INTERVAL '{time_range('duration')[-1] // DAY} days'"
     return f"CASE WHEN regexp_full_match(trim({text}), {quote_text(SPAN)}) AND {size} <= {longest} THEN {signed} END"
@@ -382,7 +384,7 @@ def note_dates(source: DuckDBSource, name: str, text: str, dates: int, given: in
 
 
 def _note_mixed(source: DuckDBSource, others: Finding) -> None:
-    """Note a column of which at least half is what `message` says (numbers or dates) and the rest other text."""
+    """Note a column of which at least half are numbers or dates, as `message` says, and the rest other text."""
     if 2 * (others.count or 0) <= (others.rows or 0):
         name = str(others.column)
         source.column_notes[name] = (*source.column_notes.get(name, ()), others)
@@ -405,7 +407,7 @@ def _others(source: DuckDBSource, name: str, text: str, offending: str, count: i
 
 
 def _has_digit(text: str) -> str:
-    """Return SQL for whether a text has a digit, or another character that is a number, of any script."""
+    """Return SQL for whether a text has a digit, or another character that is a number in any script."""
     return f"regexp_matches({text}, '\\pN')"
 
 
@@ -438,7 +440,7 @@ def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequenc
 
 
 def typed_column(name: str, kind: ColumnType, values: Any) -> Column:
-    """Make a column of what DuckDB fetched, masked where a value is missing."""
+    """Make a column from values that DuckDB fetched, masked where a value is missing."""
     if kind in TIME_TYPES:
         return time_column(name, kind, values)
     mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
@@ -458,7 +460,7 @@ def _objects(values: Any) -> Any:
 
 
 def batched(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Cut columns into pieces that one query is quick with."""
+    """Divide columns into groups that a single query handles quickly."""
     return (items[start : start + BATCH_COLUMNS] for start in range(0, len(items), BATCH_COLUMNS))
 
 
@@ -493,7 +495,7 @@ def reason(error: Exception) -> str:
 
 
 def absent_name(stem: str, names: Iterable[str]) -> str:
-    """Return a name that DuckDB, which folds case, takes for none of the names; it begins with `stem`."""
+    """Return a name that begins with `stem` and that DuckDB, which folds case, distinguishes from all others."""
     taken = {name.casefold() for name in names}
     numbered = (f"{stem} {number}" for number in count(2))
     return next(name for name in chain([stem], numbered) if name.casefold() not in taken)

@@ -1,4 +1,4 @@
-"""What fields and rows look like: figures, units, blank ones; what the rows in the midst of a table have in common."""
+"""Classifying fields and rows: figures, units, blanks; and the features shared by rows in the middle of a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIGURE_SHARE = 0.8
 LETTERS_OF_FIGURES = re.compile(
     r"(?<=\d)e[+-]?\d+|(?<=\d)t(?=\d)|(?<=\d)z$|(?<=\d)\s*[ap]\.?m\.?$|\b(eur|usd|chf|gbp)\b", re.IGNORECASE
 )
-"""Letters that a number, an amount or a point in time has."""
+"""The most letters that a number, an amount or a point in time has."""
 
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?")
 
@@ -52,19 +52,19 @@ BRACKETED = re.compile(r"[(\[].{1,24}[)\]]")
 
 
 class Record(NamedTuple):
-    """A row of fields, blank ones too, and its first line in the file, or its row in the sheet."""
+    """A row of fields, including blank ones, and its first line in the file, or its row in the sheet."""
 
     place: int
     fields: Sequence[str]
 
 
 def is_blank(fields: Iterable[str]) -> bool:
-    """Return whether there is nothing in a row."""
+    """Return whether a row is empty."""
     return not any(field.strip() for field in fields)
 
 
 def is_figure(text: str) -> bool:
-    """Return whether a text is a number in any format, an amount, a date or a time: digits, and hardly a letter."""
+    """Return whether a text is a number in any format, an amount, a date or a time: digits, and hardly any letters."""
     if PLAIN_NUMBER.fullmatch(text):
         return True
     if not any(map(str.isdecimal, text)) or text.lstrip().startswith("["):
@@ -73,7 +73,7 @@ def is_figure(text: str) -> bool:
 
 
 def width_of(records: Sequence[Record]) -> int:
-    """Return the likely number of columns of a table among records: most rows have as many, and many are preferred."""
+    """Return the likely number of columns of a table among records: most rows have it, and large ones are preferred."""
     widths = Counter(len(record.fields) for record in records if not is_blank(record.fields))
     return max(widths, key=lambda width: (widths[width] * width, widths[width]), default=0)
 
@@ -85,7 +85,7 @@ def is_missing(field: str) -> bool:
 
 
 def is_sparse(fields: Sequence[str], width: int) -> bool:
-    """Return whether a row of many fields has hardly any: a title, or the head of several columns."""
+    """Return whether a row of many fields has hardly any: a title, or a heading over several columns."""
     n_filled = sum(1 for field in fields if field.strip())
     if width == 2:
         return n_filled == 1 and bool(fields[0].strip())
@@ -117,7 +117,7 @@ class Body(NamedTuple):
         names = fields[0] if fields else []
         inner = [row for row in fields[1:] if row != names] or fields[1:]
         with_figures = [i for i, row in enumerate(inner) if any(map(is_figure, row))]
-        if len(with_figures) > len(inner) / 2:  # what is above are units or more names, what is below are notes
+        if len(with_figures) > len(inner) / 2:  # rows above are units or more names, rows below are notes
             inner = inner[with_figures[0] : with_figures[-1] + 1]
         values = {j: Counter(row[j].strip() for row in inner if not is_missing(row[j])) for j in range(width)}
         figures, times = [], []
@@ -130,7 +130,7 @@ class Body(NamedTuple):
         return cls(width, tuple(figures), frozenset(times), values)
 
     def recurs(self, fields: Sequence[str], j: int) -> bool:
-        """Return whether a field is a value of its column too."""
+        """Return whether a field also occurs as a value of its column."""
         return fields[j].strip() in self.values[j]
 
     def has_figures(self, fields: Sequence[str]) -> bool:
@@ -157,12 +157,12 @@ def are_sums(rows: Sequence[Record], body: Body) -> bool:
         expected = sum(amount for amount in amounts if amount is not None)
         if len(amounts) < 2 or not expected or abs(total - expected) > 1e-6 * max(1.0, abs(expected)):
             return False
-        sums += sum(map(bool, amounts)) > 1  # of a single amount, the sum is a value like any other
+        sums += sum(map(bool, amounts)) > 1  # the sum of a single amount is a value like any other
     return sums > 0
 
 
 def _amount(text: str) -> float | None:
-    """Return about what number a figure is, in whatever format; None for a date."""
+    """Return the approximate value of a figure in any format; None for a date."""
     if TIME.match(text.strip()):
         return None
     digits = re.sub(r"[^\d.,eE+-]", "", text.replace("\u2212", "-"))

@@ -1,8 +1,8 @@
 """Where a table begins and ends among rows of fields: titles, header, units, notes and totals.
 
-Text files and spreadsheets give their first and last rows as texts; what is decided here is the same for both. What is
-certain is left out with a note. What is doubtful is refused with the options that decide it, so that no row of data is
-silently lost, and no total silently kept.
+Text files and spreadsheets give their first and last rows as texts; the decisions made here are the same for both.
+Lines that certainly do not belong are skipped with a note. Doubtful ones are refused with the options that decide it,
+so that no row of data is silently lost, and no total silently kept.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ COMMENT = "#"
 """Prefixes of comments that are recognized by default."""
 
 MAX_SHOWN = 40
-"""Characters of a line that a note shows."""
+"""Number of characters of a line that a note shows."""
 
 YEARS = range(1500, 2201)
 """Numbers that name columns of open data."""
 
 MIN_POSITIONS = 3
-"""Columns from which 0, 1, 2 … are names, as pandas and NumPy give them to columns without one."""
+"""Number of columns from which 0, 1, 2 … count as names, as pandas and NumPy name columns."""
 
 MIN_NOTE_WORDS = 3
-"""Words from which a line below a table is a note."""
+"""Number of words from which a line below a table is a note."""
 
 MIN_ADDENDS = 10
-"""Rows that are summed in a table of figures alone, in which no field of words is empty in the total."""
+"""Number of rows that have to be summed in a table of figures alone, where no empty field of words marks the total."""
 
 SUM_WORDS = r"total|totals|totale|totaal|sum|summe|gesamt|gesamtsumme|insgesamt|somme|suma"
 STATISTICS = r"average|avg|mean|median|durchschnitt|mittelwert|moyenne|minimum|maximum|min|max|std|std\.? ?dev\.?"
@@ -60,11 +60,11 @@ NOTE = re.compile(
     r"created|exported|stand|data|last updated?|\(c\)|©|\*|¹|²|†|\d\)|\[\d+\])(\b|\W|$)",
     re.IGNORECASE,
 )
-"""How lines below a table begin."""
+"""The beginnings of lines below a table."""
 
 
 class Remark(NamedTuple):
-    """A message on a file, a note of an action or a warning: the fact, and the option that is about it."""
+    """A message on a file, a note of an action or a warning: the fact, and the option for it."""
 
     fact: str
     remedy: tuple[str | OptionName, ...] = ()
@@ -104,7 +104,7 @@ class Extent:
 
 
 def is_comment(fields: Sequence[str], mark: str) -> bool:
-    """Return whether a row begins with what comments begin with."""
+    """Return whether a row begins as comments do."""
     return bool(fields) and fields[0].lstrip().startswith(mark)
 
 
@@ -113,7 +113,7 @@ def find_comment(records: Sequence[Record]) -> str | None:
     width = width_of(records)
     marked = [record for record in records if is_comment(record.fields, COMMENT)]
     others = [record for record in records if record not in marked and not is_blank(record.fields)]
-    if width == 1:  # the names of the columns may begin so
+    if width == 1:  # the names of the columns may begin like this
         return COMMENT if marked and others and not is_figure(others[0].fields[0]) else None
     return COMMENT if any(len(record.fields) != width for record in marked) else None
 
@@ -121,7 +121,7 @@ def find_comment(records: Sequence[Record]) -> str | None:
 def find_extent(
     first: Sequence[Record], last: Sequence[Record], reading: Reading, *, unit: str = "line", whole: bool
 ) -> Extent | None:
-    """Return where the table is; None where its rows cannot be told from others, so that a reader says why.
+    """Return where the table is; None where its rows cannot be told from others, so that a reader reports the reason.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def find_extent(
 
 
 def _find_top(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -> Extent | None:
-    """Return where the table begins; None where a reader is to say what is wrong."""
+    """Return where the table begins; None where a reader should report the fault."""
     start = 0
     if reading.skip is None:
         found = _first_row(rows, body, reading, unit)
@@ -210,7 +210,7 @@ def _find_top(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -
 
 
 def _first_row(rows: Sequence[Record], body: Body, reading: Reading, unit: str) -> int | None:
-    """Return which row is the header, or the first row of a table without one; None where it is not to be told."""
+    """Return which row is the header, or the first row of a table without one; None where that cannot be told."""
     full = [i for i, record in enumerate(rows) if len(record.fields) == body.width]
     filled = [i for i in full if not is_sparse(rows[i].fields, body.width)]
     if not filled:
@@ -226,7 +226,7 @@ def _first_row(rows: Sequence[Record], body: Body, reading: Reading, unit: str) 
         return None  # rows of another width
     adjacent = titles and titles[-1].place + 1 == rows[start].place
     if adjacent and nature != "names" and len(titles[-1].fields) > 1:
-        return None  # a header with a name too few, or too many
+        return None  # a header with one name too few, or too many
     return start
 
 
@@ -273,7 +273,7 @@ def _nature(fields: Sequence[str], body: Body) -> str:
 
 
 def _named_by_figures(fields: Sequence[str], body: Body, figures: Sequence[int]) -> list[int]:
-    """Return columns that numbers may name: years, or positions that rise by one."""
+    """Return columns whose names may be numbers: years, or positions that rise by one."""
     if not figures or not all(fields[j].strip().isdecimal() for j in figures):
         return []
     numbers = [int(fields[j]) for j in figures]
@@ -289,7 +289,7 @@ def _named_by_figures(fields: Sequence[str], body: Body, figures: Sequence[int])
 
 
 def _sure_names(fields: Sequence[str], texts: Sequence[int], named: Sequence[int]) -> bool:
-    """Return whether numbers name columns for sure: beside other names, or as 0, 1, 2 … of all columns."""
+    """Return whether numbers certainly name columns: among other names, or as 0, 1, 2 … of all columns."""
     numbers = [int(fields[j]) for j in named]
     if numbers[0] in YEARS:
         return bool(texts) or len(named) > 1
@@ -319,7 +319,7 @@ def _is_units(record: Record, body: Body) -> bool:
 def _below_header(
     rows: Sequence[Record], start: int, body: Body, reading: Reading, unit: str
 ) -> tuple[tuple[int, ...], tuple[Remark, ...]]:
-    """Return the places of lines of units and the like below the header, and what to say of them."""
+    """Return the places of lines of units and the like below the header, and the message on them."""
     left_out: list[int] = []
     remarks: list[Remark] = []
     for above, record in pairwise(rows[start:-1]):
@@ -348,7 +348,7 @@ def _refuse_two_headers(upper: Record, lower: Record, unit: str) -> NoReturn:
 
 
 def _find_end(rows: Sequence[Record], body: Body, reading: Reading, *, whole: bool) -> tuple[int | None, list[Remark]]:
-    """Return how many of the last rows are of the table, None for all, and what to say of the others."""
+    """Return how many of the last rows belong to the table, None for all, and the message on the others."""
     n_empty = 0
     left: list[Record] = []
     kept = len(rows)
@@ -374,7 +374,7 @@ def _find_end(rows: Sequence[Record], body: Body, reading: Reading, *, whole: bo
 
 
 def _is_footer(rows: Sequence[Record], body: Body, *, whole: bool) -> bool:
-    """Return whether the last of the rows is a note or a total, no row of the table."""
+    """Return whether the last of the rows is a note or a total, not a row of the table."""
     record = rows[-1]
     fields = [field.strip() for field in record.fields if field.strip()]
     if not fields:  # a missing value of the only column
@@ -396,13 +396,13 @@ def _is_footer(rows: Sequence[Record], body: Body, *, whole: bool) -> bool:
     marked = marked or (len(rows) > 1 and is_blank(rows[-2].fields))
     if not is_full:
         return marked or (0 in body.figures and any(map(str.isalpha, label)))
-    # One value alone in a row of the table; in a column of figures, words are none.
+    # A single value in a row of the table; in a column of figures, words are not values.
     lonely = len(fields) == 1 and body.width > 1 and (bool(body.figures) or NOTE.match(label) is not None)
     return marked and (lonely or bool(body.words(record.fields)))
 
 
 def _is_wordy(fields: Sequence[str], body: Body) -> bool:
-    """Return whether a line has more words than the values of the first column, and no figures apart."""
+    """Return whether a line has more words than the values of the first column, and no separate figures."""
     n_words = len(" ".join(fields).split())
     longest = max((len(text.split()) for text in body.values.get(0, ())), default=0)
     return n_words >= max(MIN_NOTE_WORDS, longest + 1) and not any(map(is_figure, fields[1:]))
@@ -415,7 +415,7 @@ def _left_footer(left: Sequence[Record]) -> Remark:
 
 
 def _check_totals(rows: Sequence[Record], left: Sequence[Record]) -> None:
-    """Refuse to skip a total whose label is also that of rows above it."""
+    """Refuse to skip a total whose label also occurs in rows above it."""
     for number, record in enumerate(left):
         j = next(j for j, field in enumerate(record.fields) if field.strip())
         label = record.fields[j].strip()
@@ -432,7 +432,7 @@ def _check_totals(rows: Sequence[Record], left: Sequence[Record]) -> None:
 
 
 def _totals_within(rows: Sequence[Record]) -> list[Remark]:
-    """Return a warning of rows in the midst of the table that are called totals."""
+    """Return a warning of rows within the table that are called totals."""
     labels = (next((field.strip() for field in record.fields if field.strip()), "") for record in rows)
     found = [label for label in labels if SUM.fullmatch(label)]
     if not found:

@@ -1,4 +1,4 @@
-"""Files on disk: which ones a name means, of what kind each is, and what is compressed in it."""
+"""Files on disk: the ones that a name means, the kind of each, and reading compressed ones."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ CHUNK = 1 << 20
 """Bytes that are read at once."""
 
 STANDARD_INPUT = "-"
-"""The name that stands for what is piped to the command."""
+"""The name that stands for data piped to the command."""
 
 ZIP = b"PK\x03\x04"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How archives begin, and workbooks of Excel, which are archives since 2007."""
+"""The first bytes of archives, and of Excel workbooks, which have been archives since 2007."""
 
 SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(?P<delimiter>[,;|\t])"?\r?\n', re.IGNORECASE)
 
 MAX_PIPED = 64 * 10**9
-"""Bytes of a pipe that are kept, at most half of the free space besides."""
+"""Maximum number of bytes of a pipe that are kept; also at most half of the free disk space."""
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
@@ -45,7 +45,7 @@ CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 
 RULES_FILE = "rules.json"
 RULES_DOCUMENT = re.compile(rb'\s*\{\s*"format"\s*:\s*"shallowrules/')
-"""How this package's own documents begin: they are found beside tables, and are not tables."""
+"""The beginnings of this package's own documents: they lie beside tables, and are not tables."""
 
 
 def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = None) -> list[str]:
@@ -60,8 +60,8 @@ def files_of(where: str | Path | Sequence[str | Path], besides: Path | None = No
     Raises
     ------
     DataError
-        If there is no such file, the folder has no table in it, a file is named twice, or a path cannot be reached
-        that may be a file or a folder of them.
+        If there is no such file, the folder has no table in it, a file is named twice, or a path that may be a file or
+        a folder of them cannot be reached.
     """
     names = [where] if isinstance(where, str | os.PathLike) else where
     files = [file for name in names for file in _named(os.fspath(name), besides)]
@@ -120,7 +120,7 @@ def _is_rules_document(file: str) -> bool:
 
 
 def regular_file(name: str, scratch: str) -> str:
-    """Return the path of a file with something in it; what comes from a pipe is copied."""
+    """Return the path of a file that is not empty; the content of a pipe is copied."""
     source = Path(name)
     if name == STANDARD_INPUT:
         if sys.stdin is None:
@@ -139,7 +139,7 @@ def regular_file(name: str, scratch: str) -> str:
 
 
 def _copied(stream: BinaryIO, scratch: str) -> Path:
-    """Return the path of a file with all that comes from a pipe; DataError for more than may be kept."""
+    """Return the path of a file with the whole content of a pipe; DataError if that is more than may be kept."""
     copy = Path(scratch, "piped")
     largest = min(MAX_PIPED, shutil.disk_usage(scratch).free // 2)
     with open(copy, "wb") as target:
@@ -157,7 +157,7 @@ def _copied(stream: BinaryIO, scratch: str) -> Path:
 
 
 def kind_of(name: str, file: str) -> FileKind:
-    """Return the kind of a file, by the content where it is plain and else by the name."""
+    """Return the kind of a file, by the content where it is clear, and otherwise by the name."""
     stem = _stem(name)
     with open_bytes(file) as stream:
         head = stream.read(64)
@@ -196,7 +196,7 @@ def told_delimiter(file: str) -> tuple[str, int] | None:
 
 
 def is_compressed(file: str) -> bool:
-    """Return whether a file is one of gzip."""
+    """Return whether a file is compressed by gzip."""
     with open(file, "rb") as raw:
         return _begins_as_gzip(raw)
 
@@ -209,7 +209,7 @@ def _begins_as_gzip(raw: BinaryIO) -> bool:
 
 @contextmanager
 def open_bytes(file: str) -> Iterator[BinaryIO]:
-    """Open a file, or what is compressed in it."""
+    """Open a file, decompressing it if need be."""
     with open(file, "rb") as raw:
         if not _begins_as_gzip(raw):
             yield raw

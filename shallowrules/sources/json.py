@@ -1,4 +1,4 @@
-"""JSON lines, or an array of objects: values say their own type, and a column has the one type that all fit."""
+"""JSON lines, or an array of objects: values show their own type, and a column has the one type that fits all."""
 
 from __future__ import annotations
 

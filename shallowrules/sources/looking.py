@@ -1,4 +1,4 @@
-"""Looking for files: what cannot be looked at is an error that names it, so that no rows are left out silently."""
+"""Looking for files: a path that cannot be examined is an error that names it, so no rows are silently omitted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def look(path: str) -> os.stat_result | None:
     Raises
     ------
     DataError
-        If that cannot be told, or the path is a link that leads nowhere: what it led to may be a folder of tables.
+        If that cannot be determined, or the path is a link that leads nowhere: its target may have been a folder of
+        tables.
     """
     try:
         return os.stat(path)
@@ -83,7 +84,7 @@ def walk(folder: str, leaves_out: Callable[[str], bool]) -> Iterator[tuple[str, 
 
 
 def matches(pattern: str) -> list[str]:
-    """Return the files that a pattern fits: those of `glob.glob`, which passes over what it cannot look at."""
+    """Return the files that match a pattern: those of `glob.glob`, which skips paths that it cannot examine."""
     found, parts = [os.curdir], Path(pattern).parts
     for place, part in enumerate(parts, start=1):
         folders = list(filter(is_folder, found))
@@ -112,7 +113,7 @@ def _join(folder: str, name: str) -> str:
 
 
 def _paths_in(folder: str) -> list[str]:
-    """Return the paths of what is in a folder, sorted; DataError if they cannot be listed."""
+    """Return the paths of everything in a folder, sorted; DataError if they cannot be listed."""
     try:
         return [_join(folder, name) for name in sorted(os.listdir(folder))]
     except OSError as error:

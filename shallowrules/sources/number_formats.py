@@ -1,6 +1,6 @@
 """Numbers as people write them: the format of a column of text, found from all its values, and its SQL.
 
-A sample says which formats to try; whether a column is written in one is decided by all its values. Where a mark may
+A sample determines which formats to try; all values decide whether a column is written in one. Where a mark may
 group digits or be the decimal separator, and the column does not tell, nothing is guessed.
 """
 
@@ -31,17 +31,17 @@ __all__ = [
 ]
 
 SAMPLE = 1000
-"""Texts that say which formats to try."""
+"""Number of texts that determine which formats to try."""
 
 MIN_SHARE = 0.8
-"""Share of these that a format must fit to be tried on all."""
+"""Share of these texts that a format must fit to be tried on all."""
 
 FORMAT = OptionName("format")
 
 PERCENT = ("%", "\u2030")
 
 MAX_LETTERS = 3
-"""Letters beside the sign of a currency, as in US$."""
+"""Letters next to the sign of a currency, as in US$."""
 
 CODES = (
     *("AED", "ARS", "AUD", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EGP", "EUR", "GBP", "HKD"),
@@ -55,7 +55,7 @@ NAMES = ("kr", "kr.", "K\u010d", "z\u0142", "Ft", "Fr.", "lei", "RM", "Rs", "Rs.
 """Currencies without a sign of their own."""
 
 DIGIT_NEAR = re.compile("[^0-9]{1,6}[0-9]")
-"""How numbers after a currency begin."""
+"""The beginning of a number after a currency."""
 
 LETTERS = re.compile(r"[^\W\d_]")
 """Characters that make a text with digits more than a number: ``A1`` is a name, 7:30 or 12,34,567 may be a quantity."""
@@ -65,7 +65,7 @@ SCALES = ("k", "K", "M", "m", "B", "b", "G", "T", "bn", "mn", "Mio", "Mio.", "Mr
 
 
 def formats_by_column(formats: Sequence[str], told: Conversion) -> dict[str, Conversion | None]:
-    """Return the conversion of each column whose format is told, as ``COLUMN=EXAMPLE``; None where none is wanted.
+    """Return the conversion of each column whose format is given as ``COLUMN=EXAMPLE``; None where none is wanted.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def formats_by_column(formats: Sequence[str], told: Conversion) -> dict[str, Con
 
 @dataclass(frozen=True)
 class DetectedFormat:
-    """What the texts of a column are as numbers.
+    """The texts of a column, interpreted as numbers.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class Finder:
         return list(fitting)
 
     def _decided(self, name: str, value: str, given: int, full: Sequence[NumberFormat]) -> DetectedFormat:
-        """Return the format that the values decide for, of those that all have; or a finding that they do not."""
+        """Return the format that the values decide for, of those that fit all; or a finding that they do not decide."""
         mark = next((each.decimal for each in full if not each.thousands), full[0].decimal)
         bare, long, example = self.source.row(
             f"count(*) FILTER (NOT contains({value}, '{mark}'))",
@@ -238,7 +238,7 @@ def numbers_in_text(
 
 
 def not_written(name: str, example: str, numbers: int, given: int) -> Finding:
-    """Return the finding that not all values of a column are written in the format that was told."""
+    """Return the finding that not all values of a column are written in the given format."""
     message = f"column {name!r} is not written as {example}: {numbers:,} of {given:,} values are"
     return Finding("format", message, name, given - numbers, given, values=(example,))
 
@@ -253,7 +253,7 @@ def two_readings(
 ) -> Finding:
     """Return the finding that a mark may group digits or be the decimal separator.
 
-    `formats` are that in which it groups digits and the other; none where there is nothing else to the numbers.
+    `formats` are the one in which it groups digits and the other; none where the numbers have nothing else to show it.
     """
     other = OTHER[mark]
     grouped, decimal = formats or (NumberFormat(mark, other), NumberFormat(decimal=mark))

@@ -1,8 +1,8 @@
 """Numbers straight from the bytes of a regular CSV file to arrays, on all processors; nothing else is held.
 
 A file of nothing but plain numbers needs no database to read it: its lines are counted and its quotes known, so that
-each part of it can be read to its place. DuckDB reads all other files, and this one too where a field turns out to be
-anything else.
+each part of it can be read straight to its place. DuckDB reads all other files, and also one of these where a field
+turns out to be anything else.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def read_numbers(text: str, delimiter: str, found: Scan, types: Mapping[int, Col
     Returns
     -------
     list of ndarray or None
-        Of int64, or of float64, NaN where a field is empty. Those of floats are one matrix, row by row in memory.
+        Of int64, or of float64, NaN where a field is empty. Arrays of floats are columns of one matrix, row by row in
+        memory.
     """
     n_rows = found.lines - 1
     begins = [_first_row(text, *part) for part in found.parts]

@@ -1,4 +1,4 @@
-"""Opening the source that a name means: `_opened` has a line per kind of file, `open_source` the other sources."""
+"""Opening the source that a name means: `_opened` has a line per kind of file, `open_source` opens the others."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def read_table(
     """Read a CSV, Parquet or JSON file or a sheet, or several that are one table; or rows of a database.
 
     The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
-    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also with ``.gz`` after; ``.xlsx``, ``.xls``, ``.ods``.
+    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also followed by ``.gz``; ``.xlsx``, ``.xls``, ``.ods``.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def read_table(
     as_text : sequence of str
         Columns of a CSV or JSON file to leave as the text that they are, for rules that know how to convert it.
     **reading
-        The options of `shallowrules.files.Reading`. They mean nothing to a database, whose columns have types.
+        The options of `shallowrules.files.Reading`. They do not apply to a database, whose columns have types.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def read_table(
     ------
     DataError
         If a file is not a table, or columns are nearly all numbers but not quite, or files do not have the same
-        columns. The message names the file, and the line, row or column; `findings` says it as data.
+        columns. The message names the file, and the line, row or column; `findings` has the same as data.
     OptionError
         If an option has a value that is not allowed.
     MissingExtraError
@@ -99,7 +99,7 @@ def read_table(
     Warns
     -----
     ShallowRulesNote
-        Of what was found and left out: title lines, units, comments, notes, totals; of a header that is missing.
+        About what was found and left out: title lines, units, comments, notes, totals; about a missing header.
     ShallowRulesWarning
         If rows within the table are called totals, or the delimiter looks wrong.
     """
@@ -109,7 +109,7 @@ def read_table(
 
 @contextmanager
 def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
-    """Open what `read_table` reads, until the end of the context.
+    """Open the source that `read_table` reads, until the end of the context.
 
     It raises the exceptions of `read_table`.
 
@@ -148,7 +148,7 @@ def open_source(where: Where, reading: Reading = PLAINLY) -> Iterator[Source]:
 
 
 def check_thousands(reading: Reading) -> None:
-    """Refuse what cannot group digits."""
+    """Refuse a mark that cannot group digits."""
     thousands = reading.thousands
     if thousands is None:
         return
@@ -168,7 +168,7 @@ def _opened(
     remarks: list[tuple[str, Remark]],
     table: str = "fields",
 ) -> DuckDBSource:
-    """Return the source of one file, loaded into a table of that name where it is loaded; say what was found in it."""
+    """Return the source of one file, loaded into a table of that name if at all; report the findings in it."""
     file = regular_file(name, scratch)
     kind = kind_of(name, file)
     if reading.sheet is not None and kind != "workbook":
@@ -209,7 +209,7 @@ def _opened(
 
 
 def _refuse_options_of_rows(name: str, reading: Reading) -> None:
-    """Raise OptionError for what is told of the rows of a file that has types, or keys, in their place."""
+    """Raise OptionError for options about the rows of a file that has types, or keys, instead."""
     for option in ("thousands", "header", "skip", "comment", "footer"):
         if getattr(reading, option) is not None:
             raise OptionError(
@@ -218,7 +218,7 @@ def _refuse_options_of_rows(name: str, reading: Reading) -> None:
 
 
 def _told_dates(told: Sequence[str]) -> dict[str, str]:
-    """Return the format of dates by column; OptionError for what is not COLUMN=FORMAT."""
+    """Return the format of dates by column; OptionError for anything but COLUMN=FORMAT."""
     found = {}
     for each in told:
         name, _, form = each.rpartition("=")
@@ -234,7 +234,7 @@ def _told_dates(told: Sequence[str]) -> dict[str, str]:
 
 
 def _with_dates(source: DuckDBSource, dates: Mapping[str, str]) -> DuckDBSource:
-    """Return a source that was told how dates are written; OptionError for a column that is not there."""
+    """Return a source with the given formats of dates; OptionError for a column that does not exist."""
     for name in dates:
         if name not in source.names:
             raise OptionError(
@@ -245,7 +245,7 @@ def _with_dates(source: DuckDBSource, dates: Mapping[str, str]) -> DuckDBSource:
 
 
 def _with_formats(source: DuckDBSource, reading: Reading) -> DuckDBSource:
-    """Return a file with types that was told how numbers are written in text."""
+    """Return a file with types, with the given formats of numbers in text."""
     source.formats = source.checked(formats_by_column(reading.format, PLAIN))
     return source
 
@@ -262,7 +262,7 @@ def _without_first_line(text: str, size: int, scratch: str) -> str:
 def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
     """Return the DuckDB expression that selects from a CSV or Parquet file, as a user would write it; None for others.
 
-    Nothing that `read_table` finds out is told, but for a delimiter that it had to be told too.
+    It states nothing that `read_table` finds out by itself, except a delimiter that `read_table` had to be given too.
     """
     file = os.path.abspath(path)
     if not os.path.isfile(file):
@@ -277,10 +277,9 @@ def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
 
 
 def delimiter_of(path: str | Path, told: str | None = None) -> str | None:
-    """Return the delimiter of a CSV file that every program reads as it stands; None for any other file.
+    """Return the delimiter of a CSV file that every program reads unchanged; None for any other file.
 
-    It is not compressed, and its first line has the names of the columns. `told` is the delimiter, where a person said
-    it.
+    It is not compressed, and its first line has the names of the columns. `told` is the delimiter, if a person gave it.
     """
     file = os.path.abspath(path)
     if not os.path.isfile(file) or is_compressed(file) or kind_of(os.fspath(path), file) != "csv":

@@ -66,7 +66,7 @@ class ParquetSource(DuckDBSource):
 
     @cached_property
     def _described(self) -> list[tuple[str, str]]:
-        """The name and the type that DuckDB has for each column: of equal names it makes different ones."""
+        """The name and the type that DuckDB has for each column: it makes equal names different."""
         described = self.database.execute(f"DESCRIBE SELECT * FROM {self.relation}").fetchall()
         return [(name, kind) for name, kind, *_ in described]
 
@@ -126,7 +126,7 @@ def _field(name: str, declared: str, fits: bool | None) -> Field:
         return Field("boolean", name)
     if declared in TIMES and fits:
         return Field(TIMES[declared], name)
-    if declared in ("TIME", "BLOB"):  # whose values tell what they are
+    if declared in ("TIME", "BLOB"):  # whose values tell their type
         return Field("other", name)
     text = declared in ("VARCHAR", "UUID") or declared.startswith("ENUM")
     # An infinite date has no Python value.

@@ -19,7 +19,7 @@ def split_table(table: Any) -> list[str]:
     Parameters
     ----------
     table : str, or sequence of its parts
-        In a text, dots separate the parts. One in double quotes may hold dots, and quotes that are doubled.
+        In a text, dots separate the parts. A part in double quotes may hold dots, and quotes that are doubled.
 
     Raises
     ------

@@ -30,7 +30,7 @@ SAMPLE_ROWS = 200
 
 
 def check_delimiter(delimiter: str | None) -> None:
-    """Refuse what cannot separate the fields of a file."""
+    """Refuse a delimiter that cannot separate the fields of a file."""
     if delimiter is None:
         return
     if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum():
@@ -40,7 +40,7 @@ def check_delimiter(delimiter: str | None) -> None:
 def possible_delimiters(name: str, text: str, decimal: str) -> tuple[str, ...]:
     """Return the delimiters to try for a file of that name by default.
 
-    The decimal separator is taken as the delimiter only if no other one fits and fields have it within quotes.
+    The decimal separator counts as the delimiter only if no other one fits and fields have it within quotes.
     """
     if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return ("\t",)
@@ -111,7 +111,7 @@ def check_single(name: str, text: str, delimiter: str, decimal: str) -> None:
 
 
 def _refuse_delimiter(what: str, choices: Sequence[str], column: str | None = None) -> NoReturn:
-    """Raise DataError with the delimiters that there may be, each as an option."""
+    """Raise DataError with the possible delimiters, each as an option."""
     finding = Finding("delimiter", what, column, values=tuple(choices))
     options = [OptionName("delimiter", choice) for choice in choices]
     between = [part for option in options for part in (" or ", option)][1:]
@@ -159,7 +159,7 @@ def first_fault(text: str, delimiter: str, header_line: int) -> Finding:
                     break
                 line = header_line + reader.line_num
         except csv.Error as error:
-            # A quote that is left open shows only at the end of the file, or of what a field may hold.
+            # A quote that is left open shows only at the end of the file, or at the limit of a field's length.
             message = f"line {line}: {error}"
             if "unexpected end of data" in str(error) or "field limit" in str(error):
                 message = f"line {line}: a field is too long or its quote is never closed ({error})"

@@ -26,7 +26,7 @@ MAX_CONTROL_SHARE = 0.02
 NOT_TEXT = "this is not a text file; save the table as CSV, Parquet or JSON lines"
 
 PART_BYTES = 8 << 20
-"""A file is looked at in as many parts at once as there are processors, each of this size or larger."""
+"""A file is examined in as many parts at once as there are processors, each of this size or larger."""
 
 SCAN_BYTES = 1 << 18
 """Bytes that are examined at a time: few enough to stay in a processor's cache."""
@@ -42,7 +42,7 @@ def check_encoding(encoding: str) -> None:
 
 
 def found_encoding(file: str, encoding: str) -> str:
-    """Return the encoding of a text file: the one that was told, but UTF-16 in place of UTF-8 where the file says so.
+    """Return the encoding of a text file: the given one, but UTF-16 in place of UTF-8 where a byte order mark says so.
 
     A byte order mark is not a guess: those of UTF-16 are not UTF-8.
     """
@@ -73,7 +73,7 @@ def plain_text(file: str, encoding: str, target: str) -> str:
                 try:
                     decoded = decode.decode(chunk, final=ended)
                 except UnicodeDecodeError as error:
-                    # Bytes that were kept from the chunk before come first in what could not be decoded.
+                    # Bytes kept from the previous chunk come first in the bytes that could not be decoded.
                     _refuse_bytes(error, name, _line_at(file, start + len(chunk) - len(error.object)))
                 except UnicodeError as error:  # no byte order mark, for example: the text as a whole is at fault
                     message = f"this is not {name} ({error}); the file may be written in another encoding"
@@ -88,7 +88,7 @@ def plain_text(file: str, encoding: str, target: str) -> str:
 
 
 def _line_at(file: str, position: int) -> int:
-    """Return the line that a byte of a file, as it is once decompressed, stands in."""
+    """Return the line of a byte in a file, as it is once decompressed."""
     line = 1
     with open_bytes(file) as stream:
         while position > 0 and (chunk := stream.read(min(CHUNK, position))):
@@ -98,10 +98,10 @@ def _line_at(file: str, position: int) -> int:
 
 
 def _refuse_bytes(error: UnicodeDecodeError, encoding: str, line: int) -> None:
-    """Say which byte is not text, and which encoding may be meant."""
+    """Raise DataError with the byte that is not text, and the encoding that may be meant."""
     line += error.object[: error.start].count(b"\n")
     if not encoding.startswith(("utf-16", "utf-32")) and _is_binary(error.object):
-        raise DataError(f"line {line} has bytes that no text has: {NOT_TEXT}") from error
+        raise DataError(f"line {line} has bytes that cannot occur in text: {NOT_TEXT}") from error
     byte = error.object[error.start : error.start + 1].hex()
     other = _other_encoding(error.object, encoding)
     message = f"line {line}: byte 0x{byte} is not {encoding}; the file may be written in another encoding"
@@ -109,7 +109,7 @@ def _refuse_bytes(error: UnicodeDecodeError, encoding: str, line: int) -> None:
 
 
 def _other_encoding(content: bytes, tried: str) -> str:
-    """Return the encoding that bytes may be in, as they are not in the one that was tried."""
+    """Return the encoding that bytes may be in, since they are not in the one that was tried."""
     if content[:2] in UTF16_MARKS and tried != "utf-16":
         return "utf-16"
     if tried != "utf-8":
@@ -123,7 +123,7 @@ def _other_encoding(content: bytes, tried: str) -> str:
 
 
 def _is_binary(content: bytes) -> bool:
-    """Return whether bytes are text in no encoding, or in one that needs to be known: UTF-16 has a mark for that."""
+    """Return whether bytes are not text, or text in an encoding such as UTF-16 without its mark."""
     if content.startswith(UTF16_MARKS):
         return False
     control = len(content) - len(content.translate(None, CONTROL_BYTES))
@@ -132,14 +132,14 @@ def _is_binary(content: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Scan:
-    """What the bytes of a CSV file tell of its structure.
+    """The structure of a CSV file, as far as its bytes show it.
 
     Parameters
     ----------
     regular : bool
         Whether lines end in one way and every quote opens or closes a whole field. Python's `csv` and DuckDB's
-        strict mode then find the same fields, but for empty fields too many at the end of a line, which DuckDB passes
-        over: `delimiters` betrays them. (Tried on every text of at most 6 characters of ``a , " space newline``.)
+        strict mode then find the same fields, except for extra empty fields at the end of a line, which DuckDB ignores:
+        `delimiters` reveals them. (Tried on every text of at most 6 characters of ``a , " space newline``.)
     quoted : bool
         Whether there are quotes.
     delimiters, lines : int
@@ -149,10 +149,10 @@ class Scan:
     odd_numbers : bool
         Whether there is a digit after an underscore, or +-: DuckDB reads 1_000 and +-1 as numbers.
     whole_numbers : bool
-        Whether below the header there are digits, signs and blanks alone: else DuckDB may take 1.5, 1e3 or 0x1F for a
-        whole number.
+        Whether there are only digits, signs and blanks below the header: otherwise DuckDB may read 1.5, 1e3 or 0x1F as
+        a whole number.
     parts : tuple of (int, int)
-        Bytes at which the parts begin that were looked at side by side, and the line ends before each.
+        Bytes at which the parts that were examined side by side begin, and the line ends before each.
     """
 
     regular: bool
@@ -166,7 +166,7 @@ class Scan:
 
 
 def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = False) -> None:
-    """Look at a part of a file; `follows` tells that all before it was looked at too."""
+    """Examine a part of a file; `follows` tells that everything before it has been examined too."""
     buffer = memoryview(bytearray(SCAN_BYTES))
     with open(text, "rb", buffering=0) as stream:
         if start and not follows:
@@ -179,7 +179,7 @@ def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = F
 
 
 def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
-    """Look at every byte of a CSV file once; blank lines are looked for where there is a `single` column."""
+    """Examine every byte of a CSV file once; blank lines are looked for where there is a `single` column."""
     if not delimiter.isascii():
         return Scan(regular=False)
     size = os.path.getsize(text)

@@ -28,7 +28,7 @@ BYTES_PER_FIELD = 128
 (more with many columns). For 10 columns this takes 0.02 s of CPU."""
 
 MIN_LAST_SHARE = 0.5
-"""Share of the last rows that must have as many fields as the first, or they were cut within a quoted field."""
+"""Share of the last rows that must have as many fields as the first; otherwise they were cut within a quoted field."""
 
 BLANKS = (re.compile(r"\s+"), re.compile(r"\s{2,}|\t+"))
 """Separators of aligned columns: blanks, or several if a field may contain one."""
@@ -37,7 +37,7 @@ CLOCK = re.compile(r"\d{1,2}:\d\d.*|\d{3}")
 """Text after a blank within a single column: a time of the day, grouped digits."""
 
 ALIGNED_SHARE = 0.9
-"""Share of lines with several blanks within that are columns, though not all lines have as many."""
+"""Share of lines with several blanks inside from which these separate columns, even if not all lines have as many."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Trimmed:
 
 
 def check_reading(reading: Reading) -> None:
-    """Raise OptionError where what is told of a table's extent is not allowed."""
+    """Raise OptionError for options about a table's extent that are not allowed."""
     if reading.header not in (None, "first", "none"):
         raise OptionError(OptionName("header"), f" must be first or none, not {reading.header!r}")
     for name, number in (("skip", reading.skip), ("footer", reading.footer)):
@@ -100,11 +100,11 @@ def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, l
         If it is unclear whether something is a row.
     """
     n_lines = line + os.path.getsize(text)  # at most
-    skipped = max(line, min(reading.skip or 0, n_lines) + 1)  # the first line that is looked at
+    skipped = max(line, min(reading.skip or 0, n_lines) + 1)  # the first line that is examined
     parsed = [(_first_records(text, delimiter, line, skipped), delimiter) for delimiter in delimiters]
     if sum(1 for (records, _), _ in parsed if _share(records) == (True, 1.0)) > 1:
-        return Trimmed(text, line)  # the delimiter is to be told first
-    (first, whole), delimiter = max(parsed, key=lambda each: _share(each[0][0]))  # of several alike, the first
+        return Trimmed(text, line)  # the delimiter has to be found first
+    (first, whole), delimiter = max(parsed, key=lambda each: _share(each[0][0]))  # of equals, the first
     width = width_of(first)
     if (width < 2 and reading.delimiter is None) or (reading.delimiter == " " and _share(first)[1] < 1):
         aligned = _aligned(text, os.path.join(scratch, "aligned"), line, skipped)
@@ -115,7 +115,7 @@ def trim(text: str, reading: Reading, delimiters: Sequence[str], scratch: str, l
     comment = reading.comment or find_comment(first)
 
     def is_dropped(fields: Sequence[str]) -> bool:
-        """Return whether a row is a comment; one that was found, and not told, has not the fields of a row."""
+        """Return whether a row is a comment; one whose prefix was not given lacks the fields of a row."""
         if comment is None or not is_comment(fields, comment):
             return False
         return reading.comment is not None or width == 1 or len(fields) != width
@@ -172,7 +172,7 @@ def _first_records(text: str, delimiter: str, line: int, skipped: int) -> tuple[
                 n_fields += len(record.fields)
                 if len(records) >= FIRST_ROWS or (n_fields >= FIRST_FIELDS and len(records) >= MIN_FIRST_ROWS):
                     break
-        except csv.Error:  # the reader of all rows says which line it is
+        except csv.Error:  # the reader of all rows reports the line
             return [], True
         if skipped > line and not records:
             raise DataError(f"the file has {counted(n_lines, 'line')}, and ", OptionName("skip"), " skips all of them")
@@ -189,7 +189,7 @@ def _last_records(text: str, delimiter: str, width: int) -> list[Record]:
     texts = (each.decode("utf-8", "replace") for each in lines)
     try:
         records = [Record(bytes_before[place], fields) for place, fields in _parsed(texts, delimiter, 0)]
-    except csv.Error:  # they begin within a quoted field
+    except csv.Error:  # these begin within a quoted field
         return []
     n_rows = sum(1 for record in records if len(record.fields) == width)
     return records if n_rows >= MIN_LAST_SHARE * len(records) else []
@@ -264,7 +264,7 @@ def _aligned(text: str, copy: str, line: int, skipped: int) -> str | None:
 
 
 def _are_columns(lines: Sequence[str], fields: Sequence[Sequence[str]]) -> bool:
-    """Return whether equally many words in all lines are columns, no values with blanks in one column."""
+    """Return whether equally many words in all lines are columns, not values with blanks in a single column."""
     figures = [all(is_figure(row[j]) for row in fields[1:]) for j in range(len(fields[0]))]
     if len(figures) < 2 or not any(figures):
         return False

@@ -1,4 +1,4 @@
-"""Spreadsheets: a sheet becomes the text that its table would be as CSV, which is then read as any other.
+"""Spreadsheets: a sheet becomes the text that its table would be as CSV, which is then read like any other.
 
 So a column has the type that all its cells have: whole numbers, numbers, dates, points in time, truth values or text.
 """
@@ -24,7 +24,7 @@ __all__ = ["sheet_text"]
 DELIMITER = ","
 
 MIN_ROWS = 2
-"""Rows of a sheet that may be a table: a header, and one below it."""
+"""Fewest rows of a sheet that may be a table: a header, and one below it."""
 
 Cells = list[list[Any]]
 
@@ -83,7 +83,7 @@ def _written(records: Sequence[Record], extent: Extent, path: str) -> Trimmed:
 
 
 def _cells(file: str, sheet: str | None) -> Cells:
-    """Return the cells of a sheet, all rows alike long; DataError if it is unclear which one is meant."""
+    """Return the cells of a sheet, all rows of the same length; DataError if it is unclear which one is meant."""
     try:
         import python_calamine
     except ModuleNotFoundError:
@@ -119,7 +119,7 @@ def _cells(file: str, sheet: str | None) -> Cells:
 
 
 def _write_times(cells: Cells) -> None:
-    """Put ISO 8601 in the place of dates and times; in a column with any time of the day, each date has one too."""
+    """Replace dates and times by text in ISO 8601; in a column with any time of day, each date gets one too."""
     for j in range(len(cells[0]) if cells else 0):
         times = [row for row in cells if isinstance(row[j], dt.date | dt.time | dt.timedelta)]
         with_clock = any(isinstance(row[j], dt.datetime) for row in times)

@@ -1,9 +1,9 @@
-"""What a text, a number and a missing value are, and how a column of a file or database becomes what rules compare.
+"""The definition of texts, numbers and missing values, and how a column of a file or database becomes values for rules.
 
 `docs/numbers.md` states it in full. A column that holds "no value" in words (``NA``, blanks), or numbers with a decimal
-comma, grouped digits or a currency, is text to any reader that has not been told. The rules keep what was told or
-found, so that every form of them reads the column alike: `RuleSet.assign`, the emitted Python and every dialect of SQL
-are made from `GRAMMAR` and `shallowrules.tables.number_format.NumberFormat`.
+comma, grouped digits or a currency, is text to any reader that does not know this. The rules keep the conversion that
+was given or found, so that every form of them reads the column alike: `RuleSet.assign`, the emitted Python and every
+dialect of SQL are made from `GRAMMAR` and `shallowrules.tables.number_format.NumberFormat`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INT64 = range(-(2**63), 2**63)
 """The whole numbers that a text of digits alone keeps exactly. Any other number is the nearest double."""
 
 DOUBLE_EXACT = 2**53
-"""Up to it, a double tells each whole number from its neighbors."""
+"""Up to this number, a double tells each whole number from its neighbors."""
 
 
 def has_digit(text: str) -> bool:
@@ -48,7 +48,7 @@ def has_digit(text: str) -> bool:
 class Grammar:
     """The texts that are numbers, as patterns in the part of regular expressions that all engines have in common.
 
-    A pattern is meant for the whole of a text, once the spaces (U+0020) around it are gone.
+    A pattern is meant for the whole of a text, without the spaces (U+0020) around it.
 
     Attributes
     ----------
@@ -94,15 +94,15 @@ class Conversion:
     nulls : tuple of str
         Null markers, compared without the spaces around them: ``""`` is a text of nothing but
         spaces, which is missing in a column of numbers in any case. A token that is a number stands for every number of
-        its value, however that is written.
+        its value, however it is written.
     format : str
-        An example of a number, where there is more to them than the decimal separator: the `NumberFormat.example` of
+        An example of a number, where they have more than a decimal separator: the `NumberFormat.example` of
         one with the same separator.
     codes : bool
         Whether the values are codes: whole numbers that are categories.
     dates : str
-        How dates and points in time are written beside ISO 8601, one of `shallowrules.tables.dates.FORMATS`; empty for
-        ISO 8601 alone.
+        How dates and points in time are written, besides ISO 8601, one of `shallowrules.tables.dates.FORMATS`; empty
+        for ISO 8601 alone.
     """
 
     decimal: str = "."
@@ -143,7 +143,7 @@ class Conversion:
 
     @property
     def pattern(self) -> str:
-        """What `GRAMMAR` says of a finite number, with this decimal separator; of codes, of those that SQL takes."""
+        """The pattern of a finite number in `GRAMMAR`, with this decimal separator; for codes, as SQL accepts them."""
         if self.codes:
             return GRAMMAR.plain_code
         return self.number_format.pattern if self.format else GRAMMAR.number.format(point=self.decimal)
@@ -170,7 +170,7 @@ class Conversion:
         return math.nan if not text or text in self.nulls else self.number(text)
 
     def number(self, text: str) -> Number | None:
-        """Return the number that a text holds, NaN where that is its name, None where it holds none."""
+        """Return the number that a text holds, NaN where it spells NaN, None where it holds none."""
         text = text.strip(" ")
         if len(text) > GRAMMAR.longest:
             return None

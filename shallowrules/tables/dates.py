@@ -87,7 +87,7 @@ def written_time(form: str, text: str) -> int | None:
 
 
 def swapped(form: str) -> str:
-    """Return a format with day and month in each other's place."""
+    """Return a format with day and month swapped."""
     return form.replace("%d", "%0").replace("%m", "%d").replace("%0", "%m")
 
 

@@ -58,7 +58,7 @@ def frame_of(data: Mapping[str, Any], backend: Any, schema: Mapping[str, nw.dtyp
             continue
         if dtype == nw.Date:
             types[column] = nw.Datetime("us")
-        elif dtype in (nw.List, nw.String):  # Arrow alone has lists, and pandas 2 casts None to "None"
+        elif dtype in (nw.List, nw.String):  # only Arrow has lists, and pandas 2 casts None to "None"
             types[column] = None
         elif dtype == nw.Int64 and None in values[column]:
             values[column], types[column] = module.array(values[column], dtype="Int64"), None

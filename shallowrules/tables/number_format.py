@@ -1,8 +1,8 @@
 """How a column of numbers is written: grouped digits, a currency, a percent sign, and where the minus stands.
 
-A format is told, kept and shown as an example of a number, ``$1,234.50``. `docs/numbers.md` has the grammar. By the
-two patterns of a format, the reader of CSV, the rules, the emitted Python and the page all read a text alike: a
-match of `pattern` is a number, which without the matches of `removed` is digits with a decimal separator.
+A format is given, kept and shown as an example of a number, ``$1,234.50``. `docs/numbers.md` has the grammar. Through
+the two patterns of a format, the CSV reader, the rules, the emitted Python and the page all read a text alike: a match
+of `pattern` is a number, which without the matches of `removed` is digits with a decimal separator.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shallowrules.errors import OptionError
 __all__ = ["BELOW_ZERO", "BLANKS", "MARKS", "NumberFormat", "Parts", "parts_of"]
 
 BLANKS = " \u00a0\u202f\u2009"
-"""The blank, and those that keep a number on one line."""
+"""The blank, and blanks that keep a number on one line."""
 
 MARKS = f",.'\u2019{BLANKS}"
 """Marks between groups of three digits."""
@@ -25,18 +25,18 @@ MARKS = f",.'\u2019{BLANKS}"
 MINUS = "\u2212"
 
 BELOW_ZERO = f"[({MINUS}-]"
-"""A pattern; a text that is a number by a format, and in which it is found, is below zero."""
+"""A pattern; a text that is a number in a format is below zero if it has a match."""
 
 MAX_AFFIX = 12
 """Characters of a currency or a unit."""
 
 Negative = Literal["front", "minus", "behind", "parentheses"]
-"""Where the sign of a number below zero stands: a hyphen in front, U+2212 in front, behind, or parentheses."""
+"""The sign of a number below zero: a hyphen in front, U+2212 in front, one at the end, or parentheses."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a text that may be a number: what is before its first digit, after its last one, and between."""
+    """The parts of a text that may be a number: before its first digit, after its last one, and between."""
 
     before: str
     digits: str
@@ -45,7 +45,7 @@ class Parts:
 
     @property
     def marks(self) -> str:
-        """What stands between the digits, in order."""
+        """The marks between the digits, in order."""
         return re.sub("[0-9]", "", self.digits)
 
 
@@ -134,12 +134,12 @@ class NumberFormat:
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is nothing to it but the decimal separator."""
+        """Whether a decimal separator is all there is to it."""
         return self == NumberFormat(decimal=self.decimal)
 
     @property
     def has_marks_alone(self) -> bool:
-        """Whether there is nothing to it but the marks between digits, which is what SQL converts."""
+        """Whether it has nothing but marks between digits, which SQL can convert."""
         return not self.before and not self.behind and self.negative == "front"
 
     @cached_property
@@ -179,7 +179,7 @@ class NumberFormat:
 
     @cached_property
     def removed(self) -> str:
-        """A pattern for what, taken out of a number, leaves its digits and its decimal separator."""
+        """A pattern for the parts of a number other than its digits and decimal separator."""
         affixes = [_escaped(affix) for affix in (self.before, self.behind) if affix]
         return "|".join([*affixes, f"[^0-9{self.decimal}]"])
 

@@ -88,7 +88,7 @@ COLLECTED = {
 """How the rows of a table are had that is only a query, by the library; of Polars and any other, by ``.collect()``."""
 
 NESTED = "mixed or nested values"
-"""Possible contents of a column of type "other"; else it is one kind of value."""
+"""Possible contents of a column of type "other"; any other column has one kind of value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class Column:
     exact : ndarray of object, shape (n_rows,), optional
         The numbers that they were before they became doubles, where that rounded one.
     imputed : int, float, str, bool or None
-        What missing values were taken as; None where none was filled in.
+        The value that replaced missing ones; None where none was filled in.
     imputed_rows : ndarray of bool, shape (n_rows,), optional
         Where `imputed` stands in place of a missing value.
     of_numbers : bool
@@ -183,7 +183,7 @@ class Column:
 
     @property
     def nature(self) -> str:
-        """What the column holds, in the words of a message."""
+        """The content of the column, in the words of a message."""
         if self.type != "other":
             return {"boolean": "true or false", **NATURES}.get(self.type, self.type)
         present = self.values[~self.absent]
@@ -202,7 +202,7 @@ class Column:
         if self.is_numeric:
             absent = np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self.values), bool)
         else:
-            known = self.value_types <= {str, bool, NoneType}  # of which None alone is missing
+            known = self.value_types <= {str, bool, NoneType}  # of which only None is missing
             missing = (value is None for value in self.values.tolist()) if known else map(is_missing, self.values)
             absent = np.fromiter(missing, bool, len(self.values))
         return absent if self.missing is None else absent | self.missing
@@ -215,7 +215,7 @@ class Column:
     @property
     def is_constant(self) -> bool:
         """Whether a column that has rows has only one value."""
-        may_be = not self.is_numeric or self.ends[0] == self.ends[1]  # of whole numbers the ends may be rounded
+        may_be = not self.is_numeric or self.ends[0] == self.ends[1]  # the ends of whole numbers may be rounded
         return may_be and bool((self.values == self.values[0]).all())
 
     @cached_property
@@ -366,9 +366,9 @@ class Table:
 
     @cached_property
     def matrix(self) -> NDArray[Any] | None:
-        """The matrix of floats whose columns stand side by side as those of the table; None where there is none.
+        """The matrix of floats whose columns are those of the table, in order; None where there is none.
 
-        It is a view, not to be written to: of a matrix, or of what a dataframe keeps its numbers in.
+        It is a view, not to be written to: of a matrix, or of the arrays in which a dataframe keeps its numbers.
         """
         if not self.columns or not self.n_rows:
             return None
@@ -387,7 +387,7 @@ class Table:
     def ranges(self, n_threads: int = 1) -> Ranges | None:
         """Return the ranges of the columns of `matrix`, None where there is none; its columns know their `ends` then.
 
-        All are found in one pass, where the columns would each take their own.
+        All are found in one pass; the columns would each take their own.
         """
         if self.matrix is None:
             return None
@@ -396,7 +396,7 @@ class Table:
         return Ranges(*np.array([column.ends for column in self.columns]).T)
 
     def set_ends(self, ranges: Ranges) -> None:
-        """Tell the columns their `ends`, found in a matrix of the same numbers as floats."""
+        """Give the columns their `ends`, found in a matrix of the same numbers as floats."""
         for column, *ends in zip(self.columns, *ranges, strict=True):
             vars(column)["ends"] = tuple(map(float, ends))
 
@@ -518,7 +518,7 @@ def _fits(value: Number | Value, dtype: np.dtype[Any]) -> bool:
 
 
 def _is_same(column: Column, values: NDArray[Any]) -> bool:
-    """Return whether the values of a column are these in memory, none of them missing but NaN."""
+    """Return whether the values of a column are these in memory, none of them missing except NaN."""
     if column.type != "float" or column.missing is not None:
         return False
     mine, others = column.values.__array_interface__, values.__array_interface__
@@ -530,20 +530,20 @@ def _is_same(column: Column, values: NDArray[Any]) -> bool:
 
 
 def _owner(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array of whose memory this one is a part."""
+    """Return the array that owns the memory of this one."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a Python value means "no value": None, NaN, or what pandas has for it (NA, NaT)."""
+    """Return whether a Python value means "no value": None, NaN, or pandas' own (NA, NaT)."""
     if value is None:
         return True
     differs = value != value
     if isinstance(differs, bool | np.bool_):
         return bool(differs)
-    return _is_na_type(type(differs))  # of an array or the like it is an array
+    return _is_na_type(type(differs))  # for an array or the like, the result is an array
 
 
 def _is_na_type(kind: type) -> bool:
@@ -570,13 +570,13 @@ def _from_list(name: str, data: list[Any] | tuple[Any, ...]) -> Column:
     found = _of_numbers(name, data)
     if found is not None:
         return found
-    values = np.array(data, dtype=object)  # without it, NumPy makes texts of numbers and missing values beside a text
+    values = np.array(data, dtype=object)  # otherwise NumPy turns numbers beside a text into texts
     _check_one_dimension(name, values)
     return _from_objects(name, values)
 
 
 def _of_numbers(name: str, data: list[Any] | tuple[Any, ...]) -> Column | None:
-    """Return a column of Python's floats alone, or ints of 64 bits alone, and None; None for other values."""
+    """Return a column of nothing but Python's floats, or 64-bit ints, and None; None for other values."""
     found = numbers_of(data)
     if found is None:
         return None
@@ -585,7 +585,7 @@ def _of_numbers(name: str, data: list[Any] | tuple[Any, ...]) -> Column | None:
 
 
 def _from_masked(name: str, values: np.ma.MaskedArray[Any, Any]) -> Column:
-    """Type a masked array; what is masked is missing, whatever stands there."""
+    """Type a masked array; masked values are missing, whatever is stored there."""
     mask, given = np.ma.getmaskarray(values), np.ma.getdata(values)
     if given.dtype.kind in "iu":
         return Column(name, "integer", given, mask if mask.any() else None)
@@ -730,7 +730,7 @@ def _beyond(name: str, kind: str) -> DataError:
 
 
 def _from_python_times(name: str, values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
-    """Type an array of dates, datetimes or timedeltas; of several kinds it is none of them."""
+    """Type an array of dates, datetimes or timedeltas; if these are of several kinds, the column is of none."""
     found = [
         None if absent or is_missing(value) else time_of(value) for value, absent in zip(values, missing, strict=True)
     ]
@@ -771,7 +771,7 @@ def _from_series(name: str, series: Any) -> Column:
         return _from_decimals(name, series)
     if dtype.is_float():
         values = series.to_numpy()
-        if values.dtype.kind != "f":  # pandas' own missing values leave no type other than that of objects
+        if values.dtype.kind != "f":  # with pandas' own missing values, only the type of objects is possible
             single = dtype == nw.Float32
             values = series.fill_null(float("nan")).to_numpy().astype(np.float32 if single else np.float64)
         return Column(name, "float", values)
@@ -793,7 +793,7 @@ def _from_series(name: str, series: Any) -> Column:
 
 
 def _from_decimals(name: str, series: Any) -> Column:
-    """Type a column of decimals: as the nearest doubles, which Arrow's cast misses by one unit in the last place."""
+    """Type a column of decimals: as the nearest doubles, which Arrow's cast can miss by one unit in the last place."""
     decimals = np.array(series.to_list(), dtype=object)
     absent = series.is_null().to_list()
     found = [math.nan if gap else float(value) for gap, value in zip(absent, decimals, strict=True)]
@@ -818,7 +818,7 @@ def _from_time_series(name: str, series: Any) -> Column:
 
 
 def _from_intervals(name: str, values: Sequence[Any]) -> Column:
-    """Type Arrow's intervals, which are durations, months of 30 days as databases compare them."""
+    """Type Arrow's intervals as durations, with months of 30 days, as databases compare them."""
     spans = np.full(len(values), None, dtype=object)
     for row, value in enumerate(values):
         if value is not None:
@@ -851,7 +851,7 @@ def interval_texts(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def number_text(number: Any) -> str:
-    """Return a number that is a category as text, whole ones without a fraction: 7 and 7.0 are one."""
+    """Return a number that is a category as text, whole ones without a fraction: 7 and 7.0 are the same."""
     return str(int(number)) if nearest_double(number).is_integer() else repr(float(number))
 
 
@@ -884,7 +884,7 @@ def nearest_double(number: Any) -> float:
 
 
 def _array(series: Any) -> NDArray[Any]:
-    """Return a series as NumPy has it; what its library cannot convert comes value by value."""
+    """Return a series as NumPy has it; values that its library cannot convert are taken one by one."""
     try:
         return np.asarray(series.to_numpy())
     except NotImplementedError:
@@ -893,7 +893,7 @@ def _array(series: Any) -> NDArray[Any]:
 
 def _objects(series: Any) -> NDArray[Any]:
     """Return a series as Python values, None where one is missing."""
-    # Not by way of NumPy's own texts: they end before their last characters 0.
+    # Not through NumPy's own texts, which lose null characters at their end.
     values = np.fromiter(series.to_list(), object, len(series))
     values[series.is_null().to_numpy()] = None
     return values

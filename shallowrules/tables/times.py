@@ -1,4 +1,4 @@
-"""Dates, points in time and durations: whole numbers to the rules, and written as what they are.
+"""Dates, points in time and durations: whole numbers to the rules, but written as times.
 
 A date is its days since 1970-01-01; a point in time its microseconds since then, in UTC where it has a time zone; a
 duration its microseconds. Anything finer is truncated towards the past. Years go from 1 to 9999.
@@ -176,16 +176,16 @@ def _clock(rest: int) -> str:
 
 
 def parse_time(kind: str, text: str) -> int | None:
-    """Return the number of what a text says, in the forms of `format_time` and ISO 8601; None if it is not one."""
+    """Return the number of the time in a text, in the forms of `format_time` and ISO 8601; None if it is not a time."""
     text = text.strip(" ")
     number = _duration(text) if kind == "duration" else _moment(kind, text)
     return number if number is not None and number in _RANGES[kind] else None
 
 
 def time_of_text(kind: str, text: str) -> int | None:
-    """Return the number of a value that a text says, as rules of a kind compare it; None if it is not one.
+    """Return the number of the time in a text, as rules of a kind compare it; None if it is not a time.
 
-    It is what `parse_time` returns; to rules on dates a point in time is its day, too.
+    It is the result of `parse_time`; for rules on dates, a point in time also stands for its day.
     """
     if kind != "date":
         return parse_time(kind, text)
@@ -228,9 +228,9 @@ def is_moment(kind: str) -> bool:
 
 
 def bound_text(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
-    """Return how a value above a bound, or at most the bound, is asked for: the sign, and the text after it.
+    """Return how rules ask for a value above a bound, or at most the bound: the sign, and the text after it.
 
-    A point in time is before the next microsecond, or not: that is the rounder one.
+    A point in time is compared with the next microsecond, which is rounder: it is before it, or not.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def bound_text(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
 
 
 def bound_words(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
-    """Return how a bound is asked for in words, to follow "is": the words, and the text after them.
+    """Return how rules ask for a bound in words, to follow "is": the words, and the text after them.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def threshold_of(kind: str, sign: str, text: str) -> int | None:
 
 
 def average_text(kind: str, mean: float) -> str:
-    """Return the mean of some times: a day, or a minute of a day; of durations below an hour all digits."""
+    """Return the mean of some times: a day, or a minute of a day; for durations below an hour, with all digits."""
     number = round(mean)
     if kind != "date" and abs(number) >= HOUR:
         number = round(mean / MINUTE) * MINUTE
@@ -297,7 +297,7 @@ def _steps(step: int, digits: int) -> _Level:
 
 
 def _months(months: int, day: int, digits: int) -> _Level:
-    """Return the grid of the first days of every so many months, where a day is so many units."""
+    """Return the grid of the first days of every given number of months, where a day is a given number of units."""
 
     def around(number: int) -> tuple[int, int]:
         at = EPOCH + timedelta(days=number // day)
@@ -340,7 +340,7 @@ def readable_time(kind: str, lower: int, upper: int) -> int:
     """Return the roundest threshold t with ``lower <= t < upper``.
 
     Just above the threshold, a year, a quarter, a month, a day, an hour, … begins, so the threshold of dates is the
-    last day of one of these. Of equally round ones, it is the one nearest to the middle, from the middle half
+    last day of one of these. Among equally round ones, it is the one nearest to the middle, from the middle half
     of the gap if one is there.
 
     Parameters
@@ -358,7 +358,7 @@ def readable_time(kind: str, lower: int, upper: int) -> int:
     low, high = lower // unit, upper // unit
     middle, quarter = (low + high) / 2, (high - low) // 4
     for level in _LEVELS[kind]:
-        # The last unit at or before a threshold: that of days for a column whose points in time are whole days.
+        # The last unit at or before a threshold: days, for a column whose points in time are whole days.
         near = [(at - shift, (at - shift) // unit) for at in level.around((lower + upper) // 2)]
         found = [(t, whole) for t, whole in near if low + quarter <= whole <= high - quarter and low <= whole < high]
         if found:
@@ -381,7 +381,7 @@ def rounder_times(kind: str, lower: int, upper: int) -> list[int]:
 
 
 def time_level(kind: str, threshold: int) -> int:
-    """Return how many units a person has to read of a threshold: of a year 1, of a month 2, of a day 3, and so on."""
+    """Return how many units of a threshold a person has to read: 1 for a year, 2 for a month, 3 for a day, etc."""
     at = threshold + _SHIFT[kind]
     levels = (level.digits for level in _LEVELS[kind] if at in _RANGES[kind] and level.around(at)[0] == at)
     return next(levels, _LEVELS[kind][-1].digits)
@@ -401,7 +401,7 @@ def numbers_of_times(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[n
     missing = np.isnat(values)
     kind = "duration" if values.dtype.kind == "m" else "timestamp"
     unit = np.datetime_data(values.dtype)[0]
-    day = values.astype("m8[D]" if kind == "duration" else "M8[D]").view(np.int64)  # no unit is too coarse to tell
+    day = values.astype("m8[D]" if kind == "duration" else "M8[D]").view(np.int64)  # days do for any unit
     days = np.where(missing, 0, day)
     bounds = _RANGES[kind]
     if unit == "generic" or ((days < bounds[0] // DAY) | (days > bounds[-1] // DAY)).any():

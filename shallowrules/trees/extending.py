@@ -5,7 +5,7 @@ around their means, the length that of each row's own rule. It does not account 
 several rules takes.
 
 Leaves of the finished tree are split, one part for a different cluster, where that lowers J' most. With half of the
-new leaves, and with all, an iterated local search continues; likewise from the tree of the data alone, whose leaves
+new leaves, and with all, an iterated local search continues; likewise from the tree from the data alone, whose leaves
 are merged to clusters by Ward's criterion. As in `refining`, trees are searched for on a sample and judged on all rows.
 """
 
@@ -41,9 +41,10 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["MAX_JUDGED", "AllRows", "extend", "found_on", "merge_by_ward", "price_more"]
 
 N_STREAMS = 2
-"""Searches from each of the two starts, each with random numbers of its own."""
+"""Number of searches from each of the two starts, each with random numbers of its own."""
 PASSES = 560.0
-"""Visits of all rows of the sample by each. With two thirds of it, trees of twice as many leaves gain 0.02% less on
+"""Visits of all rows of the sample by each search. With two thirds of it, trees of twice as many leaves gain 0.02% less
+on
 the nine tables of benchmarks/quality.py, seeds 40 to 42, with a third 0.1% less in half of the time."""
 MAX_JUDGED = 4
 """Trees from the sample that are judged on all rows."""
@@ -74,7 +75,7 @@ def extend(
     tradeoff, reference_cost, reference_labels, random_seed, n_threads, progress
         As for `shallowrules.trees.refining.refine`.
     searches : bool
-        Whether the search goes on from the tree with its leaves cut.
+        Whether the search continues from the tree with its leaves cut.
     """
     rows = AllRows.of(tree, unique, tradeoff, reference_cost, n_clusters=unique.data.k, n_threads=n_threads)
     aim = rows.aim
@@ -138,7 +139,7 @@ class AllRows:
         n_clusters: int,
         n_threads: int,
     ) -> AllRows:
-        """Return those of a table; the labels of `tree` decide which rows of a large one the search uses."""
+        """Return the rows of a table; the labels of `tree` decide which rows of a large one the search uses."""
         data, total = unique.data, unique.total_weight
         by_part = len(unique.first) > MAX_IMPROVED_ROWS
         table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)
@@ -160,13 +161,13 @@ class AllRows:
         return [self.whole.judge(tree) for tree in grown]
 
     def judge(self, found: list[Candidate]) -> list[Candidate]:
-        """Return trees that were found with their figures on all rows; of a large table only the best few."""
+        """Return the trees found by a search with their figures on all rows; for a large table, only the best few."""
         if not self.is_large:
             return found
         return self.measure([one.tree for one in different(found, self.aim)[:MAX_JUDGED]])
 
     def finish(self, best: Candidate, reference_labels: NDArray[np.int32]) -> tuple[Candidate, GrownTree]:
-        """Return a tree that was chosen as it was measured at last, and as `finished` returns it."""
+        """Return the chosen tree with its final figures, and as `finished` returns it."""
         best = best if self.is_large else self.table.measure(best.tree, self.aim)
         data, n_threads = self.whole.data, self.whole.n_threads
         return best, finished(best, data, reference_labels, has_gaps=not self.is_large, n_threads=n_threads)
@@ -182,7 +183,7 @@ def found_on(
     searches: bool,
     progress: Progress | None,
 ) -> list[Candidate]:
-    """Return trees of more leaves that were found on a sample, as they are on the rows of a table.
+    """Return trees of more leaves that were found on a sample, with the rows of a table.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Goals: the cheapest tree of at most a given number of conditions, or the shortest that costs at most a given amount.
+"""Goals: the cheapest tree of at most a given number of conditions, or the shortest one of at most a given cost.
 
-The trees of all trade-offs leave gaps: a tree in a gap is the best under a bound, and the best at no trade-off. An
-iterated local search under the bound itself starts from trees on both sides of it and from the tree of the data alone.
+The trees of all trade-offs leave gaps: a tree in a gap is the best under some bound, but not the best at any trade-off.
+An iterated local search under the bound itself starts from trees on both sides of it and from the tree of the data
+alone.
 """
 
 from __future__ import annotations
@@ -48,17 +49,17 @@ def search_within(
     n_clusters: int = 0,
     n_threads: int = 1,
 ) -> GrownTree | None:
-    """Return the best tree within a bound that a search from some trees finds, one of these perhaps; None without any.
+    """Return the best tree within a bound that a search from some trees finds, perhaps one of these; None without any.
 
     Parameters
     ----------
     goal : Goal
     trees : sequence of GrownTree
-        Each with a leaf for each center, the likeliest first. At most `MAX_STARTS` of them are started from.
+        Each with a leaf for each center, the likeliest first. At most `MAX_STARTS` of them serve as starts.
     unique, reference_cost, reference_labels, random_seed, n_threads
         As for `shallowrules.trees.refining.refine`.
     tradeoff : float
-        By which leaves are moved in random changes.
+        The trade-off by which leaves are moved in random changes.
     n_clusters : int
         As in `SearchObjective`.
     """
@@ -76,7 +77,7 @@ def search_within(
 def _found(
     goal: Goal, starts: Sequence[CutTree], table: CodedTable, k: int, aim: SearchObjective, seed: int
 ) -> list[Candidate]:
-    """Return the trees that searches from several and from the data end at, as they are on the rows of a table."""
+    """Return the trees at which searches from several trees and from the data end, with the rows of a table."""
     sample = sample_of(table)
 
     def stream(start: CutTree, number: int, progress: Progress | None) -> list[Candidate]:

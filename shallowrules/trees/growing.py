@@ -45,17 +45,17 @@ MAX_VALUE = 1e150
 """Squares of larger numbers, summed over columns, may exceed a float64."""
 
 Progress = Callable[[float], None]
-"""Takes the share of the work that is done. What it raises ends the work, as an interrupt does."""
+"""Takes the share of the work that is done. An exception that it raises ends the work, as an interrupt does."""
 
 
 @dataclass(frozen=True, eq=False)
 class GrowthData:
-    """A table, and the centers that a tree over it is to explain.
+    """A table, and the centers that a tree over it should explain.
 
     Parameters
     ----------
     X_explain : ndarray of float32 or float64, shape (n_rows, d)
-        Columns that are cut, finite. Any strides; neither it nor `X_cluster` is copied.
+        Columns that are cut, finite. Any strides; neither this nor `X_cluster` is copied.
     X_cluster : ndarray of float32 or float64, shape (n_rows, m)
         Space of the distances; the same object where there is one space.
     explain_centers : ndarray of float64, shape (k, d)
@@ -96,7 +96,7 @@ class GrowthData:
 
 @dataclass(frozen=True, eq=False)
 class UniqueRows:
-    """The distinct rows of positive weight, which is what the kernel's rows are.
+    """The distinct rows of positive weight: the kernel's rows.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class UniqueRows:
         return float(len(self.order) if self.weight is None else self.weight.sum())
 
     def own_centers(self) -> NDArray[np.int32]:
-        """Return the center of each distinct row: the given one, else the nearest. For the kernel to reorder."""
+        """Return the center of each distinct row: the given one, else the nearest. The kernel may reorder them."""
         if self.labels is not None:
             return self.labels.copy()
         return _kernel.nearest_centers(self.data.X_cluster, _contiguous(self.data.cluster_centers), self.first)[0]
@@ -228,7 +228,8 @@ class GrownTree(CutTree):
     objectives : Objectives or None
         J as refinement found it; None for a tree that was not refined.
     threshold : ndarray of float64, shape (n_nodes,), or None
-        The thresholds, once they are rounded; they need not lie in the gaps. None where any one in its gap does.
+        The thresholds, once they are rounded; they need not lie in the gaps. None where any threshold in its gap will
+        do.
     kept : ndarray of bool, shape (n_nodes,), or None
         The cuts that the user asked for, whose thresholds stay; None where there are none.
     """
@@ -253,7 +254,8 @@ class Forest:
     Parameters
     ----------
     nodes : dict of ndarray
-        What an entry of the kernel returned. A node of another trade-off than its own has a `sibling` in its place.
+        What an entry of the kernel returned. Where another trade-off has a different node, it is a `sibling` of the
+        stored one.
     """
 
     def __init__(self, nodes: dict[str, NDArray[Any]]) -> None:
@@ -293,15 +295,15 @@ def grow(
     ----------
     unique : UniqueRows
         The rows, as `find_unique_rows` returns them; they are reordered. For IMM, `labels` are the centers that rows
-        should stay with; without, that is the nearest center.
+        should stay with; without it, that is the nearest center.
     method : {"exshallow", "exgreedy", "imm", "exkmc"}
         ExGreedy is ExShallow with ``tradeoff=0``.
     tradeoff : float
-        The paper's lambda, at least 0: the share of cost given up per condition saved. ExShallow's alone.
+        The paper's lambda, at least 0: the share of cost given up per condition saved. Only ExShallow's.
     max_leaves : int, optional
         ExKMC's: leaves to stop at, at least k; by default k.
     base : {"none", "imm"}
-        ExKMC's: what it starts from, one leaf or IMM's tree.
+        ExKMC's: its start, one leaf or IMM's tree.
     distances : ndarray of float64, shape (k, n_unique), optional
         Squared distances of the rows `first` to the centers, where they are known; they are overwritten. ExShallow's
         and ExGreedy's.
@@ -315,7 +317,7 @@ def grow(
     GrownTree
     """
     inputs, n_threads = unique.kernel_input(distances), max(1, n_threads)
-    progress = progress if unique.data.k > 1 else None  # one center is one leaf: no work to have a share of
+    progress = progress if unique.data.k > 1 else None  # one center is one leaf: there is no work to report
     if method == "exkmc":
         n_leaves = unique.data.k if max_leaves is None else min(max_leaves, max(unique.data.k, len(unique.first)))
         assigned = unique.own_centers() if base == "imm" else None
@@ -411,7 +413,7 @@ def _contiguous(centers: NDArray[np.float64]) -> NDArray[np.float64]:
 def check_range(
     low: NDArray[np.float64], high: NDArray[np.float64], cluster_centers: NDArray[np.float64], total_weight: float
 ) -> None:
-    """Refuse clustered values from `low` to `high` whose squared distances overflow, or weighted sums of these do."""
+    """Refuse clustered values from `low` to `high` whose squared distances overflow, or whose weighted sums do."""
     widest = max(float(-low.min()), float(high.max()), float(np.abs(cluster_centers).max()))
     if widest > MAX_VALUE:
         raise DataError(f"the table holds values as large as {widest:.1e}: squared distances overflow; rescale it")
@@ -440,7 +442,7 @@ def with_gaps(tree: GrownTree, data: GrowthData, n_threads: int) -> GrownTree:
 
 
 def renumber_centers(tree: GrownTree, numbers: NDArray[np.integer]) -> GrownTree:
-    """Return a tree whose centers have other numbers: those at the place of their own."""
+    """Return a tree whose centers are renumbered: each gets the number at the place of its own."""
     of_number = np.append(numbers, LEAF).astype(np.int32)  # the last, at index -1, stays LEAF
     return replace(tree, center=of_number[tree.center], labels=of_number[tree.labels])
 
@@ -506,7 +508,7 @@ def summed_up(
 
 
 def preordered(nodes: dict[str, NDArray[Any]]) -> CutTree:
-    """Return a tree of the kernel's, its root node 0, with its nodes in the order of a `CutTree`."""
+    """Return a tree from the kernel, with root node 0, with its nodes in the order of a `CutTree`."""
     return _cut_tree(nodes, *_places(nodes, lambda node: node))
 
 
@@ -526,7 +528,7 @@ def _places(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return the places of a tree's nodes, parents first, left subtree before right, and their children.
 
-    Children are numbered by that order, -1 at leaves. `own` returns for a node the one in its place in this tree.
+    Children are numbered by that order, -1 at leaves. `own` returns, for a node, the one in its place in this tree.
     """
     places: list[int] = []
     children: tuple[list[int], list[int]] = [], []

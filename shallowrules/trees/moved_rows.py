@@ -1,4 +1,4 @@
-"""Rows that come to other leaves where thresholds move, added up over a table or over its parts.
+"""Rows that move to other leaves when thresholds move, added up over a table or over its parts.
 
 The results have a method `merged`, and sums are exact, so they depend neither on the order of rows nor on how a table
 is divided into parts.
@@ -42,7 +42,7 @@ MAX_MOVED = 0.02
 
 
 class RoundedRows(Protocol):
-    """Rows that count, as `encoding.rows` has those of a part."""
+    """Rows that count, as `encoding.rows` defines them for a part."""
 
     @property
     def matrix(self) -> NDArray[Any]:
@@ -50,7 +50,7 @@ class RoundedRows(Protocol):
 
     @property
     def X_cluster(self) -> NDArray[Any]:
-        """Where distances are taken, shape (n_rows, m)."""
+        """The columns in which distances are taken, shape (n_rows, m)."""
 
     @property
     def weight(self) -> NDArray[np.float64] | None:
@@ -63,7 +63,7 @@ class RoundedRows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The thresholds of nodes and their candidates: between two of a node, one after the other, lies an interval.
+    """The thresholds of nodes and their candidates: between two successive ones of a node lies an interval.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ _WalkedNodes = tuple[
 
 @dataclass(frozen=True, eq=False)
 class Moving:
-    """What rows are added up for.
+    """The task for which rows are added up.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Moving:
     n_threads: int
 
     def leaf_of(self, rows: RoundedRows, threshold: NDArray[np.float64] | None = None) -> NDArray[np.int32]:
-        """Return the leaf that each row comes to, with other thresholds if they are given."""
+        """Return the leaf that each row reaches, with other thresholds if they are given."""
         tree = self.tree
         threshold = tree.threshold if threshold is None else threshold
         known = {} if rows.leaves is None else rows.leaves
@@ -141,7 +141,7 @@ class Moving:
     def rows_near(
         self, rows: RoundedRows, edges: Edges
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """Return the rows in intervals, the places of these, and the leaf of each row across the cut."""
+        """Return the rows in intervals, the places of the intervals, and the leaf of each row across the cut."""
         return rows_near_cuts(*self._near(rows, edges), n_threads=self.n_threads)
 
     def _near(self, rows: RoundedRows, edges: Edges) -> _WalkedNodes:
@@ -168,7 +168,7 @@ class Moving:
             before, digit = np.divmod(keys, n_values)
             known = known[before] * n_values + digit
         weight = None if rows.weight is None else rows.weight[which]
-        n_threads = self.n_threads if len(which) >= MIN_GROUP_ROWS * len(known) else 1  # each adds up groups of its own
+        n_threads = self.n_threads if len(which) >= MIN_GROUP_ROWS * len(known) else 1  # each has its own groups
         sums = self.grid.add_up(rows.X_cluster, groups, len(known), weight, n_threads, which)
         counts = np.bincount(groups, minlength=len(known))
         weights = np.bincount(groups, weight, len(known)).astype(np.float64)
@@ -189,7 +189,7 @@ def _renumbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows that are added up together where they come from one leaf and may go to another one.
+    """Rows that are added up together where they come from the same leaf and may go to the same other leaf.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class Leaves:
 
 
 def sum_leaves(rows: RoundedRows, state: tuple[Moving, Mapping[int, Sequence[RounderCut]]]) -> Leaves:
-    """Return the sums of the leaves, and what candidates move; the state is what to add up for, and the candidates."""
+    """Return the sums of the leaves, and the weight that candidates move; the state is the task and the candidates."""
     on, cuts = state
     between = on.weigh(rows, Edges.of(on.tree, cuts))
     leaf, n_nodes = on.leaf_of(rows), on.tree.n_nodes
@@ -291,7 +291,7 @@ class Changes:
 
 
 def sum_changes(rows: RoundedRows, state: tuple[Moving, Sequence[NDArray[np.float64]]]) -> Changes:
-    """Return the sums that each choice of thresholds moves; the state is what to move, and the choices."""
+    """Return the sums that each choice of thresholds moves; the state is the task and the choices."""
     on, choices = state
     leaf, moved, n_nodes = on.leaf_of(rows), [], on.tree.n_nodes
     for threshold in choices:

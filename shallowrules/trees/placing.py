@@ -105,7 +105,7 @@ def place_exact_thresholds(
 
 
 def rounder_cuts(grown: GrownTree, encoder: Encoder, table: Table) -> dict[int, list[RounderCut]]:
-    """Return for each node whose threshold could have fewer digits the thresholds that have fewer, ascending.
+    """Return, for each node whose threshold could have fewer digits, the thresholds with fewer, ascending.
 
     They may separate the rows in a different way than the tree does.
     """
@@ -123,7 +123,7 @@ def rounder_cuts(grown: GrownTree, encoder: Encoder, table: Table) -> dict[int, 
 
 @dataclass(frozen=True)
 class _Gap:
-    """The gap of a cut in the column of the table, which a model column may turn around."""
+    """The gap of a cut in the column of the table, whose order a model column may reverse."""
 
     lower: float
     upper: float
@@ -132,32 +132,32 @@ class _Gap:
 
     @property
     def readable(self) -> int | float:
-        """The roundest threshold in it."""
+        """The roundest threshold in the gap."""
         if self.type in TIME_TYPES:
             return readable_time(self.type, *self._told_apart())
         return readable_threshold(self.lower, self.upper, integer=self.type == "integer")
 
     @property
     def rounder(self) -> Sequence[int | float]:
-        """Thresholds near it that are rounder."""
+        """Rounder thresholds near the gap."""
         if self.type in TIME_TYPES:
             return rounder_times(self.type, *self._told_apart())
         return rounder_thresholds(self.lower, self.upper, integer=self.type == "integer")
 
     def _told_apart(self) -> tuple[int, int]:
-        """Return the gap of times within those that a double tells apart, if it may: a year 9999 stands for "never"."""
+        """Return a gap of times limited to those that a double tells apart, if it may be: 9999 means "never"."""
         lower, upper = int(self.lower), int(self.upper)
         if lower < DOUBLE_EXACT:
             upper = min(upper, DOUBLE_EXACT)
         return (max(lower, -DOUBLE_EXACT), upper) if upper > -DOUBLE_EXACT else (lower, upper)
 
     def digits(self, value: int | float) -> int:
-        """Return how many digits of a threshold a person has to read; of a time, how many units."""
+        """Return how many digits of a threshold a person has to read; for a time, how many units."""
         return time_level(self.type, int(value)) if self.type in TIME_TYPES else significant_digits(value)
 
     def in_model(self, value: float) -> float:
         """Return a threshold of the table's column as one of the model column."""
-        # Turned, "above the value" is "below its negative", so the threshold is the float before that.
+        # Reversed, "above the value" is "below its negative", so the threshold is the float before that.
         return math.nextafter(-value, -math.inf) if self.turned else float(value)
 
 

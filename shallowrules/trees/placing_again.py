@@ -1,8 +1,9 @@
 """The cuts of a tree with thresholds for different rows than those that it was grown from.
 
 Each cut keeps its column. Its threshold is moved to where the objective of the rows below it is lowest, given the
-means of all clusters and every other cut, one cut after the other until none moves. Of the thresholds that are as good
-up to a small share of the objective, the present one is kept if it is among them, else the roundest is taken.
+means of all clusters and every other cut, one cut after the other until none moves. Of the thresholds that are equally
+good, up to a small share of the objective, the present one is kept if it is among them; otherwise the roundest is
+taken.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["place_again"]
 
 MAX_SWEEPS = 10
-"""Rounds over all cuts; two or three are the rule."""
+"""Maximum number of rounds over all cuts; two or three are usual."""
 
 
 def place_again(
@@ -76,7 +77,7 @@ def place_again(
 
 
 def _prices(tree: GrownTree, rows: RowSample, penalty: float) -> NDArray[np.float64]:
-    """Return the cost of each row in each leaf, by its weight, shape (n_rows, n_nodes)."""
+    """Return the weighted cost of each row in each leaf, shape (n_rows, n_nodes)."""
     labels = tree.center[rows.leaves(tree, 0, np.arange(len(rows.matrix)))]
     distances = rows.distances(labels, int(tree.center.max()) + 1)
     return rows.weight[:, None] * (distances[:, tree.center] + penalty * tree.as_tree().explanation_size)
@@ -118,7 +119,7 @@ def _best_gap(
 
 
 def _with_cut(tree: GrownTree, node: int, cut: float, *, whole: bool) -> GrownTree:
-    """Return a tree with another threshold at a node, which is to stay."""
+    """Return a tree with another, fixed threshold at a node."""
     found = {name: getattr(tree, name).copy() for name in ("cut", "lower", "upper")}
     found["cut"][node] = found["lower"][node] = cut
     found["upper"][node] = cut + 1 if whole else math.nextafter(cut, math.inf)

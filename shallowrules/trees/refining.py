@@ -3,7 +3,7 @@
 The objective of a finished tree is ``J = cost / reference cost + tradeoff * WAES``. Three ways lead to lower ones,
 each in the kernel:
 
-- lookahead: of several cuts of a node, the one whose finished subtree has the lowest J;
+- lookahead: among several cuts of a node, the one whose finished subtree has the lowest J;
 - improving a finished tree: every node's cut in turn, with the means of the leaves; and removing a leaf that saves
   little cost in order to split another in two;
 - iterated local search: a cut or a leaf of a finished tree is changed at random, the tree improved around it, and the
@@ -83,14 +83,14 @@ __all__ = [
     "refine",
 ]
 
-# How they were tuned: by the mean gain in J over the greedy tree and the time in greedy growths, of iris, wine, breast
+# How they were tuned: by the mean gain in J over the greedy tree and the time in greedy growths, on iris, wine, breast
 # cancer, diabetes, digits, mice, anuran, avila and letter, 3 seeds (benchmarks/quality.py, docs/refinement.md).
 
 MAX_SEARCHED_CLUSTERS = 512
 """Beyond this many clusters the greedy tree and that of the data alone are recut, and leaves stay where they are. A
 bound on the work; not tuned."""
 MANY_CLUSTERS = 128
-"""Of more clusters the sample has so few rows that on all rows its trees are worse than an improved greedy one
+"""With more clusters, the sample has so few rows that on all rows its trees are worse than an improved greedy one
 (avila with 250 clusters): tables of up to `BROAD_ROWS` rows are searched whole."""
 MAX_JUDGED = 2
 """Trees from the sample that are judged on all rows, those of the lowest J on the sample. With 4, anuran, avila and
@@ -101,8 +101,8 @@ condition penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, 
 WAES both fall."""
 PENALTY_PASSES = 7.0
 """Small tables of not too many clusters are searched by an iterated local search that visits all rows this many
-times, others, and parts of a table, by improving a tree. Without it anuran's mean WAES rises on some ten seeds; 7 to 16
-passes find much the same."""
+times, others, and parts of a table, are searched by improving a tree. Without it anuran's mean WAES rises on some ten
+seeds; 7 to 16 passes find much the same."""
 MIN_GAIN_SHARE = 0.8
 """A tree that is neither more expensive nor longer than the greedy one is taken if it has this share of the best gain.
 Not after a thorough search, which is asked for the lowest J."""
@@ -134,7 +134,7 @@ class Refinement:
     bound_reached: bool
 
     def summary(self) -> str:
-        """Say what was found, in a line."""
+        """Return the outcome as a line of text."""
         (cost, waes), (new_cost, new_waes) = self.before, self.after
         before, after = self.objectives
         where = (
@@ -187,7 +187,7 @@ def refine(
     thorough : Thorough, optional
         To keep searching within its budget.
     coded : Future, optional
-        What `code_rows` returns of the rows, if they were coded while the tree was grown.
+        The result of `code_rows` for the rows, if they were coded while the tree was grown.
     n_threads : int
         The result does not depend on it.
     progress : callable, optional
@@ -250,7 +250,7 @@ class WholeTable:
     n_threads: int
 
     def judge(self, tree: GrownTree) -> Candidate:
-        """Return a tree with its figures on all rows, which depend on no order of these; each center has one leaf."""
+        """Return a tree with its figures on all rows, which do not depend on their order; each center has one leaf."""
         data = self.data
         labels = tree.labels if data.weight is None else np.maximum(tree.labels, 0)  # of weight 0, they do not count
         cost = partition_cost(data.X_cluster, labels, data.weight, self.n_threads, data.cluster_ranges)
@@ -279,7 +279,7 @@ def objective_of(
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
@@ -345,7 +345,7 @@ class Search:
         return self.is_ahead and self.n_rows > MAX_IMPROVED_ROWS
 
     def run(self, table: CodedTable, greedy: Candidate) -> Outcome:
-        """Search on all rows of a table; `greedy` is the greedy tree as it is there."""
+        """Search on all rows of a table; `greedy` is the greedy tree on these rows."""
         if self.is_ahead:
             is_broad = self.data.k > MANY_CLUSTERS and len(table.rows) <= BROAD_ROWS
             sample = table if is_broad else sample_of(table)
@@ -357,7 +357,7 @@ class Search:
         return Outcome(found, (), 0, bound_reached=True)
 
     def finalists(self, broad: CodedTable) -> Outcome:
-        """Search on a part of the rows of a large table; what is found is to be judged on all of them."""
+        """Search on a part of the rows of a large table; the trees found are then judged on all of them."""
         greedy, objective = broad.measure(self.tree, self.aim), self.aim.objective
         outcome = self.run(broad, greedy)
         best = min(outcome.found, key=objective)
@@ -369,9 +369,9 @@ class Search:
         return best if objective(best) < objective(greedy) * (1 - TIE) else greedy
 
     def _pick(self, found: list[Candidate], greedy: Candidate) -> Candidate:
-        """Return the tree of the lowest J, or one no worse in cost and length with a large enough share of its gain.
+        """Return the tree of lowest J, or one no worse in cost and length that has a large enough share of its gain.
 
-        That one's J is not above that of a tree from the data alone.
+        The J of that one is not above that of a tree from the data alone.
         """
         objective = self.aim.objective
         best = min(found, key=objective)
@@ -433,8 +433,7 @@ class Search:
     def _ahead(self, sample: CodedTable, progress: Progress | None) -> Iterator[list[Candidate]]:
         """Grow lookahead trees and one from the data, and perturb the best, on the sample.
 
-        If that gives none, the greedy one is improved. Of the work that `progress` is told of, these are two
-        thirds.
+        If that gives none, the greedy one is improved. These are two thirds of the work that `progress` is told about.
         """
         aim = self.aim
 
@@ -511,12 +510,12 @@ class Search:
 
 
 def _behind(progress: Progress | None, begin: float) -> Progress | None:
-    """Return the function that takes the completed share of the work that is left after a share of it."""
+    """Return the function that takes the completed share of the work that remains after a first share."""
     return None if progress is None else lambda share: progress(begin + (1 - begin) * share)
 
 
 def _judged(found: list[Candidate], sample: CodedTable, broad: CodedTable, aim: SearchObjective) -> list[Candidate]:
-    """Return trees of the sample as they are on more rows, not more than a few."""
+    """Return at most a few trees of the sample, with more rows."""
     if sample is broad:
         return found
     return [

@@ -1,8 +1,8 @@
 """Rounder thresholds: cuts that leave the gap between rows where that hardly changes J.
 
-For each cut there are some thresholds of fewer digits near its gap. What one of them alone does to J is known exactly
-from the rows between it and the cut: those come into other leaves. Of all cuts together that choice is taken which has
-the fewest digits while these changes add up to what J may rise by (a knapsack, solved exactly). The effect of rows that
+For each cut there are some thresholds of fewer digits near its gap. The effect of a single one on J is known exactly
+from the rows between it and the cut: those move to other leaves. Of all choices for the cuts whose changes add up to no
+more than J may rise by, the one with the fewest digits is taken (a knapsack, solved exactly). The effect of rows that
 two cuts move is found by sending all rows through the chosen tree; if J rose by more, or a leaf lost all its rows, a
 smaller choice is taken.
 
@@ -43,19 +43,19 @@ from shallowrules.trees.tree import LEAF, Tree
 __all__ = ["ROUND_WITHIN", "check_round_within", "round_thresholds", "rounds"]
 
 ROUND_WITHIN = 0.0005
-"""The share of J that thresholds of a refined tree are rounded within where nothing else is asked for."""
+"""The share of J within which thresholds of a refined tree are rounded by default."""
 
 SHARES = (1.0, 0.7, 0.4, 0.15, 0.0)
-"""Choices within the bound on J that are tried: the changes of cuts that move the same rows do not add up."""
+"""Number of choices within the bound on J that are tried: the changes of cuts that move the same rows do not add up."""
 
 
 def rounds(within: float | None, grown: GrownTree) -> bool:
-    """Return whether a tree's thresholds are to be rounded: by default those of a refined tree are."""
+    """Return whether to round a tree's thresholds: by default those of a refined tree are rounded."""
     return within > 0 if within is not None else grown.objectives is not None
 
 
 def check_round_within(within: float | None, *, labelled: bool) -> None:
-    """Raise OptionError for thresholds that are asked to be rounded where rules follow given labels."""
+    """Raise OptionError if thresholds should be rounded although rules follow given labels."""
     if within and labelled:
         raise OptionError(
             OptionName("round_within", within),
@@ -89,7 +89,7 @@ def round_thresholds(
     run : callable
         As `Run` says; the functions can be pickled.
     objectives : Objectives
-        J of the tree, and what it may not rise above.
+        J of the tree, and the bound that it may not exceed.
     within : float or None
         The share of J that it may rise by, above 0. None for `ROUND_WITHIN`, but never above the bound.
     in_parts : bool
@@ -101,7 +101,7 @@ def round_thresholds(
     -------
     GrownTree
         The given one if no threshold can be rounder. Else with `threshold`, the rows and weights of its nodes, and a
-        note that says what changed; without `labels`, and its gaps are no longer those of its rows.
+        note that says what changed; without `labels`; its gaps are no longer those of its rows.
     """
     cuts = rounder_cuts(grown, encoder, table)
     if not cuts or not objectives.reference_cost > 0:
@@ -130,7 +130,7 @@ def round_thresholds(
     choices.pop(on.tree.threshold.tobytes(), None)
     if not choices:
         return grown
-    first, *others = choices.values()  # hardly ever are the others needed, and then in one more pass
+    first, *others = choices.values()  # the others are hardly ever needed, and then take one more pass
     for some in ([first], others):
         changes: Changes = run(sum_changes, (on, some)) if some else Changes([])
         for threshold, moved in zip(some, changes.moved, strict=True):
@@ -147,7 +147,7 @@ def round_thresholds(
 
 @dataclass(frozen=True, eq=False)
 class _Pricing:
-    """What rows that move to other leaves add to J, in units of the cost.
+    """The change in J from rows that move to other leaves, in units of the cost.
 
     Parameters
     ----------
@@ -185,16 +185,16 @@ class _Pricing:
 
     @cached_property
     def conditions(self) -> NDArray[np.int32]:
-        """How many conditions each node has."""
+        """The number of conditions of each node."""
         return self.tree.explanation_size
 
 
 @dataclass(frozen=True, eq=False)
 class _Moved:
-    """Groups of rows that move, with what each adds.
+    """Groups of rows that move, with the change from each.
 
-    A row x that goes from cluster a to b adds ``|x - m_b|² - |x - m_a|²`` around the means as they were, and what its
-    conditions cost. The means move along: see `rises`.
+    A row x that goes from cluster a to b adds ``|x - m_b|² - |x - m_a|²`` around the old means, and the cost of its
+    conditions. The means move as well: see `rises`.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class _Moved:
         """Return the added cost if the groups move from the first of some places up, or down, to each of the others.
 
         It is infinity if a leaf loses all its rows. A cluster of the new weight W whose rows then sum to d around its
-        mean as it was costs ``|d|² / W`` less.
+        old mean costs ``|d|² / W`` less.
         """
         tree, pricing = self.pricing.tree, self.pricing
         low, high = min(ends), max(ends)
@@ -266,7 +266,7 @@ class _Moved:
 def _priced(
     groups: Groups, cuts: Mapping[int, Sequence[RounderCut]], pricing: _Pricing
 ) -> dict[int, list[tuple[RounderCut, float]]]:
-    """Return for each node its candidates with what each alone adds, those that leave no leaf empty."""
+    """Return for each node the candidates that leave no leaf empty, with the change that each makes alone."""
     tree, found = pricing.tree, {}
     edges, moved = Edges.of(tree, cuts), _Moved.of(groups, pricing)
     ends = np.searchsorted(moved.place, np.arange(len(edges.values)), side="right")  # of the groups up to each edge
@@ -289,7 +289,7 @@ def _priced(
 def _fewest_digits(
     tree: Tree, options: Mapping[int, Sequence[tuple[RounderCut, float]]], room: float
 ) -> NDArray[np.float64]:
-    """Return the thresholds that save most digits and add at most `room`; of equal choices those that add least."""
+    """Return the thresholds that save most digits and add at most `room`; among equal choices, those that add least."""
     threshold = tree.threshold.copy()
     most = sum(max(cut.saved for cut, _ in some) for some in options.values())
     least = np.full(most + 1, math.inf)  # the least cost of choices that save this many digits

@@ -1,4 +1,4 @@
-"""Rows of a table that stand for all of it where its trees are tried."""
+"""Rows of a table that represent all of it when trees are tried."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["RowSample"]
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """Distinct rows of a table: all, or some that their values choose.
+    """Distinct rows of a table: all of them, or some that are chosen by their values.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class RowSample:
 
     @classmethod
     def of(cls, run: Run, encode: Callable[[Any], Any], n_columns: int) -> RowSample:
-        """Return that of a table or of its parts, with a given number of model columns."""
+        """Return the sample of a table or of its parts, with a given number of model columns."""
         found = sample_of_rows(run, encode, _both)
         return cls(found.rows[:, :n_columns], found.rows[:, n_columns:], found.weight)
 
@@ -50,7 +50,7 @@ class RowSample:
         return np.asarray((X * X).sum(axis=1))
 
     def distances(self, labels: NDArray[np.int32], k: int) -> NDArray[np.float64]:
-        """Return the squared distance of each row to the mean of each of k clusters; large where that has no rows."""
+        """Return the squared distance of each row to the mean of each of k clusters; large where that is missing."""
         X, size = self.X_cluster.astype(np.float64, copy=False), np.bincount(labels, self.weight, k)
         sums = np.zeros((k, X.shape[1]))
         np.add.at(sums, labels, X * self.weight[:, None])
@@ -72,7 +72,7 @@ class RowSample:
         return next(rows for each, rows in self._reached(tree, 0, every) if each == node)
 
     def _reached(self, tree: GrownTree, node: int, rows: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """Yield each node that lies below a node, and that itself, with the places of the rows that reach it."""
+        """Yield a node and each node below it, with the places of the rows that reach it."""
         pending = [(node, np.arange(len(rows)))]
         while pending:
             each, places = pending.pop()

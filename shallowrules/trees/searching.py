@@ -1,7 +1,7 @@
 """Searching: trees of lower J, found on a table's rows or on a sample of them.
 
-A table has the form that the kernel takes: its distinct rows and their codes. `refining` says in which order trees are
-searched for, and which one is taken.
+A table is in the form that the kernel takes: its distinct rows and their codes. `refining` decides in which order trees
+are searched for, and which one is taken.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ __all__ = [
 ]
 
 SAMPLE_ROWS = 4096
-"""Distinct rows on which trees are searched for, about. On 8,000 or 16,000 rows, or all, avila and letter gain no
+"""About how many distinct rows the search for trees uses. On 8,000 or 16,000 rows, or all, avila and letter gain no
 more, and it takes longer."""
 SAMPLE_MARGIN = 1.25
 """A table of at most this multiple of these rows is not sampled."""
@@ -96,7 +96,7 @@ ROUND_FACTORS = (1.0, 0.6, 1.6)
 start, side by side, from the means of the best tree's leaves: without them letter gains 1.9% instead of 2.8%."""
 MAX_TREES, ONE_ROUND_TREES = 6.0, 2.0
 """Such a tree takes at most the work of this many greedy ones on the sample, the only one of a shorter table that of
-the second number: what it spares gains more in the local search (mice 1.39% instead of 1.14%)."""
+the second number: the time that it saves gains more in the local search (mice 1.39% instead of 1.14%)."""
 WIDE_SHAPE, WIDE_TREES, WIDE_ROWS = (1, 16), 8.0, 1024
 """One more lookahead tree is grown with many cuts of the root, on at most about this many rows of the sample.
 Without it diabetes gains 3.2% instead of 4.1%. On so few rows the work of 12 trees gains no more than that of 8, and
@@ -107,8 +107,8 @@ searches side by side, of half the work each, which improve the best of theirs. 
 do for 6 ms of 86 of a fit of digits. On `WIDE_ROWS` digits gains 2.8% instead of 3.3%. With the work of 8 to 10 trees
 J is the same within 0.03%. Avila and letter, looked at in three rounds, gain nothing by it."""
 DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
-"""A tree of the data alone visits all rows of the sample this many times at most; of a wide table those columns are cut
-that tell the clusters best, so that a visit takes no more sums than this. Not tuned."""
+"""A tree from the data alone visits all rows of the sample this many times at most; in a wide table, those columns are
+cut that separate the clusters best, so that a visit takes no more sums than this. Not tuned."""
 WHOLE_DATA_CLUSTERS, FEW_DATA_ROWS, FEW_DATA_VALUES = 30, 512, 1e6
 """For fewer clusters that tree is grown on `WIDE_ROWS` rows, or on that many of a longer table, and a visit takes no
 more sums than this: on the tables tried it is then never the best start, and on all rows a fit of digits takes a third
@@ -125,10 +125,10 @@ PART_STREAM_PASSES = 31.0
 """The same for a table of which a part is searched. With 62, 22 tables of 100,000 rows gain 0.01% more, and a fit takes
 up to 14% longer."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
-"""Of random changes, the share that move a leaf; the share of the objective that a step of a repair gains, at least;
+"""The share of random changes that move a leaf; the share of the objective that a step of a repair gains, at least;
 and the share of it by which it rises with a change that is repaired, at most. Shares of leaf moves from 0.3 to 0.9,
-steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within what seeds differ by; a rise of 0.1 gains 0.1% less
-on some tables."""
+steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within the differences between seeds; a rise of 0.1 gains
+0.1% less on some tables."""
 N_KEPT = 2
 """Trees of such a search that are judged on all rows where it had a sample: the best one after each of this many parts
 of the work. Later ones fit the sample closer, and not always the table."""
@@ -142,7 +142,7 @@ MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
 of sorting; not tuned."""
 MAX_IMPROVED_ROWS = 1 << 16
-"""Tables of more distinct rows are searched by a part of them, and only measured whole."""
+"""Tables of more distinct rows are searched by a part of their rows, and only measured whole."""
 N_STREAMS = 2
 """Iterated local searches, each with random numbers of its own: side by side where there are threads. One of
 twice the length gains little more."""
@@ -155,7 +155,7 @@ TIE = 1e-9
 
 @dataclass(frozen=True)
 class SearchObjective:
-    """What is searched for.
+    """The objective of a search.
 
     Attributes
     ----------
@@ -205,15 +205,15 @@ class Goal:
     bound: float
 
     def is_met(self, figures: tuple[float, float]) -> bool:
-        """Whether a normalized cost and WAES are within the bound, but for rounding."""
+        """Whether a normalized cost and WAES are within the bound, apart from rounding."""
         return self.bounded(figures) <= self.bound * (1 + TIE)
 
     def bounded(self, figures: tuple[float, float]) -> float:
-        """Return the one of them that is bounded."""
+        """Return the one of the two that is bounded."""
         return figures[self.kind == "length"]
 
     def low(self, figures: tuple[float, float]) -> float:
-        """Return the one of them to minimize."""
+        """Return the one of the two to minimize."""
         return figures[self.kind == "cost"]
 
 
@@ -247,7 +247,7 @@ class Candidate:
 
 
 def _without_gaps(found: dict[str, Any]) -> Candidate:
-    """Return a tree of the kernel's, whose gaps were not looked for."""
+    """Return a tree from the kernel, whose gaps were not looked for."""
     return Candidate(preordered(found | {"lower": found["cut"], "upper": found["cut"]}), found["after"], False)
 
 
@@ -345,7 +345,7 @@ class CodedTable:
     ) -> list[Candidate]:
         """Search locally for a better tree, with perturbations; return the best ones on the way, the last one first.
 
-        Under a goal that is the better one under its bound, not the one of the lower J.
+        Under a goal, better means better within its bound, not of lower J.
         """
         weight = self.total_weight
         found = perturb_tree(
@@ -366,7 +366,7 @@ class CodedTable:
     def split(
         self, tree: CutTree, aim: SearchObjective, n_leaves: int, progress: Progress | None = None
     ) -> list[Candidate]:
-        """Cut leaves of a tree in two, for other clusters, up to a given number; return the tree after each cut."""
+        """Split leaves of a tree, for other clusters, up to a given number; return the tree after each split."""
         found = split_leaves(
             self.coded,
             _arrays(tree),
@@ -464,9 +464,9 @@ def sample_of(table: CodedTable) -> CodedTable:
 
 
 def few_of(table: CodedTable) -> CodedTable:
-    """Return `BROAD_ROWS` rows of a large table, of each cluster those of the lowest keys, weighted as by `sample_of`.
+    """Return `BROAD_ROWS` rows of a large table, those of the lowest keys in each cluster, weighted as by `sample_of`.
 
-    All rows are looked at, and few are sorted.
+    All rows are examined, and few are sorted.
     """
     counts = table.counts
     sizes = np.minimum(counts, broad_sizes(table.leaf_weights))
@@ -480,7 +480,7 @@ def few_of(table: CodedTable) -> CodedTable:
 
 
 def broad_sizes(weights: NDArray[Any]) -> NDArray[np.int64]:
-    """Return how many rows of each cluster of a large table the search uses, if it has them, by its weight."""
+    """Return how many rows of each cluster of a large table the search uses, if it has enough, by its weight."""
     return _sizes(weights, BROAD_ROWS)
 
 
@@ -493,7 +493,7 @@ def highest_keys(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray
 
 
 def some_of(table: CodedTable, n_rows: int) -> CodedTable:
-    """Return about this many rows at even distances, weighted as by `sample_of`; `table` itself if it is no larger."""
+    """Return about this many rows at even distances, weighted as by `sample_of`; `table` itself if it has no more."""
     step = -(-len(table.rows) // n_rows)
     return table if step == 1 else _part(table, np.arange(0, len(table.rows), step))
 
@@ -550,7 +550,7 @@ def sampled(
 
 
 def different(found: list[Candidate], aim: SearchObjective) -> list[Candidate]:
-    """Return the trees that differ, those of the lowest J first."""
+    """Return the distinct trees, those of the lowest J first."""
     by_key = {one.key: one for one in found}
     return sorted(by_key.values(), key=aim.objective)
 
@@ -569,7 +569,7 @@ def look_ahead(
     max_trees: float,
     progress: Progress | None = None,
 ) -> list[Candidate]:
-    """Grow a lookahead tree, from the means of the best one's leaves if there is one, and improve it; on the sample."""
+    """Grow a lookahead tree on the sample, from the means of the best one's leaves if there is one, and improve it."""
     centers = (data.explain_centers, data.cluster_centers) if best is None else leaf_means(sample, best.tree, data.k)
     shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
     return grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, max_trees, progress)
@@ -587,7 +587,7 @@ def wide_ahead(
 ) -> list[Candidate]:
     """Grow a tree for each of many cuts of the root, on some rows of the sample; improve the best on all of these.
 
-    With `wider`, the rows are more, and the cuts are those of one of `WIDER_SHARES` shares.
+    With `wider`, there are more rows, and the cuts are those of one of `WIDER_SHARES` shares.
     """
     centers = data.explain_centers, data.cluster_centers
     n_trees, n_rows, n_shares = (WIDER_TREES, WIDER_ROWS, WIDER_SHARES) if wider else (WIDE_TREES, WIDE_ROWS, 1)
@@ -664,7 +664,7 @@ def grown_ahead(
     cuts : tuple of int
         Which of the root's cuts are tried, best first: the number of the first, and the step to the next.
     """
-    wad = float(tree.weight[tree.feature != LEAF].sum() / tree.weight[0])  # passes over the rows that a tree takes
+    wad = float(tree.weight[tree.feature != LEAF].sum() / tree.weight[0])  # passes over the rows per tree
     coded = few.coded
     inputs = GrowthInput(
         coded.X_explain,
@@ -709,9 +709,9 @@ def side_by_side(
 ) -> list[Candidate]:
     """Return the results of several searches, in their order; they run at the same time where there are threads.
 
-    Then the first one reports progress, from the calling thread, in which an interrupt is raised. An interrupt of
-    it ends the others: they check as often as they would report progress. Searches that still wait for a thread at that
-    point are run by the calling one.
+    In that case the first one reports progress, from the calling thread, in which an interrupt is raised. An interrupt
+    there ends the others: they check as often as they would report progress. Searches that still wait for a thread at
+    that point are run by the calling one.
     """
     if n_threads == 1 or len(tasks) == 1:
         return [found for i, task in enumerate(tasks) for found in task(part_of(progress, i, len(tasks)))]

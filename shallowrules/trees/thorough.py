@@ -44,7 +44,7 @@ many rounds, the mean gain of letter is 3.2% instead of 3.4%, of anuran 4.0% ins
 MIN_GROWTHS_PER_ROUND = 2.0
 """Least count of a round. On a million rows it takes as long as about two greedy trees."""
 SHAPES = ((2, 4), (1, 16), (3, 4), (2, 8))
-"""Levels of the lookahead, and cuts tried per node, in turn. Digits alone needs more than the first."""
+"""Levels of the lookahead, and cuts tried per node, in turn. Only digits needs more than the first."""
 MAX_TREES = 12.0
 """The lookahead takes at most the work of this many greedy trees on the sample."""
 STREAMS_PER_ROUND = 2
@@ -83,7 +83,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Thorough:
-    """What a thorough search is given.
+    """The input of a thorough search.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Thorough:
 
 
 def note_of(growths: float, *, interrupted: bool) -> str:
-    """Return the note that says what a search spent: with these growths as the budget it is the same."""
+    """Return the note on what a search spent: with these growths as the budget, its result is the same."""
     return f"searched thoroughly for a better tree: {growths:g} growths" + (", interrupted" if interrupted else "")
 
 
@@ -161,7 +161,7 @@ def search_on(
 def _rounds(
     budget: Budget, growths_per_round: float, progress: Progress | None
 ) -> Iterator[tuple[int, Progress | None]]:
-    """Yield the number of each round, and what takes the share of it that is done."""
+    """Yield the number of each round, and a function that takes the completed share of it."""
     n_rounds = max(1, math.floor(budget.growths / growths_per_round)) if budget.growths < math.inf else None
     begin = time.monotonic()
 

@@ -1,8 +1,8 @@
 """A value that a person can read for each gap that the tree cuts through.
 
-Every value of the gap ``[lower, upper)`` splits the training rows alike, so the choice is free and
-goes to the reader: the fewest significant digits (100 rather than 97, 0.05 rather than 0.047),
-but from the middle half of the gap, so that new rows close to either side keep their distance.
+Every value of the gap ``[lower, upper)`` splits the training rows alike, so the choice is free and favors the reader:
+the fewest significant digits (100 rather than 97, 0.05 rather than 0.047), but from the middle half of the gap, so that
+new rows close to either side keep their distance.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from functools import cached_property
 __all__ = ["readable_threshold", "rounder_thresholds", "significant_digits"]
 
 MAX_WHOLE = 2.0**53
-"""Beyond it not every whole number is a float."""
+"""Beyond this number, not every whole number is a float."""
 
 
 def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> int | float:
     """Return the roundest threshold t with ``lower <= t < upper``.
 
-    The candidates are the decimals in the middle half of the gap, both its ends included. Zero
-    wins if it is among them; else the decimal with the fewest significant digits; among
-    those the one nearest to the middle, then the one with more trailing zeros or fewer
-    decimal places, then the lower.
+    The candidates are the decimals in the middle half of the gap, both its ends included. Zero wins if it is among
+    them; otherwise the decimal with the fewest significant digits; among those the one nearest to the middle, then the
+    one with more trailing zeros or fewer decimal places, then the lower.
 
     Parameters
     ----------
@@ -71,8 +70,8 @@ def readable_threshold(lower: float, upper: float, *, integer: bool = False) -> 
     if half.low <= 0 <= half.high:
         return 0 if integer else 0.0
 
-    # The search ends: rounded to a float, the middle is strictly inside the gap, and so is a decimal
-    # of 17 digits next to it.
+    # The search ends: rounded to a float, the middle is strictly inside the gap, and so is a decimal of 17 digits next
+    # to it.
     digits = 0
     while True:
         digits += 1
@@ -167,7 +166,7 @@ class _MiddleHalf:
 
     @classmethod
     def between(cls, lower: float, upper: float) -> _MiddleHalf:
-        """Return that of the gap between two numbers."""
+        """Return the middle half of the gap between two numbers."""
         (a, below), (b, above) = lower.as_integer_ratio(), upper.as_integer_ratio()
         denominator = max(below, above)  # both are powers of two
         a, b = a * (denominator // below), b * (denominator // above)

@@ -42,7 +42,7 @@ class Tree:
     weight : ndarray of float64, shape (n_nodes,)
         Their summed weight (equal to `rows` where no weights were given).
     names : tuple of str
-        What a person calls each cluster; empty where clusters have numbers only.
+        The name that a person gave each cluster; empty where clusters have numbers only.
     classes : tuple of int
         The label of each cluster in the rules; empty where it is the cluster's index.
     """
@@ -95,7 +95,7 @@ class Tree:
         Raises
         ------
         OptionError
-            If it is of another kind (a regressor, a pipeline, a forest), has several outputs, or learned where to
+            If it is of a different kind (a regressor, a pipeline, a forest), has several outputs, or learned where to
             send missing values.
         sklearn.exceptions.NotFittedError
             If it is not fitted.
@@ -177,12 +177,12 @@ class Tree:
 
     @property
     def wad(self) -> float:
-        """The questions that a training row is asked on average (the paper's Eq. 2)."""
+        """The number of questions that a training row is asked on average (the paper's Eq. 2)."""
         return self._average_of_leaves(self.depth)
 
     @property
     def waes(self) -> float:
-        """The conditions in a training row's explanation on average (the paper's Eq. 3)."""
+        """The number of conditions in a training row's explanation on average (the paper's Eq. 3)."""
         return self._average_of_leaves(self.explanation_size)
 
     def _average_of_leaves(self, values: NDArray[Any]) -> float:

@@ -1,6 +1,6 @@
-"""How many rows the work on a tree visits, at most: what is compared where trees are grown that nobody asked for.
+"""Bounds on the row visits of the work on a tree, which limit the growing of trees that nobody asked for.
 
-A visit is one row looked at once. Counts follow from the size of a table and the bounds of the search alone, never from
+A visit is one look at one row. Counts follow from the size of a table and the bounds of the search alone, never from
 the clock: the same table and seed give the same trees.
 """
 
@@ -28,12 +28,12 @@ from shallowrules.trees.searching import (
 __all__ = ["PASSES_PER_GROWTH", "is_long", "stream_passes", "visits_of_growth", "visits_of_search"]
 
 PASSES_PER_GROWTH = 9.0
-"""Visits of all rows that count as the growth of a greedy tree. Measured, 7 to 17 take as long, and a round of a
-thorough search takes up to 5 growths more for the lookahead."""
+"""Visits of all rows that count as the growth of a greedy tree. By measurement, 7 to 17 take as long, and a round of a
+thorough search takes up to 5 more growths for the lookahead."""
 
 
 def is_long(n_rows: int, n_sampled: int) -> bool:
-    """Whether a table has enough more rows than its sample that the lookahead takes several rounds."""
+    """Whether a table is so much larger than its sample that the lookahead takes several rounds."""
     return n_rows >= len(ROUND_FACTORS) * n_sampled
 
 

@@ -1,10 +1,9 @@
 """Every form of the rules against the tree, row by row.
 
-`walking` gives the cluster that the tree gives, `forms` runs every form on this machine by the `runners`, one for what
-an exporter writes; `parts` are the rows, `comparing` says how a form did;
-`answers` knows what cluster is meant by what SQL gives a row.
-`loading` runs them on a CSV file as people load it. `database` runs the SQL in a user's database, with boundary rows in
-a table of `temporary`, and makes a `certificate`.
+`walking` gives the cluster that the tree gives, `forms` runs every form on this machine by the `runners`, one for each
+exporter's output; `parts` are the rows, `comparing` holds the results of a form; `answers` knows which cluster an
+answer of SQL means. `loading` runs them on a CSV file as people load it. `database` runs the SQL in a user's database,
+with boundary rows in a table of `temporary`, and makes a `certificate`.
 """
 
 from shallowrules.labelling.answers import Answers

@@ -1,4 +1,4 @@
-"""What was verified in a database, as text and as JSON: engine, rows, clusters, and where SQL and the tree differ."""
+"""Results of verifying in a database, as text and JSON: engine, rows, clusters, and differences of SQL and tree."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Unlabelled:
 class BoundaryRows:
     """How the styles did on boundary rows.
 
-    `left_out` are rows with a value that the type of a column refuses; `refused` is what the database said if it would
-    not have the temporary table, so that nothing was compared.
+    `left_out` are rows with a value that the type of a column refuses; `refused` is the database's message if it did
+    not allow the temporary table, so that nothing was compared.
     """
 
     rows: int
@@ -102,7 +102,7 @@ class Certificate:
         return list(dict.fromkeys(comparison.form for comparison in found if comparison.disagreements))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
+        """Return the certificate as JSON-ready data."""
         names = {cluster.index: cluster.name for cluster in self.rules.clusters}
         boundary: dict[str, Any] = {"rows": self.boundary.rows, "left_out": self.boundary.left_out}
         if self.boundary.refused is None:
@@ -135,11 +135,11 @@ class Certificate:
         }
 
     def to_json(self) -> str:
-        """Return it as JSON text."""
+        """Return the certificate as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_text(self) -> str:
-        """Return it as text for a person."""
+        """Return the certificate as text for a person."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How one form of the rules did beside the tree, and where it went wrong."""
+"""The result of comparing one form of the rules with the tree, and where it went wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_ANSWER = "a value that is not a cluster's"
 class Difference:
     """A row that a form gives a different cluster than the tree does; None is not a cluster.
 
-    `origin` says which row it is, `values` what it holds in the tested columns. `found` may also be `SEVERAL` or
+    `origin` says which row it is, and `values` are its values in the tested columns. `found` may also be `SEVERAL` or
     `NO_ANSWER`.
     """
 
@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def places(self) -> tuple[str, str]:
-        """Where the tree and the form put the row, as words."""
+        """The clusters in which the tree and the form put the row, in words."""
         return _place(self.expected), _place(self.found)
 
 

@@ -1,9 +1,9 @@
 """The SQL of the rules, executed in a user's own database, against the tree.
 
-A row comes from the database with its values and with the cluster that SQL gives it, in one query: the order of rows
-means nothing. Every style is run on the rows of the table, or a sample of them that is drawn once, and on boundary rows
-in a temporary table whose columns have the types of the table's own. The tree labels each value as the column stores
-it.
+A row comes from the database with its values and with the cluster that SQL gives it, in one query, so the order of rows
+does not matter. Every style is run on the rows of the table, or a sample of them that is drawn once, and on boundary
+rows in a temporary table whose columns have the types of the table's own. The tree labels each value as the column
+stores it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SAMPLE = "sample in shallowrules"
 BOUNDARY = "boundary rows in shallowrules"
 
 MAX_DIFFERENCES = 10
-"""Differences of a style that are shown."""
+"""Maximum number of differences of a style that are shown."""
 
 MAX_PREDICATES = 100
 """Predicates in one statement: SQLite takes at most 500 parts of a UNION ALL."""
@@ -63,7 +63,7 @@ VERSIONS: Mapping[str, tuple[str, str]] = {
     "sqlite": ("SQLite", "SELECT sqlite_version()"),
     "duckdb": ("DuckDB", "SELECT version()"),
 }
-"""By the name that a URL has for an engine: what it is called, and how it says its version."""
+"""By an engine's name in a URL: its title, and the query for its version."""
 
 
 def verify_database(
@@ -86,9 +86,9 @@ def verify_database(
     Raises
     ------
     DataError
-        If a tested column is missing or of another type, there are no rows, or the database refuses something.
+        If a tested column is missing or has a different type, there are no rows, or the database refuses something.
     OptionError
-        If its SQL is not known, `columns` names what the rules do not have, or what `answers` has for rows
+        If its SQL is not known, `columns` names a column that the rules do not have, or the value of `answers` for rows
         without a cluster is a cluster's.
     ExportError
         If its SQL cannot express the rules.
@@ -116,7 +116,7 @@ class _Relation:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """Rows as they came from the database: tested columns, what SQL says of each row, and where the tree leads it."""
+    """Rows as they came from the database: tested columns, the answer of SQL for each row, and the tree's cluster."""
 
     table: Table
     found: NDArray[np.int64]
@@ -125,7 +125,7 @@ class _Read:
 
 
 class _Verification:
-    """The rules beside the tested columns of a source."""
+    """The rules, together with the tested columns of a source."""
 
     def __init__(self, rules: RuleSet, source: DatabaseSource, columns: dict[str, str], answers: Answers) -> None:
         self.rules = rules
@@ -213,7 +213,7 @@ class _Verification:
         return BoundaryRows(read.table.n_rows, left_out, tuple(comparisons))
 
     def _boundary_rows(self) -> list[tuple[Any, ...]]:
-        """Return boundary rows as the declared types take their values."""
+        """Return boundary rows with values that the declared types accept."""
         kinds = [self.source.declared[j].kind for j in self.positions]
         tables = [boundary_table(self.rules)]
         if any((c.from_text or c.codes) and kind in ("text", None) for c, kind in zip(self.tested, kinds, strict=True)):
@@ -247,7 +247,7 @@ class _Verification:
         return ".".join(map(self.source.quote, relation.name_parts))
 
     def _labelled(self, style: str, relation: _Relation) -> str:
-        """Return a query of the cluster that a style gives each row, and the row's values."""
+        """Return a query for the cluster that a style gives each row, and the row's values."""
         quote, table = self.source.quote, self._quoted(relation)
         if style != "select":
             expressions = [self._export(style), *self._values]
@@ -262,7 +262,7 @@ class _Verification:
         return export(self.rules, "sql", style=style, **self.options, **answers, **options)
 
     def _by_predicates(self, relation: _Relation, numbered: Mapping[int, str]) -> list[str]:
-        """Return statements that give the rows that meet each of some predicates, by its number, and all rows by -1."""
+        """Return statements for the rows that meet each of some predicates, by its number, and for all rows, by -1."""
         values = "".join(f", {value}" for value in self._values)
         every = f"SELECT -1{values}\nFROM {self._quoted(relation)}"
         chosen = [
@@ -271,7 +271,7 @@ class _Verification:
         ]
         if relation.kept:
             return [every, *chosen]
-        # In one statement, so that they are of one state of the table.
+        # In one statement, so that they see one state of the table.
         return [relation.before + "\nUNION ALL\n".join([every, *chosen])]
 
     def _compare_predicates(self, form: str, relation: _Relation, origin: str) -> Comparison:
@@ -289,7 +289,7 @@ class _Verification:
         return Comparison(form, n_rows, disagreements, tuple(differences[:MAX_DIFFERENCES]))
 
     def _read(self, understood: Callable[[Any], int], *statements: str) -> _Read:
-        """Run queries for an answer, which `understood` reads, and the tested columns; return what their rows hold."""
+        """Run queries for an answer, which `understood` reads, and the tested columns; return the rows' content."""
         builders = [ColumnBuilder(column.name) for column in self.tested]
         found: list[NDArray[np.int64]] = []
         for statement in statements:
@@ -319,7 +319,7 @@ def _stray(column: RuleColumn) -> str:
 
 
 def _not_run() -> Iterator[NotRun]:
-    """Yield the exporters other than that of SQL: a database does not run what they write."""
+    """Yield the exporters other than that of SQL: a database does not run their output."""
     for exporter in installed_exporters():
         if exporter.name != "sql":
             yield NotRun(exporter.name, cannot_be_run(exporter) or "verify runs it on the rows of a file")
@@ -337,7 +337,7 @@ def _decoded(column: Column) -> Column:
 
 
 def _as_declared(value: Any, kind: str | None) -> Any:
-    """Return a value as a column of a kind takes it: truth values may be numbers or text there."""
+    """Return a value as a column of a kind accepts it: truth values may be numbers or text there."""
     if isinstance(value, bool) and kind == "number":
         return int(value)
     if kind == "number" and isinstance(value, str) and is_code_text(value):
@@ -346,7 +346,7 @@ def _as_declared(value: Any, kind: str | None) -> Any:
 
 
 def _compare_labels(form: str, read: _Read, origin: str, foreign: int) -> Comparison:
-    """Compare a style that gives each row one cluster, or what stands for an answer that is none."""
+    """Compare a style that gives each row one cluster, or a mark for an answer that is not one."""
     expected = read.walk.labels
     differing = np.flatnonzero(read.found != expected)
     shown = differing[:MAX_DIFFERENCES]

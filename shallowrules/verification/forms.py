@@ -1,8 +1,8 @@
 """Every form of the rules against the tree, on the rows of a file.
 
-`RuleSet.assign` and what the exporters write, run by engines of this machine, have to give each row the cluster that
-the tree gives it. Besides the rows of a table these are rows on every threshold and next to it, with missing values,
-and with infinities.
+`RuleSet.assign` and the output of the exporters, run by engines on this machine, have to give each row the cluster that
+the tree gives it. Besides the rows of a table, these include rows on every threshold and next to it, with missing
+values, and with infinities.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DIALECTS = tuple(ENGINES)
 """The SQL dialects whose engines can be run here, if they are installed."""
 
 DEFAULT_DIALECTS = ("duckdb", "sqlite")
-"""Those that are run unless others are asked for."""
+"""The dialects that are run unless others are asked for."""
 
 
 def verify(
@@ -63,14 +63,14 @@ def verify(
         rules can be written. Rows that an engine cannot hold (infinity in MariaDB, a text with the character 0 in
         PostgreSQL) are left out there.
     relation : str, optional
-        What DuckDB reads the same rows from by itself, such as ``read_csv('customers.csv')``. The SQL of that
-        dialect is run on it too.
+        The expression from which DuckDB reads the same rows by itself, such as ``read_csv('customers.csv')``. The SQL
+        of that dialect is run on it too.
     answers : Answers, optional
-        What SQL gives a row; by default the number of its cluster, NULL where it has none.
+        The answer of SQL for a row; by default the number of its cluster, NULL where it has none.
     exporters : sequence of str, optional
         Names of those whose forms to run; by default all that are installed and can be run here.
     on_not_run : callable, optional
-        Is called with each form that was not run: where `exporters` is None that of an installed exporter, and
+        Called with each form that was not run: where `exporters` is None that of an installed exporter, and
         where `dialects` is None the SQL of a dialect that cannot express the rules.
 
     Yields
@@ -85,7 +85,7 @@ def verify(
         If the table lacks a tested column, or it holds values of a different type than the rules compare.
     OptionError
         If a dialect cannot be executed here, an exporter named by `exporters` is not known or has nothing to run, or
-        what `answers` has for rows without a cluster is a cluster's.
+        the value of `answers` for rows without a cluster is a cluster's.
     MissingExtraError
         If the engine of a dialect is not installed, or that of an exporter named by `exporters`.
     EngineError
@@ -146,10 +146,10 @@ def verify(
 
 
 def _in_their_types(rules: RuleSet, part: Part) -> Part:
-    """Return rows with times in place of their texts, and numbers in place of what SQL does not convert.
+    """Return rows with times in place of their texts, and numbers in place of texts that SQL does not convert.
 
-    Databases have types of their own for times; of codes SQL takes no text but '3', and of formatted numbers no $3.
-    Rows with a fraction that a column of whole numbers would round are left out.
+    Databases have types of their own for times; for codes, SQL accepts only texts such as '3', and for formatted
+    numbers not $3. Rows with a fraction that a column of whole numbers would round are left out.
     """
     columns = []
     held = np.ones(part.table.n_rows, dtype=bool)

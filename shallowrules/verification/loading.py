@@ -1,8 +1,8 @@
 """A CSV file as people load it, and the rules on the result.
 
-`pandas.read_csv`, DuckDB's ``read_csv`` and SQLite's ``.import`` take the file with their defaults, but for a delimiter
-other than a comma, and may change values on the way: a code loses its zeros, the word NA becomes a missing value, an
-empty field an empty text. A form then gives the label of the tree, a different one, or ends in an error.
+`pandas.read_csv`, DuckDB's ``read_csv`` and SQLite's ``.import`` read the file with their defaults, except for a
+delimiter other than a comma, and may change values on the way: a code loses its zeros, the word NA becomes a missing
+value, an empty field an empty text. A form then gives the tree's label or a different one, or ends in an error.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Change:
 
 @dataclass
 class LoadingReport:
-    """How the forms did on a file that is loaded as people load it.
+    """The results of the forms on a file that is loaded as people load it.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Rows:
-    """What is compared: rules, a file, and its rows with the clusters that the tree gives them."""
+    """The input of a comparison: rules, a file, and its rows with the clusters that the tree gives them."""
 
     rules: RuleSet
     file: CsvFile
@@ -211,7 +211,7 @@ def _compare(loader: Loader, loaded: Loaded, rows: Rows, answers: Answers, repor
     for form, label in loaded.forms.items():
         try:
             labels = label()
-        except Exception as error:  # of the user's loader, whatever it is
+        except Exception as error:  # any error of the user's loader
             message = NUMPY.sub(r"\1", str(error).strip()) or type(error).__name__
             errors.setdefault(message, []).append(form)
             continue
@@ -258,7 +258,7 @@ def _unread(rules: RuleSet) -> list[str]:
 
 
 def _is_read_as_text(column: RuleColumn) -> bool:
-    """Return whether the rules want the text of a column, and convert it themselves where it is a number."""
+    """Return whether the rules need the text of a column, and convert it themselves where it is a number."""
     return column.type == "text" or bool(column.format)
 
 
@@ -290,7 +290,7 @@ def _first_difference(column: RuleColumn, written: Table, loaded: Table) -> int 
     told = column.read(given)
     try:
         found = column.read(loaded.columns[0])
-    except DataError:  # of another type, that of all values
+    except DataError:  # of a different type: that of all values
         present = np.flatnonzero(~told.absent)
         return int(present[0]) if len(present) else 0
     differs = told.absent != found.absent
@@ -309,7 +309,7 @@ def _load_by_pandas(rules: RuleSet, file: CsvFile, answers: Answers, **options: 
         options["sep"] = file.delimiter
     try:
         frame = pandas.read_csv(file.path, **options)
-    except Exception as error:  # it has its own for every fault of a file
+    except Exception as error:  # DuckDB has its own error for every fault of a file
         raise DataError(str(error).strip().splitlines()[0]) from error
     names = [name for name in (rules.columns[f].name for f in rules.tested_columns) if name in frame]
 
@@ -378,7 +378,7 @@ def import_csv(database: sqlite3.Connection, file: CsvFile) -> list[str]:
     """Load a file as ``.import`` of SQLite's shell does in ``.mode csv``, and return the names of the columns.
 
     They are named by the first line and all of them TEXT. An empty field is an empty text; a line that is too short is
-    filled up with NULL, and what is too long is cut off.
+    filled up with NULL, and one that is too long is cut off.
     """
     try:
         with open(file.path, encoding="utf-8-sig", newline="") as stream:

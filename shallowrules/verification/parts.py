@@ -18,7 +18,7 @@ __all__ = ["Part", "compare_parts"]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows to compare on, what to call one of them, and the clusters that the tree gives them."""
+    """Rows to compare, a name for each of them, and the clusters that the tree gives them."""
 
     name: str
     table: Table
@@ -36,7 +36,7 @@ def compare_parts(
     answers: Answers | None = None,
     foreign: str = NO_ANSWER,
 ) -> Comparison:
-    """Compare the labels that a form gives the rows of some parts; `foreign` says what the answers' own mark means."""
+    """Compare the labels that a form gives the rows of some parts; `foreign` is what the answers' own mark means."""
     disagreements, first = 0, None
     for part, found in zip(parts, labels, strict=True):
         differing = np.flatnonzero(found != part.expected)

@@ -1,6 +1,6 @@
 """Temporary tables in a user's database, whose columns have the types of another table's columns.
 
-They are seen by one connection alone, and nothing of the user's schema changes.
+Only one connection sees them, and nothing of the user's schema changes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TemporaryTable:
             return self._fill(rows)
 
     def _filling(self) -> AbstractContextManager[None]:
-        """Let rows be inserted, which SQLite alone refuses of a connection that only reads; no query of it writes."""
+        """Let rows be inserted, which only SQLite refuses on a read-only connection; no query on it writes."""
         connection = self._source.connection
         return writing(connection) if connection.dialect.name == "sqlite" else nullcontext()
 
@@ -70,7 +70,7 @@ class TemporaryTable:
         while pending:
             part = pending.pop()
             try:
-                for row in part:  # psycopg sends several by a pipeline, and logs what is refused there
+                for row in part:  # psycopg sends several in a pipeline, and logs each refusal there
                     connection.exec_driver_sql(statement, row)
                 connection.commit()
             except (DBAPIError, UnicodeError) as error:
@@ -93,7 +93,7 @@ class TemporaryTable:
         connection = self._source.connection
         empty = f"SELECT {self._columns} FROM {self._source.relation} WHERE 1 = 0"
         connection.exec_driver_sql(f"CREATE TEMPORARY TABLE {self._quoted} AS {empty}")
-        if connection.dialect.name == "sqlite":  # which keeps no collation
+        if connection.dialect.name == "sqlite":  # which does not keep a collation
             described = connection.exec_driver_sql(f"PRAGMA temp.table_info({self._quoted})").all()
             declared = [
                 f"{self._source.quote(name)} {kind} COLLATE {self._collation_in_sqlite(position)}"
@@ -104,10 +104,10 @@ class TemporaryTable:
         connection.commit()
 
     def _collation_in_sqlite(self, position: int) -> str:
-        """Return the collation by which SQLite compares a column, as texts show that are equal by it."""
+        """Return the collation by which SQLite compares a column, found by texts that are equal under it."""
         source = self._source
         column = source.quote(source.names[position])
-        # The text beside the column is compared by the column's collation.
+        # The text is compared with the column by the column's collation.
         alike = f"SELECT {column} AS text FROM {source.relation} WHERE 1 = 0 UNION ALL SELECT 'a'"
         [shown] = source.connection.exec_driver_sql(f"SELECT text = 'A', text = 'a ' FROM ({alike})").all()
         return {(1, 0): "NOCASE", (0, 1): "RTRIM"}.get(tuple(shown), "BINARY")
@@ -118,7 +118,7 @@ class TemporaryTable:
 
 
 def _as_sqlite_keeps(value: object) -> object:
-    """Return a date or a point in time as text, which sqlite3 makes of it with a warning since Python 3.12."""
+    """Return a date or a point in time as text; since Python 3.12, sqlite3 warns when it converts one itself."""
     if isinstance(value, datetime):
         return value.isoformat(" ")
     return value.isoformat() if isinstance(value, date) else value
@@ -126,7 +126,7 @@ def _as_sqlite_keeps(value: object) -> object:
 
 @contextmanager
 def temporary_table(source: DatabaseSource, name: str, positions: Sequence[int]) -> Iterator[TemporaryTable]:
-    """Make an empty table with some columns of a source, which is dropped when the context ends, however it ends.
+    """Make an empty table with some columns of a source, which is dropped when the context ends in any way.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def temporary_table(source: DatabaseSource, name: str, positions: Sequence[int])
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    # MySQL wants a schema where the connection has none; elsewhere temporary tables are in one of their own.
+    # MySQL requires a schema where the connection has none; elsewhere temporary tables have a schema of their own.
     schema = source.rows.name_parts[:-1] if source.connection.dialect.name in ("mysql", "mariadb") else []
     table = TemporaryTable(source, [*schema, name], positions)
     try:
@@ -143,6 +143,6 @@ def temporary_table(source: DatabaseSource, name: str, positions: Sequence[int])
             table._create()
         yield table
     finally:
-        with suppress(SQLAlchemyError), writing(source.connection):  # else it goes with the connection
+        with suppress(SQLAlchemyError), writing(source.connection):  # otherwise it is dropped with the connection
             table._drop()
             source.connection.commit()

@@ -1,4 +1,4 @@
-"""The commands that fit: what they write, where, with which exit status, and what they leave behind."""
+"""The commands that fit: their output, where it goes, the exit status, and anything left behind."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def crowded(path="t.csv"):
 
 
 def path_lines(*arguments):
-    """Return the lines of `path`'s table, numbers but for the last; the third is in percent."""
+    """Return the lines of `path`'s table, numbers except for the last; the third is in percent."""
     result = call("path", crowded(), "-k", 9, *arguments)
     assert result.exit_code == 0
     found = [line.replace("%", "").split() for line in result.stdout.splitlines()]

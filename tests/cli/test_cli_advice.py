@@ -1,4 +1,4 @@
-"""What the command line proposes about a table that it refuses: options, and a whole command that works."""
+"""The remedies that the command line proposes for a table that it refuses: options, and a whole command that works."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORKS = "This works: "
 
 
 def write_messy(path, n_rows=200):
-    """Write a table with everything that is wrong with tables."""
+    """Write a table with every fault that tables have."""
     pick = random.Random(0)
     with open(path, "w", newline="") as stream:
         rows = csv.writer(stream)

@@ -1,4 +1,4 @@
-"""Options of exporters on the command line: made from their dataclasses, a plugin's like ours."""
+"""Options of exporters on the command line: made from their dataclasses, a plugin's just like ours."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def one_line(text):
 
 
 def test_no_option_of_an_exporter_is_known_by_name():
-    """The command line has no text that is the name of an option of an exporter of ours, but for its own."""
+    """No text of the command line is the name of an option of our exporters, except for its own options."""
     names = {field.name for name in ("sql", "python", "markdown") for field in fields(get_exporter(name).options)}
     names |= {name.replace("_", "-") for name in names}
     folder = Path(cli.__file__).parent

@@ -1,4 +1,4 @@
-"""What people and programs hand over by mistake or on purpose is refused in words: no traceback, no other status."""
+"""Input that people and programs pass by mistake or on purpose is refused in words: no traceback, no other status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`shallowrules label`: the exported SQL over a file, and what is written of it."""
+"""`shallowrules label`: the exported SQL over a file, and the result that is written."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_a_given_name_of_the_column(rules, words):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
 def test_no_name_of_the_table_is_one_that_we_make(rules, ending):
-    """The names that stood in queries, now and before, and what follows where these are taken."""
+    """The names in queries, now and before, and the names used where these are taken."""
     names = [f"{stem}{end}" for stem in ("tested column 0", "TESTED column 1", "cluster number") for end in ("", " 2")]
     names += ["tested column 0 in shallowrules", "cluster number in shallowrules", "labelled", "read", "numbered", "c0"]
     columns = {name: [-99.0, 99.0] for name in names} | {"x": [0.25, 0.75], "n": [7, 4]}

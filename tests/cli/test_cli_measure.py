@@ -1,4 +1,4 @@
-"""`--measure`: the total behind a share, of every command that has it, in files and databases alike."""
+"""`--measure`: the total behind a share, in every command that has it, in files and databases alike."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fitted(*options, out="rules.json"):
 
 
 def sums_of(rules, frame):
-    """Return the sum and the missing values of each cluster, None for no cluster, by another way."""
+    """Return the sum and the missing values of each cluster, None for no cluster, computed in another way."""
     labels = rules.assign(frame)
     return {
         None if label == -1 else int(label): (
@@ -67,7 +67,7 @@ def sums_of(rules, frame):
 
 
 def table_of(text, column):
-    """Return by the first word of each line of a printed table what is in a column of totals, as text."""
+    """Return the texts in a column of totals of a printed table, by the first word of each line."""
     lines = [line for line in text.splitlines() if line.strip()]
     [head] = [line for line in lines if "cluster " in line and "share" in line]
     end = head.index(column) + len(column)

@@ -1,4 +1,4 @@
-"""Results in a folder: of one run, whatever happens."""
+"""Results in a folder: they are of a single run, whatever happens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def texts(run):
 
 
 def runs_of(folder):
-    """Return which runs the files of a folder are of."""
+    """Return the runs that wrote the files of a folder."""
     return {path.read_text().split()[0] for path in Path(folder).iterdir() if path.name in NAMES}
 
 

@@ -1,4 +1,4 @@
-"""Files that exist are overwritten with --force alone, read-only ones never, by every command that writes any."""
+"""Every command overwrites existing files only with --force, and read-only ones never."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ READ = {"settings", "names", "text_file"}
 
 
 def written_by(name):
-    """Return the parameters of a command that are paths it writes to."""
+    """Return the parameters of a command that are paths to write to."""
     command = commands.shallowrules.get_command(click.Context(commands.shallowrules), name)
     return [p.name for p in command.params if isinstance(p.type, click.Path) and p.name not in READ], command
 

@@ -1,4 +1,4 @@
-"""`run` and `fit` of tables that do not fit in memory: in parts, by --memory or by themselves."""
+"""`run` and `fit` of tables that do not fit in memory: in parts, by --memory or on its own."""
 
 from __future__ import annotations
 

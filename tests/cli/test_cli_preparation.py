@@ -1,4 +1,4 @@
-"""What the command line makes of a file before it clusters: columns and rows, notes, or a refusal."""
+"""The result of reading a file before it is clustered: columns and rows, notes, or a refusal."""
 
 from __future__ import annotations
 

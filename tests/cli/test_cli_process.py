@@ -147,7 +147,7 @@ except KeyboardInterrupt:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_an_interrupt_of_a_query_is_an_interrupt(tmp_path):
-    """DuckDB ends the query by an error of its own, which was a traceback."""
+    """DuckDB ends the query by an error of its own, which used to cause a traceback."""
     command = [sys.executable, "-c", INTERRUPTED]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("interrupted\n", "")

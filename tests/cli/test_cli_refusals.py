@@ -1,4 +1,4 @@
-"""What the command line refuses: tables, options, and names that would clash."""
+"""Refusals of the command line: tables, options, and names that would clash."""
 
 from __future__ import annotations
 

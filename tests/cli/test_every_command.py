@@ -53,7 +53,7 @@ def test_every_row_of_a_table_gets_the_cluster_of_the_tree(place):
 
 @pytest.mark.slow
 def test_texts_that_are_numbers(place):
-    """Missing words, numbers and what is neither."""
+    """Null markers, numbers, and texts that are neither."""
     [case] = [case for case in cases() if case.name == "float, small, words, imputed"]
     kinds = [kind for kind in place.columns if applies(case.rules.columns[0], kind) and not kind.before]
     texts = [kind for kind in kinds if isinstance(kind.holds, Texts)]

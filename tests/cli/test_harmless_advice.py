@@ -1,4 +1,4 @@
-"""Advice on tables with gaps, null markers, values with digits and IDs: it runs, and loses what it says."""
+"""Advice on tables with gaps, null markers, values with digits and IDs: it works, and loses exactly what it says."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write(path, columns):
 
 
 def refusal(tmp_path, columns, *options):
-    """Return what is said of a table that is refused, and the options that are proposed."""
+    """Return the message on a refused table, and the options that it proposes."""
     write(tmp_path / "t.csv", columns)
     done = call("fit", tmp_path / "t.csv", "-k", 2, "-o", tmp_path / "r.json", "--force", *options)
     assert done.exit_code == 3, done.stderr
@@ -39,7 +39,7 @@ def refusal(tmp_path, columns, *options):
 
 
 def plain(n_rows=100):
-    """Return columns that nothing is wrong with."""
+    """Return columns without any fault."""
     pick = random.Random(1)
     return {"x": [pick.random() for _ in range(n_rows)], "y": [pick.randint(0, 99) for _ in range(n_rows)]}
 

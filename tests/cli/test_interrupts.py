@@ -60,7 +60,7 @@ def lines_of_a_fit():
 
 
 def state(model):
-    """Return what the attributes of a fit say, each on its own."""
+    """Return the content of each attribute of a fit."""
     return {
         "columns": model.n_features_in_,
         "names": getattr(model, "feature_names_in_", np.array([])).tolist(),

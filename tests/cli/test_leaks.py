@@ -1,4 +1,4 @@
-"""A password is in nothing that a command says or writes, whatever command, however it is given, whatever goes wrong.
+"""No command shows or writes a password, however it is given and whatever goes wrong.
 
 The commands and their options are read from the command line itself, so any that are added later are tried too.
 """
@@ -109,7 +109,7 @@ def folder(tmp_path, monkeypatch, caplog):
 
 
 def check(done, what):
-    """Hold everything that a command gave against the password."""
+    """Assert that no output of a command has the password."""
     assert not leaked(done.output), (what, done.output)
     for path, content in files().items():
         if path.name not in KEPT:
@@ -117,7 +117,7 @@ def check(done, what):
 
 
 def arguments_of(command, *, of_files=False):
-    """Return what a command needs besides its rows, which are of a database unless it is said."""
+    """Return the arguments that a command needs besides its rows, which are in a database unless told otherwise."""
     needed = {"rules_file": ["rules.json"], "old": ["rules.json"], "format_name": ["sql"], "name": ["wine"]}
     applies = not of_files and any(parameter.name == "apply" for parameter in command.params)
     words = ["--apply", "view", "--yes", "--replace"] if applies else []
@@ -139,7 +139,7 @@ FITTING = ("scale", "drop_missing", "impute", "method", "base", "refine")
 
 
 def variants(command, besides=()):
-    """Yield no option more, each flag alone, and each choice of each option that has choices."""
+    """Yield no further option, each flag alone, and each choice of each option that has choices."""
     yield []
     for option in command.params:
         if not isinstance(option, click.Option) or option.name in ("force", *besides):
@@ -192,7 +192,7 @@ def test_every_option_with_a_database_that_is_not_there(folder, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_url_in_place_of_anything_else(folder, name):
-    """As TABLE, as an option that wants another value, as an option that there is not."""
+    """As TABLE, as an option that wants another value, as an option that does not exist."""
     command = COMMANDS[name]
     for url in urls("postgresql", NOWHERE, ["@", "'"]):
         check(call(name, *arguments_of(command, of_files=True), url), (name, url))
@@ -280,7 +280,7 @@ def guarded(request, running, folder):
 @pytest.mark.parametrize("guarded", ["postgres", "mysql"], indirect=True)
 @pytest.mark.parametrize("name", spread(READING, 4))
 def test_with_a_password_that_lets_in(guarded, name):
-    """What goes well, and what goes wrong then; the rows are asked for in each way."""
+    """Commands that succeed, then ones that fail; the rows are asked for in each way."""
     command, (_, url) = COMMANDS[name], guarded
     well = 0
     for rows in (

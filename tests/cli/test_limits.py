@@ -74,7 +74,7 @@ def numbers_of_all_commands() -> list[tuple[str, str]]:
 
 
 def arguments(command: str, option: str) -> list[str]:
-    """Return what a command works with but for this option."""
+    """Return the arguments with which a command works, apart from this option."""
     if option in ("--batch", "--lock-timeout"):
         return OF_UPDATES
     usual = USUAL[command]

@@ -1,4 +1,4 @@
-"""Notes that the rules keep say facts: what is signed names no option, whatever the terminal advised."""
+"""Notes that the rules keep state facts: a text that is signed names no option, whatever the terminal advised."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def text_of_page(page):
 
 
 def check(*arguments):
-    """Run a command on table t.csv; its sheet and page name no option. Return what the terminal says."""
+    """Run a command on table t.csv; its sheet and page name no option. Return the output on the terminal."""
     done = call("run", "t.csv", *arguments, "-o", "out", "--write", "markdown,html", "--force")
     assert done.exit_code == 0, done.stderr
     for form in ("report.md", "report.html"):

@@ -1,4 +1,4 @@
-"""What is printed: nothing commands the terminal, and one row is no rows."""
+"""Printed text: none of it commands the terminal, and one row is not "rows"."""
 
 from __future__ import annotations
 

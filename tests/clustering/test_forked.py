@@ -1,4 +1,4 @@
-"""A child that is forked after a fit with several threads goes on with one, and finds the same."""
+"""A child that is forked after a fit with several threads continues with one, and finds the same."""
 
 from __future__ import annotations
 

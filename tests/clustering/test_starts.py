@@ -30,7 +30,7 @@ RANDOM_STATES = [
 
 
 def outcome(kmeans, X, weight, fit):
-    """Return what a fit warns of, and what it gives, bit by bit, or raises, with the next random number after it."""
+    """Return a fit's warnings, its result, bit by bit, or error, and the next random number after it."""
     kmeans = deepcopy(kmeans)
     if kmeans.random_state is None:
         np.random.seed(3)  # noqa: NPY002 - the numbers that KMeans takes
@@ -162,7 +162,7 @@ class Scripted(np.random.RandomState):
 
 
 def costs(X, weight, closest, rows):
-    """Return what each of some rows leaves as a further center."""
+    """Return the potential that each of some rows leaves as a further center."""
     return [(weight * np.minimum(closest, ((X - X[row]) ** 2).sum(axis=1))).sum() for row in rows]
 
 
@@ -179,8 +179,8 @@ def costs(X, weight, closest, rows):
 def test_where_rounding_may_decide(seed, n_rows, n_columns, n_clusters, offset, mirrored, weighted):
     """Rows that are not marked doubtful are those that scikit-learn takes.
 
-    Numbers fall on the boundary of two rows; of a table that is its own mirror image, rows leave the same. Whole
-    numbers give exact sums, and tenths of them give rounded ones.
+    Numbers fall on the boundary of two rows; in a table that is its own mirror image, rows leave the same potential.
+    Whole numbers give exact sums, and tenths of them give rounded ones.
     """
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 9, size=(n_rows, n_columns))
@@ -231,7 +231,7 @@ def test_the_first_row_is_the_one_that_numpy_draws(n_rows, weighted):
 
 
 def test_doubt_is_rare(monkeypatch):
-    """Else scikit-learn would find the starts, and nothing would be gained: here, of columns with values far off."""
+    """Otherwise scikit-learn would find the starts, and nothing would be gained: here, for columns with outliers."""
     asked = []
     monkeypatch.setattr(
         starts, "kmeans_plusplus", lambda *_, **options: asked.append(1) or kmeans_plusplus(*_, **options)
@@ -243,7 +243,7 @@ def test_doubt_is_rare(monkeypatch):
 
 
 def test_another_version_of_k_means_plus_plus_is_left_alone(monkeypatch):
-    """One that takes other rows, or more random numbers, is that of KMeans alone."""
+    """A start that takes other rows, or more random numbers, is that of KMeans alone."""
     X = make_blobs(300, 3, centers=9, cluster_std=4.0, random_state=1)[0]
 
     def other_rows(X, n_clusters, **_):

@@ -85,9 +85,9 @@ TEXT_CONVERSIONS: dict[str, dict[str, Any]] = {
 
 
 def one_in(each: int, chosen: Iterable[Case]) -> list[Case]:
-    """Return one in so many of the cases of each type of rule column, so that no type is left out.
+    """Return every n-th case of each type of rule column, so that no type is left out.
 
-    Each type begins with another case: the types of times have the same conversions, and all of them are to be met.
+    Each type begins with another case: the types of times have the same conversions, all of which should be covered.
     """
     of_type: dict[str, list[Case]] = defaultdict(list)
     for case in chosen:

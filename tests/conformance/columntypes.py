@@ -50,7 +50,7 @@ class Numbers(ABC):
 
     @abstractmethod
     def beside(self, number: int | float) -> list[int | float | Decimal]:
-        """Return the numbers that it holds on a finite number and next to it, none where all are far from it."""
+        """Return the numbers that it holds at a finite number and next to it; none where all are far from it."""
 
     @abstractmethod
     def ends(self) -> list[int | float | Decimal]:
@@ -181,7 +181,7 @@ class Texts:
         return self.longest is None or length <= self.longest
 
     def held(self, text: str) -> str:
-        """Return what the column holds where a text was put in."""
+        """Return the value that the column holds after a text is put in."""
         if self.stripped:
             text = text.rstrip(self.stripped)
         return text.ljust(self.longest or 0, self.padding) if self.padding else text
@@ -206,7 +206,7 @@ class Times:
     unit: int = 1
 
     def beside(self, microseconds: int) -> list[date | timedelta]:
-        """Return what it holds on a moment or a duration and next to it."""
+        """Return the values that it holds at a moment or a duration and next to it."""
         near = (microseconds // self.unit * self.unit + step * self.unit for step in (-1, 0, 1))
         return [self._value(each) for each in near if self.low <= each <= self.high]
 
@@ -226,9 +226,9 @@ class Truths:
 
 @dataclass(frozen=True)
 class ColumnType:
-    """A column type as it is declared, and what it holds.
+    """A column type as it is declared, and its possible values.
 
-    `name` is what to call it where the declaration is long. `before` are statements that it needs first.
+    `name` is its short name where the declaration is long. `before` are statements that it needs first.
     `nullable` tells whether it holds NULL.
     """
 
@@ -260,7 +260,7 @@ def dates(first: str = "0001-01-01", last: str = "9999-12-31") -> Times:
 def moments(
     first: str = "0001-01-01", last: str = "9999-12-31", *, unit: int = 1, zoned: bool = False, holds_first: bool = True
 ) -> Times:
-    """Return the points in time of the days from one to another; of the first, perhaps not its first moment."""
+    """Return the points in time of the days from one to another, perhaps without the first moment of the first day."""
     low = _day(first) + (0 if holds_first else 10**6)
     return Times("timestamptz" if zoned else "timestamp", low, _day(last) + DAY - unit, unit)
 

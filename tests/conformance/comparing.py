@@ -63,11 +63,11 @@ class Block:
         return str(self.types[0])
 
     def expected(self) -> list[int | None]:
-        """Return the clusters that the tree gives, to the values that the columns hold."""
+        """Return the clusters that the tree gives to the values that the columns hold."""
         return [cluster_of(self.rules, list(map(_held, self.types, row))) for row in self.rows]
 
     def only(self, kind: str) -> Block:
-        """Return the rows of one kind alone."""
+        """Return only the rows of one kind."""
         chosen = [i for i, name in enumerate(self.kinds) if name == kind]
         return replace(self, kinds=[kind] * len(chosen), rows=[self.rows[i] for i in chosen])
 

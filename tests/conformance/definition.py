@@ -1,4 +1,4 @@
-"""What a row means by docs/numbers.md, and the cluster that the tree gives it: written again, value by value.
+"""The meaning of a row by docs/numbers.md, and the cluster that the tree gives it: written again, value by value.
 
 It is the truth that every engine is held against, and shares no code with the forms of the rules.
 """

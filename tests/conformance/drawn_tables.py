@@ -22,7 +22,7 @@ SECONDS = 60
 
 
 def main() -> int:
-    """Check the tables, and print what came of them."""
+    """Check the tables, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1, help="of the first table; the others follow")

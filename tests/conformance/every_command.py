@@ -73,7 +73,7 @@ class RealTable:
     options: Sequence[str]
 
     def labels(self, rules: RuleSet) -> dict[int, int | None]:
-        """Return what `RuleSet.assign` gives each row."""
+        """Return the cluster that `RuleSet.assign` gives each row."""
         values = zip(*self.rows, strict=True)
         data = {name: list(column) for (name, _), column in zip(self.columns, values, strict=True)}
         assigned = rules.assign({name: np.array(column, object) for name, column in data.items()})
@@ -119,7 +119,7 @@ def real_tables() -> Iterator[RealTable]:
 
 
 class Run:
-    """What is run in one place, and what came of it: rows and mismatches by command and table."""
+    """The run in one place and its results: rows and mismatches by command and table."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -136,7 +136,7 @@ class Run:
         return result
 
     def count(self, command: str, table: str, expected: Labels, found: Mapping[int, Any]) -> None:
-        """Count rows, and those with a different cluster than is expected, which may be not there at all."""
+        """Count rows, and those whose cluster is not the expected one, or is missing."""
         self.rows[command, table] += len(expected)
         wrong = [row for row, label in expected.items() if found.get(row, "no such row") != label]
         self.mismatches[command, table] += len(wrong)
@@ -270,7 +270,7 @@ class Run:
     def watched(
         self, title: str, table: str, rules: RuleSet, expected: Labels, columns: Mapping[str, str], *answers: str
     ) -> None:
-        """Verify what SQL is asked to answer, and count the drift, by the commands."""
+        """Verify the answers of SQL, and count the drift, by the commands."""
         there = ["rules.json", "--database", self.place.url, "--table", table]
         there += [word for old, new in columns.items() for word in ("--column", f"{old}={new}")]
         counts: Counter[int | None] = Counter(expected.values())
@@ -368,7 +368,7 @@ class Run:
     # Column types --------------------------------------------------------------------------------------
 
     def case(self, case: Case, kinds: Sequence[ColumnType]) -> None:
-        """Run the styles and the commands on each type of column that may hold what a rule set tests."""
+        """Run the styles and the commands on each type of column that may hold the values that a rule set tests."""
         blocks = []
         for number, kind in enumerate(kinds):
             if all(applies(column, kind) for column in case.rules.columns):
@@ -403,7 +403,7 @@ class Run:
         self.place.query("DROP TABLE merged")
 
     def prepare(self) -> None:
-        """Run what column types need first."""
+        """Run the statements that column types need first."""
         for kind in self.place.columns:
             for statement in kind.before:
                 self.place.query(statement)
@@ -424,7 +424,7 @@ _SCHEMAS = {
 
 
 def show(run: Run, seconds: float) -> bool:
-    """Print what came of a place; return whether anything is wrong."""
+    """Print the results of a place; return whether anything is wrong."""
     print(f"\n{run.place.title} {run.place.version}, {seconds:.0f} s")
     for command, table in sorted(run.rows, key=lambda cell: (cell[1].startswith("type"), cell[1], cell[0])):
         refusals = sum(run.refused[command, table].values())

@@ -62,7 +62,8 @@ def _run(title: str, labels_of: Callable[[Block], Labels], chosen: Sequence[Case
 
 
 def _assigned(block: Block) -> Labels:
-    """Return what `RuleSet.assign` gives each row; None where it refuses one, which it has to do by itself."""
+    """Return the cluster that `RuleSet.assign` gives each row; None where it refuses one, as it also must if it is
+    alone."""
     return [_assigned_row(block, row) for row in block.rows]
 
 
@@ -82,7 +83,7 @@ def _array(value: Any) -> Any:
 
 
 def _emitted(block: Block) -> Labels:
-    """Return what the emitted function gives each row; None where it raises an error."""
+    """Return the cluster that the emitted function gives each row; None where it raises an error."""
     namespace: dict[str, Any] = {"__name__": "emitted_rules"}
     exec(compile(export(block.rules, "python"), "<emitted rules>", "exec"), namespace)
     labels: Labels = []

@@ -1,4 +1,4 @@
-"""Rule sets, column declarations, names and values, all drawn, executed in the engines until the time is over.
+"""Rule sets, column declarations, names and values, all drawn, executed in the engines until the time is up.
 
     python tests/conformance/fuzz.py --minutes 20 --seed 1
 
@@ -49,7 +49,7 @@ def _column_of(kind: str) -> RuleColumn:
 
 
 class Round:
-    """What a chooser draws for one engine."""
+    """The choices that are drawn for one engine."""
 
     def __init__(self, chooser: random.Random, engine: Engine) -> None:
         self.chooser = chooser
@@ -109,7 +109,7 @@ class Round:
         return "".join(pieces)
 
     def _name(self, j: int) -> str:
-        """Draw what the table calls a column: hostile, where the dialect can hold it."""
+        """Draw the table's name for a column: a hostile one, where the dialect can hold it."""
         dialect = DIALECTS[self.engine.dialect]
         for _ in range(9):
             name = f"{self._text()}{j}"
@@ -121,13 +121,13 @@ class Round:
         return f"c{j}"
 
     def _kind(self, column: RuleColumn) -> ColumnType:
-        """Draw a type of column, but for those of which the engine refuses every value."""
+        """Draw a type of column, except those of which the engine refuses every value."""
         dialect = self.engine.dialect
         kinds = [kind for kind in COLUMNS[self.engine.title] if applies(column, kind)]
         return self.chooser.choice([kind for kind in kinds if not refusal_of(dialect, column, "", str(kind), "full")])
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Draw rows: values of the kinds of the conformance run, and texts put together of pieces.
+        """Draw rows: values of the kinds of the conformance run, and texts put together from pieces.
 
         Values that an engine is known to refuse (`refusals.py`) are left out.
         """
@@ -150,12 +150,12 @@ class Round:
         return "".join(chooser.choice(pieces) for _ in range(chooser.randint(1, 4)))
 
     def block(self) -> Block:
-        """Return the rows, to be run."""
+        """Return the rows for the engine."""
         rows = self.rows()
         return Block(self.rules, self.kinds, [""] * len(rows), rows, names=self.names)
 
     def findings(self) -> Iterator[str]:
-        """Run the round and yield what went wrong."""
+        """Run the round and yield every finding."""
         block = self.block()
         expected = block.expected()
         create(self.engine, [block])
@@ -175,7 +175,7 @@ class Round:
             self.engine.drop(TABLE)
 
     def guards(self) -> Sequence[str]:
-        """Return the guards under which nothing is refused of the columns."""
+        """Return the guards under which nothing in the columns is refused."""
         dialect, columns = self.engine.dialect, zip(self.rules.columns, self.kinds, strict=True)
         refused = [refusal_of(dialect, column, "", str(kind), "usual") is not None for column, kind in columns]
         return [guards for guards in GUARDS if guards != "usual" or not any(refused)]
@@ -191,7 +191,7 @@ class Round:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run rounds until the time is over."""
+    """Run rounds until the time is up."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=1, help="of the first round; each round's is one more")

@@ -73,7 +73,7 @@ TABLES = {
 
 
 class Hostile:
-    """What a chooser draws: rules, their plain twin with the same tree, and rows."""
+    """The choices that are drawn: rules, their plain twin with the same tree, and rows."""
 
     columns_drawn = (1, 3)
     n_clusters = 5
@@ -159,7 +159,7 @@ Findings = Iterator[str]
 
 
 def assigned(drawn: Hostile) -> Findings:
-    """Hold `RuleSet.assign` against the tree, of the document that the rules are written as."""
+    """Hold `RuleSet.assign` of the rules, written as a document and read back, against the tree."""
     read = RuleSet.from_dict(json.loads(json.dumps(drawn.rules.to_dict())))
     if read != drawn.rules:
         yield "rules.json gives other rules"
@@ -189,13 +189,13 @@ EVENTS: list[str] | None = None
 
 
 def audit(event: str, arguments: tuple[Any, ...]) -> None:
-    """Note what Python's audit tells, while `watched` watches: a hook, to be added once."""
+    """Note the events of Python's audit while `watched` watches: a hook, to be added once."""
     if EVENTS is not None:
         EVENTS.append(f"{event} {arguments[0]!r}" if event in ("open", "import") and arguments else event)
 
 
 def watched(run: Callable[[], Any]) -> tuple[list[str], Any]:
-    """Return what Python's audit saw of a call, and what it returned."""
+    """Return the events that Python's audit saw during a call, and its result."""
     global EVENTS
     EVENTS = []
     try:
@@ -212,7 +212,7 @@ def _calls(text: str, rules: RuleSet, rows: Sequence[tuple[Any, ...]]) -> list[A
 
 
 def parsed_sheet(drawn: Hostile) -> Findings:
-    """Hold the sheet against its plain twin: its structure, and nothing that a terminal obeys."""
+    """Hold the sheet against its plain twin: the same structure, and nothing that a terminal obeys."""
     clusters = drawn.rules.clusters
     shown = [*(column.name for column in drawn.rules.columns), *(c.name for c in clusters), *(c.note for c in clusters)]
     if not all(map(escape_markdown, shown)):
@@ -375,7 +375,7 @@ def surrogates_are_refused(drawn: Hostile) -> Findings:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run rounds until enough texts were drawn."""
+    """Run rounds until enough texts have been drawn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--texts", type=int, default=10_000, help="names, labels and values to draw")
     parser.add_argument("--seed", type=int, default=1, help="of the first round; each round's is one more")

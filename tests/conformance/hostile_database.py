@@ -1,13 +1,14 @@
-r"""Hostile names of tables, columns, clusters and categories: what keeps the labels touches nothing but its own object.
+r"""Hostile names of tables, columns, clusters and categories: the statements that keep labels touch nothing but their
+own object.
 
     python tests/conformance/hostile_database.py --texts 2000 --seed 1 --only postgres mysql
 
 Each round draws a rule set and a table as `hostile.py` does, also with names that are words of SQL, fill the longest
-name that a database has, or differ by case from another's. Other tables, with a view on one, stand beside. The styles
-`view`, `table`, `update` and `column` are run as `export` writes them, and by `label --apply` and `--undo`. Before and
-after, all objects of the database and all rows of its tables are read: another object that is there, gone or changed is
-a finding, and so is a row with a cluster other than the tree's. `--seed N --rounds 1` runs one round again. The exit
-status is 1 if there was a finding.
+name that a database has, or differ by case from another's. There are other tables beside it, with a view on one. The
+styles `view`, `table`, `update` and `column` are run as `export` writes them, and by `label --apply` and `--undo`.
+Before and after, all objects of the database and all rows of its tables are read: another object that is there, gone or
+changed is a finding, and so is a row with a cluster other than the tree's. `--seed N --rounds 1` runs one round again.
+The exit status is 1 if there was a finding.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def state_of(place: Place) -> State:
 
 
 def bystanders(place: Place) -> list[str]:
-    """Make the tables that have to stay as they are, and a view on one; return what takes them away."""
+    """Make the tables that have to stay as they are, and a view on one; return the function that drops them."""
     integer, text = place.types["integer"], place.types["text"]
     place.create("kept", [("x", integer), ("t", text)], [(1, "a"), (2, None), (3, "it's")])
     others = ("small", "t_clusters", "a.b", "kept'; --", "labelled")
@@ -122,7 +123,7 @@ def bystanders(place: Place) -> list[str]:
 
 
 class Round:
-    """One round in one place: the table, what has to be touched and nothing else."""
+    """One round in one place: the table, the object that has to be touched, and no other."""
 
     def __init__(self, place: Place, drawn: Hostile, refused: Counter[str]) -> None:
         self.place, self.drawn, self.refused = place, drawn, refused
@@ -164,7 +165,7 @@ class Round:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return what every text is exported with."""
+        """Return the options that every text is exported with."""
         return {
             "dialect": self.place.dialect,
             "columns": self.columns,
@@ -232,7 +233,7 @@ class Round:
         yield from self._same(f"export {style}, taken away", before)
 
     def _is_refused(self, error: EngineError) -> bool:
-        """Whether another object has the name of what would be made, or the database computes no such column."""
+        """Whether another object has the name of the new one, or the database cannot compute a column."""
         parts = ("already", "exist", "not a base", "not immutable")
         reason = next((part for part in parts if part in error.answer.lower()), None)
         self.refused[f"{self.place.dialect}, by the engine: {reason}"] += reason is not None
@@ -293,7 +294,7 @@ class Round:
                 yield f"{what}, {named}: {self.rows[row]}: {found.get(row, 'no such row')!r}, the tree {wanted!r}"
 
     def _touched(self, what: str, before: State, style: str) -> Iterator[str]:
-        """Hold what is there now against what was there: but for our own object all is the same."""
+        """Compare the objects now with those before: except for our own object, all are the same."""
         (objects, rows), (then, rows_then) = state_of(self.place), before
         own = self.table if style in ("update", "column") else self.into
         allowed = {_hex(own), _hex(REGISTRY)}
@@ -329,7 +330,7 @@ PARTS_OF_REFUSALS = (
 
 
 def _without_names(said: str) -> str:
-    """Return the words of a message without what it quotes, so that equal refusals are counted together."""
+    """Return the words of a message without its quotations, so that equal refusals are counted together."""
     for start in PARTS_OF_REFUSALS:
         if start in said:
             return start
@@ -344,7 +345,7 @@ def _call(words: Sequence[str]) -> Any:
 
 
 def run_round(place: Place, seed: int, refused: Counter[str]) -> tuple[int, list[str]]:
-    """Return how many texts were drawn in a round, and what was found."""
+    """Return how many texts were drawn in a round, and the findings."""
     drawn = Hostile(random.Random(seed))
     with tempfile.TemporaryDirectory(prefix="shallowrules-hostile-") as folder:
         here = os.getcwd()
@@ -361,7 +362,7 @@ def run_round(place: Place, seed: int, refused: Counter[str]) -> tuple[int, list
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run rounds in each place until enough texts were drawn."""
+    """Run rounds in each place until enough texts have been drawn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--texts", type=int, default=2000, help="names, labels and values to draw for each place")
     parser.add_argument("--seed", type=int, default=1, help="of the first round; each round's is one more")

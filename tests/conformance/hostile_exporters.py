@@ -1,4 +1,4 @@
-"""10,000 hostile names, labels and categories through every exporter, and what it wrote executed.
+"""10,000 hostile names, labels and categories through every exporter, whose output is executed.
 
     python tests/conformance/hostile_exporters.py                     10,000 names, seed 1
     python tests/conformance/hostile_exporters.py --short             a part of them
@@ -56,18 +56,18 @@ HOW = {
 
 
 def missing_checks() -> list[str]:
-    """Return the installed exporters that nobody has said how to check."""
+    """Return the installed exporters without a check."""
     return [name for name in exporter_names() if name not in CHECKS and name != "dmn"]
 
 
 def round_findings(drawn: ManyNames, tools: Tools, checks: Mapping[str, Check]) -> Iterator[tuple[str, str]]:
-    """Run each check on what was drawn, and yield its name and what went wrong."""
+    """Run each check on the drawn rules, and yield its name and each finding."""
     for name, check in checks.items():
         yield from _in_a_folder(name, partial(check, drawn, tools))
 
 
 def last_findings(tools: Tools, names: Container[str]) -> Iterator[tuple[str, str]]:
-    """Run what is run once for all rounds, of some exporters; yield the name and what went wrong."""
+    """Run the checks that run once for all rounds, for some exporters; yield the name and each finding."""
     for name, check in AT_LAST.items():
         if name in names:
             yield from _in_a_folder(name, partial(check, tools))
@@ -167,7 +167,7 @@ def renewed(lines: Sequence[str]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run rounds until enough names were drawn."""
+    """Run rounds until enough names have been drawn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--names", type=int, default=10_000, help="names, labels and categories to draw")
     parser.add_argument("--seed", type=int, default=1, help="of the first round; each round's is one more")

@@ -1,8 +1,8 @@
 r"""How each exporter's text is run with hostile names in it: an entry of `CHECKS` for each exporter.
 
-A check yields what went wrong: a row with a label other than the tree's, a name that is not read back as it is, or
+A check yields each finding: a row with a label other than the tree's, a name that is not read back as it is, or
 anything else that happened. A name or category that a form cannot have has to be refused with an `ExportError`; the
-check goes on with a plain one in its place, and counts it.
+check continues with a plain one in its place, and counts it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class ManyNames(Hostile):
 
 
 class Tools:
-    """What the checks run things in, and what they count; the models and workbooks that are run at last, at once."""
+    """The programs that checks run, their counts, and the models and workbooks that are run together at the end."""
 
     def __init__(self, opened: ExitStack, engines: Sequence[Engine], browser: Any) -> None:
         self.opened = opened
@@ -108,7 +108,7 @@ class Tools:
         return self._reader(text)
 
     def plain_where(self, form: str, drawn: ManyNames, refuses: Callable[[str], bool]) -> ManyNames:
-        """Return what was drawn with plain texts where a form refuses one."""
+        """Return the drawn rules with plain texts where a form refuses one."""
         texts: dict[str, str] = {}
 
         def held(text: str) -> str:
@@ -194,7 +194,8 @@ def check_python(drawn: ManyNames, tools: Tools) -> Findings:
 
 
 def run_by(name: str) -> Callable[[ManyNames, Tools], Findings]:
-    """Return a check of what verify runs in this process: its labels, and no event that plain names do not cause."""
+    """Return a check of the forms that verify runs in this process: its labels, and no event that plain names do not
+    cause."""
 
     def check(drawn: ManyNames, tools: Tools) -> Findings:
         given = (_labelled(name, drawn.plain, drawn.rows[:1]) for _ in range(2))
@@ -210,7 +211,7 @@ def run_by(name: str) -> Callable[[ManyNames, Tools], Findings]:
 
 
 def _labelled(name: str, rules: RuleSet, rows: Sequence[Any]) -> Callable[[], dict[str, list[int | None]]]:
-    """Return what gives the labels of rows by each form of an exporter, by its runner."""
+    """Return the functions that label rows by each form of an exporter, from its runner."""
     table = Table.of({column: list(values) for column, values in as_columns(rules, rows).items()})
 
     def label() -> dict[str, list[int | None]]:
@@ -230,7 +231,7 @@ TAGS = """() => [...document.querySelectorAll('*')].map(each => [each.localName,
 
 
 def check_page(drawn: ManyNames, tools: Tools) -> Findings:
-    """Open the page in a browser: names as they are, no element, request, dialog or message more, and the labels."""
+    """Open the page in a browser: names as they are, no further element, request, dialog or message, and the labels."""
     rules = drawn.rules
     with _Tab(tools.browser, "page.html", _page(rules, one_line(drawn.table) or "t", tools.seed % 2 == 1)) as tab:
         page = tab.page
@@ -287,7 +288,7 @@ class _Tab:
             self.seen.append(f"request: {url}")
 
     def findings(self, form: str) -> Findings:
-        """Yield what happened."""
+        """Yield the events."""
         for each in self.seen:
             yield f"{form}: {each}"
 
@@ -370,7 +371,7 @@ def check_dbt(drawn: ManyNames, tools: Tools) -> Findings:
 
 
 def check_workbook(drawn: ManyNames, tools: Tools) -> Findings:
-    """Keep the workbook with rows pasted into it: LibreOffice computes all of them at last (`compute_labels`)."""
+    """Keep the workbook with rows pasted into it: LibreOffice computes all of them at the end (`compute_labels`)."""
     if any(NOT_IN_XML.search(name) for name, _ in drawn.columns):
         try:
             export(drawn.rules, "xlsx", label_rows=1)
@@ -402,7 +403,7 @@ TABLES_OF_DMN = 20
 
 
 class FewNames(ManyNames):
-    """Rules over a few columns, as a decision table of many takes the engine up to a minute."""
+    """Rules over a few columns, since a decision table with many takes the engine up to a minute."""
 
     columns_drawn = (2, 3)
     n_clusters = 4

@@ -40,7 +40,7 @@ answer. A **cell** is one kind of value in one type of column; it counts as comp
 
 
 def write_page(path: Path, results: Sequence[Result]) -> None:
-    """Write what came of the engines; sections that other scripts put into the page stay."""
+    """Write the results of the engines; sections that other scripts put into the page stay."""
     written = page(results)
     kept = _sections(path.read_text(encoding="utf-8")) if path.exists() else {}
     path.write_text(written, encoding="utf-8")
@@ -50,7 +50,7 @@ def write_page(path: Path, results: Sequence[Result]) -> None:
 
 
 def put_section(path: Path, heading: str, lines: Sequence[str]) -> None:
-    """Put a section into the page, in place of the one of that heading, else before the last."""
+    """Put a section into the page, in place of the one with that heading, or else before the last one."""
     sections = _sections(path.read_text(encoding="utf-8"))
     last = {LAST: sections.pop(LAST)} if heading not in sections else {}
     sections[heading] = "\n\n" + "\n".join(lines) + "\n\n"

@@ -82,7 +82,7 @@ class Place:
 
 @contextmanager
 def open_place(name: str) -> Iterator[Place]:
-    """Open one, which nothing is left of.
+    """Open one of which nothing is left afterwards.
 
     Raises
     ------

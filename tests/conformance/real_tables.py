@@ -1,4 +1,4 @@
-"""What every exporter writes for wine, telco and avila, run by `verify` on all rows and on boundary rows.
+"""The output of every exporter for wine, telco and avila, run by `verify` on all rows and on boundary rows.
 
     python tests/conformance/real_tables.py            print the figures
     python tests/conformance/real_tables.py --write    put them into docs/conformance.md too

@@ -1,4 +1,4 @@
-"""What an engine cannot do: every row that is known to get another cluster, with a statement that shows why."""
+"""The limits of engines: every row that is known to get a different cluster, with a statement that shows why."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Refusal:
     """Cells of one dialect that are not compared.
 
     `type`, `kind` and `column` are patterns for the whole of a rule column's type, of a kind of value and of a type of
-    column, `texts` one that is found in one of the categories of a rule column. `statement` shows on the engine what it
-    cannot do; its answer goes to the page. `guards` are those under which it is refused, all of them if empty.
+    column, `texts` one that is found in one of the categories of a rule column. `statement` shows the limit on the
+    engine; its answer goes to the page. `guards` are those under which it is refused, all of them if empty.
     """
 
     dialect: str
@@ -31,7 +31,7 @@ class Refusal:
 
 
 def refusal_of(dialect: str, rule_column: RuleColumn, kind: str, column: str, guards: str) -> Refusal | None:
-    """Return what is listed of a kind of value in a type of column, to a column of the rules; None if nothing is."""
+    """Return the entry for a kind of value in a type of column, for a column of the rules; None if there is none."""
     for each in REFUSALS:
         asked = ((each.type, rule_column.type), (each.kind, kind), (each.column, column))
         if (

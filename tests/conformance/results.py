@@ -1,4 +1,4 @@
-"""What came of an engine, counted."""
+"""The results of an engine, counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Result"]
 
 @dataclass
 class Result:
-    """What came of one engine; counts are of rows, by cell: a kind of value in a type of column."""
+    """The results of one engine; counts are of rows, by cell: a kind of value in a type of column."""
 
     title: str
     version: str
@@ -28,7 +28,7 @@ class Result:
     seconds: float = 0.0
 
     def count(self, case: Case, block: Block, row: int, wrong: str | None) -> None:
-        """Count a row that was compared, and what is wrong with it."""
+        """Count a row that was compared, and its fault, if any."""
         cell = (block.kinds[row], block.type)
         self.rows[cell] += 1
         if wrong is not None:

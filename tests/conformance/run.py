@@ -53,7 +53,7 @@ class Run:
         self.columns = [kind for kind in COLUMNS[engine.title] if self.prepare(kind)]
 
     def prepare(self, kind: ColumnType) -> bool:
-        """Run what a column type needs first; False where the engine refuses it."""
+        """Run the statements that a column type needs first; False where the engine refuses one."""
         try:
             for statement in kind.before:
                 self.engine.query(statement)
@@ -121,7 +121,7 @@ class Run:
     def refused(
         self, case: Case, block: Block, style: str, error: EngineError | ExportError, final: bool
     ) -> list[Block]:
-        """Count a block that the engine or the exporter refuses; return one that is to be tried in parts."""
+        """Count a block that the engine or the exporter refuses; return one that should be tried in parts."""
         if isinstance(error, ExportError):
             self.refuse(block, range(len(block.rows)), None)
             self.results[block.guards].findings.append(f"{case.name}, {block.type}: the exporter refuses: {error}")
@@ -159,7 +159,7 @@ class Run:
 
 
 def run_one(name: str, part: str, short: bool, guards: Sequence[str]) -> list[Result] | str:
-    """Return what came of one engine or form, on the cases with a part in their name; a text where it is missing."""
+    """Return the results of one engine or form, on the cases with a part in their name; a text where it is missing."""
     chosen = [case for case in cases() if part in case.name]
     if short:
         chosen = one_in(EACH_OF_SHORT.get(name, EACH), chosen)
@@ -173,7 +173,7 @@ def run_one(name: str, part: str, short: bool, guards: Sequence[str]) -> list[Re
 
 
 def run_engine(place: str, chosen: Sequence[Case], guards: Sequence[str], short: bool = False) -> list[Result]:
-    """Return what came of one engine, by guards; in the short form each case has one of them, in turn."""
+    """Return the results of one engine, by guards; in the short form each case has one of them, in turn."""
     started = time.monotonic()
     with PLACES[place].open() as engine:
         run = Run(engine, place, guards)
@@ -187,7 +187,7 @@ def run_engine(place: str, chosen: Sequence[Case], guards: Sequence[str], short:
 
 
 def show(result: Result, shown: int) -> None:
-    """Print what came of an engine, and some of its findings, each kind of them once before any twice."""
+    """Print the results of an engine, and some of its findings: each kind once before any kind twice."""
     total = sum(result.rows.values())
     name = ", ".join(filter(None, (f"{result.title} {result.version}", result.guards)))
     print(

@@ -109,7 +109,8 @@ def draw(rules: RuleSet, feature: int, kind: ColumnType, seed: int) -> list[tupl
 
 
 def block_of(case: Case, kind: ColumnType, place: int) -> Block:
-    """Return the rows of a case in columns of one type; of several columns one at a time has a value of each kind."""
+    """Return the rows of a case in columns of one type; with several columns, one at a time has a value of each
+    kind."""
     called = {column.name: f"c{place}_{j}" for j, column in enumerate(case.rules.columns)}
     columns = [draw(case.rules, j, kind, SEED) for j in range(len(case.rules.columns))]
     if len(columns) == 1:

@@ -1,4 +1,5 @@
-"""Cards for notebooks: tables, trees and figures as HTML, well-formed, without markup of names, its style its own."""
+"""Cards for notebooks: tables, trees and figures as HTML, well-formed, without markup from names, and with a style of
+its own."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ EMPTY = {"rect", "path"}
 
 
 class Parsed(HTMLParser):
-    """HTML that must be well-formed: what is open is closed in order; its tables, as texts, and all its text."""
+    """HTML that must be well-formed: tags are closed in order; its tables, as texts, and all its text."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -91,7 +92,7 @@ class Parsed(HTMLParser):
 
 
 def parsed(shown) -> Parsed:
-    """Return the card of an object, which must hold nothing of what is not ours."""
+    """Return the card of an object, which must not hold anything foreign."""
     found = Parsed(shown._repr_html_())
     assert found.tags <= TAGS
     assert {name for name, _ in found.attributes} <= ATTRIBUTES

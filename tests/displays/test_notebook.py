@@ -1,4 +1,4 @@
-"""A notebook run and rendered by nbconvert: what is shown in it is tables and pictures, not text."""
+"""A notebook run and rendered by nbconvert: its outputs are tables and pictures, not text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ rules = model.fit(X).rules_"""
 
 
 class Outputs(HTMLParser):
-    """The outputs of a rendered notebook: of each the tags that it holds, but for those of scikit-learn's box."""
+    """The outputs of a rendered notebook: for each, its tags, except those of scikit-learn's box."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Pictures of matplotlib: all that they have to show, and no text over another one or beyond the edge."""
+"""Pictures of matplotlib: they show everything they should, and no text overlaps another one or the edge."""
 
 from __future__ import annotations
 

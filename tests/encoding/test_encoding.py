@@ -1,4 +1,4 @@
-"""From raw columns to what is clustered and cut, and back: units, categories, monotone transforms."""
+"""From raw columns to the matrices that are clustered and cut, and back: units, categories, monotone transforms."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from shallowrules.verification import verify
 
 
 def shop(n_rows=400, seed=0):
-    """Return a table of all kinds of columns, in which contract, paid and months decide."""
+    """Return a table of all kinds of columns, in which contract, paid and months decide the cluster."""
     random = np.random.default_rng(seed)
     group = random.integers(0, 4, n_rows)
     return pd.DataFrame(

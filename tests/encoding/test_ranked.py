@@ -1,4 +1,4 @@
-"""The values of some ranks in a table in parts are those that stand there when all rows are sorted."""
+"""The values of some ranks in a table in parts are those at these places when all rows are sorted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transformers in front are seen through: rules ask for the raw columns, whatever was made of them."""
+"""Transformers in front are seen through: rules test the raw columns, whatever was derived from them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def shop(n_rows=400, seed=0):
 
 
 def fitted(transformer, frame, k=5, **options):
-    """Return a model, after every form of its rules was held against its labels."""
+    """Return a model, after every form of its rules has been compared with its labels."""
     model = ExplainableKMeans(k, transformer=transformer, random_state=0, **options).fit(frame)
     np.testing.assert_array_equal(model.predict(frame), model.labels_)
     np.testing.assert_array_equal(model.rules_.assign(frame), model.labels_)

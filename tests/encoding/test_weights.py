@@ -72,7 +72,7 @@ def test_sums_of_extreme_sizes():
 
 
 def mean_by_numpy(values, groups, n_groups, weight):
-    """The same mean, a column at a time and in NumPy alone."""
+    """The same mean, computed column by column in NumPy alone."""
     exponent = math.frexp(np.abs(values).max(initial=0.0))[1]
     rest = np.ldexp(values.astype(np.float64), -exponent)
     size = np.bincount(groups, weight, n_groups).astype(float)

@@ -1,4 +1,5 @@
-"""The dialects that nothing here runs: their SQL parses, and a page has every fact that it relies on, with a source."""
+"""The dialects whose engines are not run here: their SQL parses, and a page has every fact that it relies on, with a
+source."""
 
 import math
 import re
@@ -118,7 +119,7 @@ def in_sqlite(node):
 
 
 def float_of(text):
-    """Return a text as a number. What is not a number is 0, as '' is in T-SQL, so that patterns alone keep it out."""
+    """Return a text as a number. A text that is not a number is 0, as '' is in T-SQL, so only patterns keep it out."""
     try:
         return None if text is None else float(text)
     except ValueError:
@@ -136,7 +137,7 @@ def is_like(pattern, text):
 @pytest.mark.parametrize("reading", ["float", "comma"])
 @pytest.mark.parametrize("threshold", [-1.0, 1.5])
 def test_tsql_takes_no_text_without_a_digit_for_a_number(reading, threshold, imputed):
-    """Its TRY_CAST('' AS FLOAT) is 0, which had a cluster."""
+    """Its TRY_CAST('' AS FLOAT) is 0, which used to get a cluster."""
     rules = READINGS[reading].rules(threshold, imputed=imputed)
     case = re.sub("^--.*$", "", export(rules, "sql", dialect="tsql", style="case"), flags=re.MULTILINE)
     tree = sqlglot.parse_one(f"SELECT {case} FROM data", dialect="tsql")

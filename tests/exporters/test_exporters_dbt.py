@@ -1,4 +1,4 @@
-"""A model of dbt: its files, and what dbt itself makes of them on DuckDB."""
+"""A model of dbt: its files, and the result of dbt itself on DuckDB."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_types_are_read_from_the_statement_that_makes_the_table(tmp_path):
     ],
 )
 def test_no_unit_test_where_dbt_could_not_make_its_rows(names, table, has_unit_test):
-    """It puts names in quotes as they are, and takes those of columns that differ in case for one."""
+    """It puts names in quotes as they are, and treats names of columns that differ only in case as one."""
     rules = make_rules([(name, "float") for name in names], (0, 0.5, 0, (1, 0.5, 1, 2)))
     files = export(rules, "dbt", dialect="postgres", table=table, model="m")
     assert ("unit_tests:" in files["models/m.yml"]) == has_unit_test
@@ -193,7 +193,7 @@ def test_sqlfluff_finds_nothing_in_a_model_and_its_tests(dialect):
     )
 )
 def test_jinja_sees_every_name_as_it_is(names):
-    """What dbt renders is the SQL that the exporter sql gives an engine."""
+    """dbt renders the SQL that the exporter sql gives an engine."""
     column, category, cluster = names
     rules = make_rules([(column, "text")], (0, category, 0, 1), {0: cluster, 1: "other"})
     files = export(rules, "dbt", dialect="duckdb", table="rows")
@@ -211,7 +211,7 @@ def test_jinja_sees_every_name_as_it_is(names):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """Return a function that builds a project of models in DuckDB; it returns what dbt says, and the database."""
+    """Return a function that builds a project of models in DuckDB; it returns the output of dbt, and the database."""
     return lambda tables, files: build_project(tmp_path_factory.mktemp("project"), tables, files)
 
 

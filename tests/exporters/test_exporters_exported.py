@@ -1,4 +1,4 @@
-"""What exporters give: text, bytes or files, by a function and by commands, and names that no folder can have."""
+"""The output of exporters: text, bytes or files, by a function and by commands, and names that no folder can hold."""
 
 from __future__ import annotations
 

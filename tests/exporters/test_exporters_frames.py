@@ -1,4 +1,4 @@
-"""The exporters `pandas` and `polars`: what their modules give a dataframe is what the tree gives its rows."""
+"""The exporters `pandas` and `polars`: their modules give a dataframe the clusters that the tree gives its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page as text: the contract, its policy, what it may not hold, and its size."""
+"""The page as text: the contract, its policy, forbidden content, and its size."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Reader(HTMLParser):
 
 
 def unpacked(page):
-    """Return what the page's script gets."""
+    """Return the data that the page's script gets."""
     [packed] = re.findall(r'<script type="application/octet-stream" id="data">(.*?)</script>', page)
     length, _, letters = packed.partition(" ")
     places = [ord(letter) - (34 if letter > "<" else 33) for letter in letters]

@@ -1,4 +1,4 @@
-"""The Markdown sheet: its text, what it shows, and that data stays text in it."""
+"""The Markdown sheet: its text, its content, and that data in it stays text."""
 
 import html
 import re
@@ -30,7 +30,7 @@ from shallowrules.rules import RuleSet
 
 
 def shown(text):
-    """Return what a reader sees, spaces made one."""
+    """Return the text that a reader sees, each run of spaces as one."""
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", MARKDOWN.render(text))))
 
 

@@ -1,4 +1,4 @@
-"""The tree as PMML: its XML, and what a scoring engine makes of it."""
+"""The tree as PMML: its XML, and the predictions of a scoring engine."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ OPERATORS = {"equal": operator.eq, "notEqual": operator.ne, "lessOrEqual": opera
 
 
 def holds(predicate, row):
-    """Return whether a predicate is true of a row without gaps, read by nothing but the standard's words."""
+    """Return whether a predicate is true of a row without gaps, judged by the standard's wording alone."""
     kind = predicate.tag.removeprefix(XML)
     if kind in ("True", "False"):
         return kind == "True"

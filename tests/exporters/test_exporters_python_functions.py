@@ -1,4 +1,4 @@
-"""The functions of the emitted Python module: each style, of rows and of columns, gives what the tree gives."""
+"""The functions of the emitted Python module: each style, for rows and for columns, gives the tree's clusters."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_the_tree_is_indented_no_deeper_than_the_logarithm_of_the_leaves(make):
 @draws(100)
 @given(rules=rule_sets(kinds=MIXED))
 def test_a_row_is_asked_no_more_by_the_tree_than_it_has_depth(rules):
-    """The nested style compares a value once per node of its path, besides asking for its being there."""
+    """The nested style compares a value once per node of its path, besides checking that it is there."""
     module = ast.parse(export(rules, "python"))
     [function] = (node for node in module.body if getattr(node, "name", "") == "assign_cluster")
     tests = [node for node in ast.walk(function) if isinstance(node, ast.If)]

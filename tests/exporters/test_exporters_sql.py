@@ -1,4 +1,4 @@
-"""The SQL exporter: its text, and what SQLite and DuckDB make of it."""
+"""The SQL exporter: its text, and its results in SQLite and DuckDB."""
 
 import itertools
 import math
@@ -256,7 +256,7 @@ AS_DOUBLES = [name for name, dialect in DIALECTS.items() if dialect.numbers.besi
 
 @pytest.mark.parametrize("name", AS_DOUBLES)
 def test_a_double_that_a_bound_rounds_up_to_is_kept_out(name):
-    """Such engines compare a column of doubles with the double nearest to a whole number."""
+    """These engines compare a column of doubles with the double nearest to a whole number."""
     bound = 2**53 + 3  # as a double one more
     text = export(make_rules([("n", "integer")], (0, bound, 0, 1)), "sql", dialect=name)
     text = re.sub("^--.*", "", text, flags=re.MULTILINE)
@@ -316,7 +316,8 @@ def test_duckdb_keeps_nan_out_of_every_type_of_number_at_its_ends(kind, type_of_
 
 
 def test_duckdbs_guard_against_nan_is_short():
-    """Rules of eight leaves over columns of doubles: at most 2.5 times the text of ANSI SQL; it was four times."""
+    """Rules of eight leaves over columns of doubles: at most 2.5 times the text of ANSI SQL; it used to be four
+    times."""
     rules = balanced_rules(8)
     assert len(export(rules, "sql", dialect="duckdb")) < 2.5 * len(export(rules, "sql", dialect="ansi"))
 
@@ -351,7 +352,7 @@ class Ranked:
 @draws(60)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_wherever_nan_sorts_it_gets_no_cluster(said, sorts, data, seed):
-    """A dialect that is made up, whose predicates Python understands, and an engine that sorts NaN as it says."""
+    """A made-up dialect, whose predicates Python understands, and an engine that sorts NaN as the dialect says."""
     infinity = None if said == "compares false" else "math.inf"
     made_up = replace(
         DIALECTS["ansi"],
@@ -434,7 +435,7 @@ def labels_of_texts(engine, rules, texts):
 
 
 def label_of_text(rules, text):
-    """Return what the rules, one cut of a column, say of a text by the grammar of their numbers."""
+    """Return the cluster of a text by rules of one cut, by the grammar of their numbers."""
     number = None if rules.columns[0].conversion.is_null(text) else rules.columns[0].conversion.number(text)
     if number is None or math.isnan(number) or number in rules.columns[0].conversion.null_numbers:
         return -1

@@ -1,4 +1,4 @@
-"""The exporter `xlsx`: the workbook's cells, and what LibreOffice computes in it."""
+"""The exporter `xlsx`: the workbook's cells, and the results that LibreOffice computes in it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def part(workbook, sheet):
 
 
 def computed(workbooks):
-    """Return what LibreOffice shows of the sheet of labels in each workbook; skip where it is not installed."""
+    """Return the rows that LibreOffice shows in the sheet of labels of each workbook; skip where it is not
+    installed."""
     try:
         return compute_workbooks(workbooks)
     except MissingExtraError as error:
@@ -116,7 +117,7 @@ def test_libreoffice_computes_the_labels_of_the_tree():
 
 @pytest.mark.renders
 def test_cells_of_every_kind():
-    """What is not a value of its column's type is said to be none; missing values are what the rules take them as."""
+    """A cell that is not a value of its column's type is reported; missing values are imputed as the rules do."""
     column = [("x", "float"), ("n", "integer"), ("c", "text"), ("flag", "boolean")]
     number = make_rules(column, (0, 0.5, 0, 1))
     converted = replace(
@@ -214,7 +215,7 @@ def test_columns_that_are_not_as_the_rules_need_them_are_named():
 
 @pytest.mark.renders
 def test_rows_without_formulas_are_told():
-    """Where people copied them down on one sheet, or on none, a row gets no label."""
+    """Where people copied them down on only one sheet, or on none, a row gets no label."""
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
     copied = paste_rows(export(rules, "xlsx", label_rows=2), ["x"], [(1.0,)] * 3)
     books = []

@@ -1,4 +1,4 @@
-"""Hostile names, labels and values, drawn and run in every form, as `tests/conformance/hostile.py` does for long."""
+"""Hostile names, labels and values, drawn and run in every form, as `tests/conformance/hostile.py` does at length."""
 
 from __future__ import annotations
 

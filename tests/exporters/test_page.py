@@ -1,4 +1,4 @@
-"""The page in a real browser: what it shows, what it answers, and that nothing leaves it."""
+"""The page in a real browser: its content, its answers, and that nothing leaves it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SQL text says before its first statement, and that it comes through a Jinja file as it is."""
+"""The comment before the first SQL statement, and that the text comes through a Jinja file unchanged."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_header_says_what_the_engine_may_get_wrong_in_these_rules(dialect, k
 
 
 def wrong_without_a_caution(engine, values, rules, table):
-    """Return the values that SQL puts elsewhere than the tree, where its text has no caution."""
+    """Return the values that SQL puts in a different cluster than the tree does, where its text has no caution."""
     text = export(rules, "sql", dialect=engine.dialect, style="case", guards="full")
     found = engine.query(f"SELECT {engine.quote('x')}, {text}\nFROM {table}")
     labels = {int(float(value)): int(label) for value, label in found}

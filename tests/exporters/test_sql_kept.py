@@ -39,7 +39,7 @@ def labels_of(rules, rows):
 
 @pytest.fixture
 def filled(engine):
-    """Make the table `customers`; return its rows, without what the engine cannot hold."""
+    """Make the table `customers`; return its rows, without those that the engine cannot hold."""
     rows = [row for row in ROWS if engine.dialect != "mysql" or row[2] is None or abs(row[2]) < float("inf")]
     if engine.dialect == "sqlite":
         rows = [row for row in rows if row[2] == row[2]]
@@ -183,7 +183,7 @@ def test_number_and_name(engine, filled, style):
 
 @pytest.mark.parametrize("engine", marked("sqlite", "duckdb"), indirect=True)
 def test_a_name_is_that_of_our_number_beside_a_column_of_the_table_called_alike(engine):
-    """Of which an engine takes the first where both are in a query."""
+    """An engine takes the first one where both are in a query."""
     rules = rules_of()
     engine.create(
         "t", [("cluster", "INTEGER"), ("it's", "TEXT"), ("Months", "INTEGER"), ("paid", "REAL")], [(2, "one", 5, 0.1)]

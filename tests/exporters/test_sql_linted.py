@@ -70,7 +70,7 @@ def config_for(dialect):
 
 
 def text_of(dialect, mode, style):
-    """Return a whole statement: what is part of one is put into a query."""
+    """Return a whole statement: a part of one is put into a query."""
     options = {
         "usual": {},
         "full": {"guards": "full"},

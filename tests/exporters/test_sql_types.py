@@ -1,4 +1,4 @@
-"""SQL for the types that columns are declared as: as a person would write it, with no guard that no row needs."""
+"""SQL for the types that columns are declared as: as a person would write it, without guards that no row needs."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ def test_every_reserved_word_is_known(engine):
 
 @pytest.mark.parametrize("engine", marked("sqlite"), indirect=True)
 def test_a_text_in_a_column_of_numbers_is_read_as_ever(engine):
-    """What SQLite declares binds no value."""
+    """A declaration in SQLite does not restrict values."""
     rules = make_rules([("flag", "boolean"), ("n", "integer")], (0, True, (1, 5, 0, 1), 2))
     types = {"flag": "INTEGER", "n": "INTEGER"}
     cells = [(1, 3), ("true", 9), ("t", 5), (0, 1), ("false", 1), ("abc", 1), (1, "abc"), (2, 1)]

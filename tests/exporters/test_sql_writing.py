@@ -233,7 +233,7 @@ def test_the_view_stands_beside_its_table():
 
 @EACH_ENGINE
 def test_a_column_has_the_name_that_it_is_given_or_it_is_refused(engine):
-    """MariaDB takes blanks away before the names that a query gives."""
+    """MariaDB removes blanks in front of the names that a query gives."""
     if engine.dialect == "spark":
         return  # which makes no table here
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))

@@ -92,7 +92,7 @@ def test_a_number_and_its_text_are_not_merged():
 
 
 def test_two_orders_of_one_column():
-    """The tree cuts two model columns; the rules know the raw one, and count what they ask of it."""
+    """The tree cuts two model columns; the rules know the raw one, and count their conditions on it."""
     frame = pd.DataFrame({"size": ["S", "M", "L", "XL", "S", "M"] * 5, "c": ["a", "b", "a", "b", "b", "a"] * 5})
     transformer = make_column_transformer(
         (OrdinalEncoder(categories=[["S", "M", "L", "XL"]]), ["size"]),

@@ -1,4 +1,4 @@
-"""A fit of a table in parts gives what `fit` gives of the whole table with refine="none", from the same centers."""
+"""A fit of a table in parts gives the result of `fit` for the whole table with refine="none", from the same centers."""
 
 from __future__ import annotations
 
@@ -297,7 +297,7 @@ def test_parquet_and_csv_files(tmp_path, memory):
 
 
 class MLlibModel:
-    """What a model of Spark MLlib has of centers."""
+    """A model with centers as Spark MLlib has them."""
 
     def __init__(self, centers):
         self.centers = centers
@@ -374,7 +374,8 @@ def test_exact_sums_are_rounded_once(values):
 
 @contextmanager
 def small_sample(monkeypatch, n_sampled, n_fetched):
-    """Make bins of a few rows, and have those divided that have more rows than `n_fetched`; yield what passes found."""
+    """Make bins of a few rows, and have those divided that have more rows than `n_fetched`; yield the results of
+    passes."""
     found = {"divided": 0, "largest": 0}
     map_reduce = TableParts.map_reduce
 

@@ -17,7 +17,7 @@ from shallowrules.trees.parts.node_passes import collect_part
 
 
 class Streamed(ThreadedPartitions):
-    """Parts that come again in each pass, which is counted."""
+    """Parts that are yielded again in each pass; passes are counted."""
 
     def __init__(self, tables: list[Table]) -> None:
         self.own = TableParts(tables, n_threads=2)

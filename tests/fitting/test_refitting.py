@@ -1,4 +1,4 @@
-"""A fit that goes on from earlier rules: scale, centers, tree, numbers and names stay unless others are better."""
+"""A fit that continues from earlier rules: scale, centers, tree, numbers and names stay unless others are better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of 1 to 8 rows: whatever a cost, a weight or a range is 0 of, a figure comes out or a refusal in words."""
+"""Tables of 1 to 8 rows: whichever cost, weight or range is 0, the result is a figure, or a refusal in words."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def tiny_tables(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 @st.composite
 def models(draw: st.DrawFn, X: NDArray[np.float64]) -> ExplainableKMeans:
-    """Return a model with any method, and k up to the number of rows, often that of distinct ones."""
+    """Return a model with any method, and k up to the number of rows, often the number of distinct ones."""
     method = draw(st.sampled_from(["exshallow", "exshallow", "exgreedy", "imm", "exkmc"]))
     k = draw(st.one_of(st.just(len(np.unique(X, axis=0))), st.integers(1, len(X))))
     own: dict[str, Any] = {}
@@ -110,7 +110,7 @@ def check_rules(rules: RuleSet) -> None:
     ],
 )
 def test_each_distinct_row_is_a_cluster_and_means_are_rounded(rows):
-    """The row far away makes means so coarse that k-means leaves a cost; the refined tree costs nothing."""
+    """The row far away makes means so coarse that k-means keeps some cost; the refined tree costs nothing."""
     k = len(np.unique(rows, axis=0))
     model = ExplainableKMeans(k, tradeoff=0, random_state=0).fit(rows)
     assert model.reference_inertia_ > 0

@@ -1,4 +1,4 @@
-"""Labels applied to the table ``small`` of a database, and what is there afterwards."""
+"""Labels applied to the table ``small`` of a database, and its objects afterwards."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def apply(database, *arguments, table="small", rules="rules.json", **settings):
 
 
 def applied(database, style, *arguments, **settings):
-    """Apply, and return what was said."""
+    """Apply, and return the output."""
     done = apply(database, style, "--yes", *arguments, **settings)
     assert done.exit_code == 0, done.output
     return " ".join(done.output.split())
 
 
 def refused(database, *arguments, **settings):
-    """Apply what is refused; return the message. Nothing has changed."""
+    """Apply options that are refused; return the message. Nothing has changed."""
     before = schema_of(database)
     done = apply(database, *arguments, "--yes", **settings)
     assert done.exit_code == 3, done.output
@@ -49,7 +49,7 @@ def target(style):
 
 
 def labelled(database, name="small", column="cluster"):
-    """Return the rows of the table ``small``, or of what was made of it, with their labels."""
+    """Return the rows of the table ``small``, or of an object made from it, with their labels."""
     quote = database.quote
     return _as_texts(database.query(f"SELECT {quote('x')}, {quote('i')}, {quote(column)} FROM {quote(name)}"))
 
@@ -64,7 +64,7 @@ def _as_texts(rows):
 
 
 class HostileShop:
-    """A table, its rules and names for what is made of it, all of them made of hostile texts.
+    """A table, its rules, and names for objects made from it, all with hostile texts.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class HostileShop:
                     return text
 
     def _name(self, number):
-        """Return a name that the database can hold, and no other name is alike."""
+        """Return a name that the database can hold and that is unlike any other."""
         while True:
             name = f"{self._text()}{number}" if self.chooser.random() < 0.5 else f"{number}{self._text()}"
             with suppress(ExportError):
@@ -134,7 +134,7 @@ class HostileShop:
         return self.ask(SCHEMAS[self.database.dialect]), *(self.ask(f"SELECT * FROM {table}") for table in tables)
 
     def check(self, style, cluster_as, batch):
-        """Apply, look at the labels, and take them away: nothing else is touched."""
+        """Apply, look at the labels, and drop them: nothing else is touched."""
         before = self.state()
         rows = DatabaseRows(self.database.url, '"' + self.table.replace('"', '""') + '"')
         into = None if style in ("update", "column") else [self.target]

@@ -26,7 +26,7 @@ def chromium() -> Iterator[Any]:
 
 
 class Opened:
-    """A page that was opened from a file, and what it asked for and complained of."""
+    """A page that was opened from a file, with its requests and complaints."""
 
     def __init__(self, browser: Any, path: Any, **settings: Any) -> None:
         self.context = browser.new_context(**settings)
@@ -49,7 +49,7 @@ class Opened:
     page_has_script = True
 
     def close(self) -> None:
-        """Close it; it must have asked for itself alone, and have complained of nothing."""
+        """Close it; it must have requested only itself, and complained of nothing."""
         self.context.close()
         outside = [url for url in self.requests if not url.startswith((self.path.as_uri(), "blob:"))]
         assert (outside, self.complaints) == ([], [])

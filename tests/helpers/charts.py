@@ -1,4 +1,4 @@
-"""What charts of matplotlib have to be."""
+"""Requirements on charts of matplotlib."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def check_that_nothing_is_overprinted(figure: Any) -> None:
-    """Assert that no text of a figure lies on another one, or on the area of a plot, or beyond the edge."""
+    """Assert that no text of a figure overlaps another one, covers a plot, or lies beyond the edge."""
     figure.canvas.draw()
     legends = [each for each in (*figure.legends, *(ax.get_legend() for ax in figure.axes)) if each is not None]
     axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]

@@ -14,12 +14,12 @@ SERVERS = ("postgres", "mysql")
 
 
 def marked(*names):
-    """Return databases and engines as parameters of a fixture or test, those marked that have to be started."""
+    """Return databases and engines as parameters of a fixture or test; those that have to be started are marked."""
     return [pytest.param(name, marks=[] if name in ("sqlite", "duckdb") else [pytest.mark.services]) for name in names]
 
 
 def on(*names):
-    """Return the mark of a test that is for these alone of the databases of the fixture `database`."""
+    """Return the mark of a test that runs on only these databases of the fixture `database`."""
     return pytest.mark.parametrize("database", marked(*names), indirect=True)
 
 

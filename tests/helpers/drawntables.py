@@ -145,9 +145,9 @@ NOT_MADE = (OverflowError, TypeError, pa.ArrowException, pl.exceptions.PolarsErr
 
 
 def check_table(seed: int) -> str:
-    """Draw a table, fit it, and hold every form of its rules against the labels; return what came of it.
+    """Draw a table, fit it, and hold every form of its rules against the labels; return the outcome.
 
-    The AssertionError says which form differs. any error other than a refusal in words is let through, and so is a
+    The AssertionError says which form differs. Any error other than a refusal in words is passed on, and so is a
     warning that is not one of the package's own.
     """
     random = np.random.default_rng(seed)

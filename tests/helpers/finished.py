@@ -1,4 +1,4 @@
-"""A finished tree and its objective by brute force: what the kernel's refinement is held against."""
+"""A finished tree and its objective by brute force, against which the kernel's refinement is tested."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Finished:
     root: int = 0
 
     def edges(self, without: int = LEAF) -> dict[int, frozenset[tuple[int, bool]]]:
-        """Return the (feature, goes left) on the path to every node, the edges of one node left out."""
+        """Return the (feature, goes left) on the path to every node, without the edges of one node."""
         found: dict[int, frozenset[tuple[int, bool]]] = {self.root: frozenset()}
         pending = [self.root]
         while pending:
@@ -62,7 +62,7 @@ class Finished:
         return np.where(left, self.route(int(self.left[node])), self.route(int(self.right[node])))
 
     def means(self) -> dict[int, Floats]:
-        """Return the mean of each leaf, of which none is empty."""
+        """Return the mean of each leaf; none is empty."""
         leaf = self.route()
         found = {}
         for node in self.leaves():
@@ -83,12 +83,12 @@ class Finished:
 
     @property
     def objective(self) -> float:
-        """What is made less."""
+        """The quantity to minimize."""
         squares, conditions = self.figures()
         return squares + self.condition_penalty * conditions
 
     def recut_costs(self, node: int) -> tuple[float, list[Recut]]:
-        """Return what a node's rows cost, and what they would with every other cut, all means held fixed."""
+        """Return the cost of a node's rows, and with every other cut, all means held fixed."""
         below, means, reached = self.edges(without=node), self.means(), self.route()
         rows = np.isin(reached, self.leaves(node))
         columns, points, weight = self.columns[rows], self.points[rows], self.weight[rows]
@@ -122,7 +122,7 @@ class Finished:
         return replace(self, feature=feature, cut=cuts, left=left, right=right)
 
     def moved(self) -> Iterator[Finished]:
-        """Yield every tree in which a leaf is gone, and another that is not below its parent is cut in two."""
+        """Yield every tree in which a leaf is removed, and another one, not below its parent, is cut in two."""
         reached, parents = self.route(), {}
         for node in self.inner:
             parents[int(self.left[node])] = parents[int(self.right[node])] = node

@@ -10,7 +10,7 @@ MARK = "=== "
 
 
 def assert_golden(name: str, text: str) -> None:
-    """Assert that text is what the golden file of that name holds."""
+    """Assert that a text equals the golden file of that name."""
     path = FOLDER / name
     if UPDATES:
         path.parent.mkdir(exist_ok=True)

@@ -39,7 +39,7 @@ EVERYTHING = (*STRUCTURE, "lower", "upper", "cut", "rows", "weight", "labels")
 
 
 def unique_rows(*arrays: Any, weight: Any = None, assigned: Any = None, n_threads: int = 1) -> UniqueRows:
-    """Return the rows of a `Problem`'s arrays as they are grown from."""
+    """Return the rows of a `Problem`'s arrays from which a tree is grown."""
     return find_unique_rows(GrowthData(*arrays, weight), assigned, n_threads)
 
 
@@ -76,8 +76,8 @@ def grown_once(problem: Problem, tradeoff: float | None = None) -> GrownTree:
 def check(problem: Problem, n_threads: int = 1, **options: Any) -> GrownTree:
     """Grow a tree and hold it against the oracle.
 
-    In the short form of `make sanitize` the tables of some size are grown only: the oracle, which is in Python, takes
-    nearly all the time there, and tells nothing of the kernel's memory.
+    In the short form of `make sanitize`, larger tables are only grown: the oracle, which is in Python, takes
+    nearly all the time there, and tells nothing about the kernel's memory.
     """
     tree = grow(*problem.arrays, **problem.options, **options, n_threads=n_threads)
     if not IS_SHORT or len(problem.X_explain) <= MAX_ROWS_IN_SHORT:
@@ -100,7 +100,7 @@ def own_centers(problem: Problem) -> dict[str, np.ndarray]:
 
 @contextmanager
 def version(**options: Any) -> Iterator[None]:
-    """Grow with other ways to make sums: see `grow_tree`."""
+    """Grow with other ways to compute sums: see `grow_tree`."""
     of_all = {name: value for name, value in options.items() if name != "kept_distances"}
     with pytest.MonkeyPatch.context() as patch:
         for entry in ("grow_tree", "grow_path", "grow_imm", "grow_exkmc"):

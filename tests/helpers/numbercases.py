@@ -1,4 +1,4 @@
-"""The definition of `docs/numbers.md` as a table: what a cell of a column is, under a conversion."""
+"""The definition of `docs/numbers.md` as a table: the meaning of a cell, by the column's conversion."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ _IN_GROUPS: Cells = [
 
 
 def _in_groups(thousands: str, decimal: str) -> Cells:
-    """Return the same for other marks; where a text has one of these already, a semicolon stands for it."""
+    """Return the cases with other marks; where a text already has one of these, a semicolon replaces it."""
     table = str.maketrans({thousands: ";", decimal: ";", ",": thousands, ".": decimal})
     return [(text.translate(table) if isinstance(text, str) else text, meaning) for text, meaning in _IN_GROUPS]
 

@@ -1,4 +1,4 @@
-"""The definitions by brute force: what the kernel is held against.
+"""The definitions by brute force, against which the kernel is tested.
 
 Plain NumPy, no sweep, no codes, no fixed point. A *node* is the rows and the centers that reach
 it; the objective of every cut of every feature is computed again at every node. Equation and section numbers are those
@@ -38,7 +38,7 @@ class Node:
     assigned: NDArray[np.intp] | None = None  # (rows,): for IMM, the position in `centers` of each row's own
 
     def child(self, feature: int, threshold: float, left: bool) -> Node:
-        """Return what one side of a cut receives; of IMM, without the rows that lose their center."""
+        """Return the rows and centers on one side of a cut; for IMM, without the rows that lose their center."""
         rows = (self.columns[:, feature] <= threshold) == left
         centers = (self.coordinates[:, feature] <= threshold) == left
         assigned = None
@@ -56,7 +56,7 @@ class Node:
         )
 
     def side(self, feature: int, threshold: float, left: bool) -> Node:
-        """Return the rows on one side of a cut, and all centers: what ExKMC's leaves choose from."""
+        """Return the rows on one side of a cut, and all centers, from which ExKMC's leaves choose."""
         rows = (self.columns[:, feature] <= threshold) == left
         return replace(
             self, columns=self.columns[rows], distances=self.distances[rows], weight=self.weight[rows], assigned=None
@@ -69,7 +69,7 @@ class Node:
 
     @property
     def center_costs(self) -> Floats:
-        """What the node would cost as a leaf of each of its centers."""
+        """The cost of the node as a leaf of each of its centers."""
         # Not a matrix product, which may sum equal columns in different orders.
         return np.asarray((self.weight[:, None] * self.distances).sum(axis=0))
 
@@ -137,7 +137,7 @@ def eval_wad(n_centers: int, n_left: int, share_left: float | Floats) -> float |
 
 
 def induced_cost(node: Node, feature: int, threshold: float) -> float:
-    """Return the cost of one cut, word for word as it is defined."""
+    """Return the cost of one cut, exactly as it is defined."""
     cost = 0.0
     for left in (True, False):
         side = node.child(feature, threshold, left)
@@ -148,7 +148,7 @@ def induced_cost(node: Node, feature: int, threshold: float) -> float:
 def induced_costs(node: Node, feature: int, thresholds: Floats) -> Floats:
     """Return `induced_cost` for many cuts of a feature that all separate centers.
 
-    What a row costs on its side depends on the cut only through the number of centers there, so
+    The cost of a row on its side depends on the cut only through the number of centers there, so
     running sums over the sorted rows, one per number of centers, hold the answer to every cut.
     """
     by_row = np.argsort(node.columns[:, feature], kind="stable")
@@ -195,7 +195,7 @@ def candidate_cuts(node: Node) -> Cuts:
 
 
 def objectives(node: Node, cuts: Cuts, tradeoff: float) -> Floats:
-    """Return Price + λ·DExp of each cut; where the node costs nothing, what then decides."""
+    """Return Price + λ·DExp of each cut; where the node costs nothing, the quantity that decides then."""
     depth = np.empty(len(cuts))
     for n_left in np.unique(cuts.centers_left):
         same = cuts.centers_left == n_left
@@ -226,7 +226,7 @@ def mistakes(node: Node, cuts: Cuts) -> Floats:
 
 
 def counted_mistakes(node: Node, cuts: Cuts, own: Floats) -> Floats:
-    """Return the same by running sums, which are exact for whole weights.
+    """Return the weight that each cut separates by running sums, which are exact for whole weights.
 
     A row is separated by the thresholds from the lower of its value and its center's, up to the higher.
     """
@@ -244,7 +244,7 @@ def counted_mistakes(node: Node, cuts: Cuts, own: Floats) -> Floats:
 
 
 def surrogate_cuts(node: Node) -> Cuts:
-    """Return all cuts with rows on both sides; `induced` is their surrogate cost, one center a side (ExKMC)."""
+    """Return all cuts with rows on both sides; `induced` is their surrogate cost, one center per side (ExKMC)."""
     found = []
     for feature in range(node.columns.shape[1]):
         by_row = np.argsort(node.columns[:, feature], kind="stable")
@@ -260,7 +260,7 @@ def surrogate_cuts(node: Node) -> Cuts:
 
 
 def gain(node: Node, cuts: Cuts) -> float:
-    """Return by how much the best of its cuts lowers the surrogate cost of a leaf; 0 where rounding alone does."""
+    """Return how much the best of its cuts lowers the surrogate cost of a leaf; 0 where only rounding does."""
     cost = float(node.center_costs.min())
     lowered = cost - float(cuts.induced.min()) if len(cuts) else -np.inf
     return lowered if lowered > ROUNDING * cost else min(lowered, 0.0)
@@ -281,7 +281,7 @@ def best(node: Node, cuts: Cuts, tradeoff: float, method: str = "exshallow") -> 
 
 @dataclass
 class Branch:
-    """A node of a tree that is being grown: its rows (of those with weight), and what was made of it."""
+    """A node of a tree that is being grown: its rows (of those with weight), and its cut or center."""
 
     rows: NDArray[np.bool_]
     whole: Node  # its rows, all centers
@@ -321,7 +321,7 @@ def grow(
     leaves: list[Branch] = []  # oldest first
 
     def divide(branch: Branch, node: Node, how: str) -> None:
-        """Grow the part below that separates centers."""
+        """Grow the part below a node that separates centers."""
         cuts = candidate_cuts(node)
         if not len(cuts):
             branch.center = node.cheapest_center
@@ -387,7 +387,7 @@ def check_tree(
 ) -> None:
     """Assert that every node of a grown tree is as good as the definitions ask.
 
-    Follows the tree's own choices, so that one tie does not excuse or condemn what is below it.
+    Follows the tree's own choices, so that one tie does not excuse or condemn the nodes below it.
     """
     present, row_weight = weighted(weight, len(X_explain))
     columns = X_explain[present].astype(np.float64)
@@ -442,9 +442,9 @@ def check_tree(
 def check_order(grown: Any, frontier: list[int], expanded: dict[int, tuple[float, float]], max_leaves: int) -> None:
     """Assert that ExKMC split, at each turn, a leaf whose best cut lowers the cost most, and stopped in time.
 
-    `expanded` has, per node, the gain of its best cut and its own cost; what a leaf may gain is off by the
-    rounding of that cost. Leaves that tie are split in any order here; small tests say which is first. So one
-    that tied, and had to wait, may still have been the earlier one: what the other gave rise to does not matter.
+    `expanded` has, per node, the gain of its best cut and its own cost; the gain of a leaf is off by the rounding of
+    that cost. Leaves that tie are split in any order here; small tests say which is first. So one that tied, and had to
+    wait, may still have been the earlier one: the nodes that came from the other do not matter.
     """
     frontier = list(frontier)
     waiting: set[int] = set()

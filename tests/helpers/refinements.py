@@ -25,7 +25,7 @@ def nearest(problem: Problem) -> np.ndarray:
 
 
 def refined(problem: Problem, n_threads: int = 1, **options) -> tuple[GrownTree, Refinement]:
-    """Return the greedy tree and its refinement, of a problem that is assumed to have something to refine."""
+    """Return the greedy tree and its refinement, for a problem that is assumed to have something to refine."""
     unique = unique_rows(*problem.arrays, weight=problem.weight, n_threads=n_threads)
     greedy = growing.grow(unique, tradeoff=problem.tradeoff, n_threads=n_threads)
     labels = nearest(problem)

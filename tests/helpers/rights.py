@@ -1,4 +1,4 @@
-"""A while without what root may do to every file, for tests of what is forbidden."""
+"""A context without root's rights to every file, for tests of forbidden access."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OVERRIDES = 0b110  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 
 
 class Header(ctypes.Structure):
-    """What capget and capset are asked about: pid 0 is this thread."""
+    """The header of capget and capset: pid 0 is this thread."""
 
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
@@ -28,7 +28,7 @@ class Capabilities(ctypes.Structure):
 
 @contextmanager
 def without_rights() -> Iterator[None]:
-    """Let the modes of files hold for root too, in this thread; skip where a system has no way to.
+    """Make file modes apply to root too, in this thread; skip where a system has no way to do so.
 
     The user stays the same: another one might not be able to import what lies below a closed folder.
     """

@@ -124,9 +124,10 @@ def code_rules(imputed: str | None = None, nulls: tuple[str, ...] = ()) -> RuleS
 
 @dataclass(frozen=True)
 class Path:
-    """A path from the root: its length, the distinct questions with their answers, and what it leaves of columns.
+    """A path from the root: its length, the distinct questions with their answers, and the part of each column that it
+    leaves.
 
-    Of categories, each that is asked for by itself is a question. A path leaves categories, or the numbers above one,
+    Each category that is asked for by itself is a question. A path leaves categories, or the numbers above one,
     if any, and up to another.
     """
 
@@ -135,7 +136,7 @@ class Path:
     held: tuple[tuple[Any, ...], ...]
 
     def step(self, column: int, numeric: bool, value: Any, left: bool) -> "Path":
-        """Return the path that goes on to the left or to the right."""
+        """Return the path that continues to the left or to the right."""
         asked = self.asked | {(column, value if isinstance(value, str | bool) else None, left)}
         held = self.held[column]
         if not numeric:
@@ -254,7 +255,7 @@ NO_NUMBERS = [
 
 
 def text_rules(bound: float, imputed: float | None = None) -> RuleSet:
-    """Return rules that cut a column of the bound's type at it, which was text for its missing values."""
+    """Return rules that cut a column of the bound's type at it, which was text because of its missing values."""
     rules = make_rules([("n", "integer" if isinstance(bound, int) else "float")], (0, bound, 0, 1))
     return replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-9"), imputed=imputed),))
 
@@ -311,7 +312,7 @@ JUNK = (None, True, -1, 0, 1, 2, 10**30, 10**400, 0.5, 1.5, -1e308, "", "cut", "
 
 @st.composite
 def damaged_documents(draw: st.DrawFn, rules: st.SearchStrategy[RuleSet]) -> dict[str, Any]:
-    """Draw a document one entry of which is another or not there, or has one beside it that nobody knows."""
+    """Draw a document with an entry that is changed or missing, or with an extra unknown one."""
     document: dict[str, Any] = json.loads(draw(rules).to_json())
     place: Any = document
     while True:
@@ -406,7 +407,7 @@ any_integer = st.integers(-20, 20) | st.integers(2**53 - 2, 2**53 + 2) | st.inte
 
 
 def times(kind: str) -> st.SearchStrategy[int]:
-    """Draw thresholds for times of a kind: any but the last, and what ends a day, a month or a year."""
+    """Draw thresholds for times of a kind: any but the last, and the ends of days, months and years."""
     held = time_range(kind)
     anywhere = st.integers(held[0], held[-2])
     if kind == "date":

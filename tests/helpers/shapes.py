@@ -46,7 +46,7 @@ def table(text: str, *options: str, column: str = "x", encoding: str = "utf-8", 
 
 
 def beside(*texts: str, name: str, options: tuple[str, ...] = ()) -> Shape:
-    """Return a file with a column of texts beside one of two groups, all of which is to be clustered."""
+    """Return a file with a column of texts beside one of two groups, with the options to cluster both."""
     rows = "".join(f"{i % 2 * 50 + i % 3};{text}\n" for i, text in enumerate(texts))
     return Shape(f"x;{name}\n{rows}".encode(), options, "")
 

@@ -1,4 +1,4 @@
-"""What the tests of sources share: reading as the command line does, and tables as lists."""
+"""Helpers for the tests of sources: reading as the command line does, and tables as lists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from shallowrules.sources import read_table
 
 
 def read_as_told(path, **options):
-    """Read a table as the command line does, whose errors say what to do."""
+    """Read a table as the command line does, whose errors have remedies."""
     with worded():
         return read_table(path, **options)
 

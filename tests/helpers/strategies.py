@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what a clustering may hand to the tree: the nasty tables first."""
+"""Hypothesis strategies for the input that a clustering may hand to the tree: nasty tables first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OFFSETS = (0.0, 0.0, 0.0, 1.0, -1e9, 1e9)
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything that `grow` takes; equal to itself alone, so that what was made of it can be kept."""
+    """Everything that `grow` takes; equal only to itself, so that results for it can be cached."""
 
     X_explain: NDArray[Any]
     X_cluster: NDArray[Any]
@@ -38,7 +38,7 @@ class Problem:
 
 
 def generators() -> st.SearchStrategy[np.random.Generator]:
-    """Where the cells come from: hypothesis chooses the structure, so that it shrinks to what matters."""
+    """Where the cells come from: hypothesis chooses the structure, so that it shrinks to the essentials."""
     return st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
@@ -70,7 +70,7 @@ def columns(draw: st.DrawFn, random: np.random.Generator, n_rows: int) -> NDArra
 
 @st.composite
 def tables(draw: st.DrawFn, random: np.random.Generator, n_rows: int, max_columns: int) -> NDArray[np.float64]:
-    """A matrix of such columns; some are another one again, or its mirror image, so that features tie."""
+    """A matrix of such columns; some repeat another one, or are its mirror image, so that features tie."""
     made: list[NDArray[np.float64]] = []
     for _ in range(draw(sizes(1, max_columns))):
         kind = draw(st.sampled_from(["new", "new", "new", "new", "again", "mirrored"])) if made else "new"

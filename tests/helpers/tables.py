@@ -28,7 +28,7 @@ def blobs(random: np.random.Generator, n_rows: int, n_columns: int, n_centers: i
 
 
 def lloyd(X: np.ndarray, n_centers: int, random: np.random.Generator, rounds: int = 4) -> np.ndarray:
-    """Return centers that are nearly those of k-means, and all have rows."""
+    """Return centers that are nearly those of k-means, and that all have rows."""
     centers = X[random.choice(len(X), n_centers, replace=False)].astype(np.float64)
     for _ in range(rounds):
         labels = np.array([((centers - x) ** 2).sum(axis=1).argmin() for x in X.astype(np.float64)])

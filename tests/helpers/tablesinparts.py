@@ -1,4 +1,5 @@
-"""A table with columns of all kinds, cut into parts, and what is to be equal of a fit of these and of the whole."""
+"""A table with columns of all kinds, cut into parts, and the results that must be equal for a fit of the parts and of
+the whole."""
 
 from __future__ import annotations
 

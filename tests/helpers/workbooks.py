@@ -1,4 +1,4 @@
-"""Rows as the cells of a workbook hold them, and the clusters that it is to show."""
+"""Rows as the cells of a workbook hold them, and the clusters that it should show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["rows_of_cells", "tree_says"]
 
 
 def rows_of_cells(rules, rows):
-    """Return what cells hold of rows: of the tested columns, whole numbers as doubles, nothing for NaN."""
+    """Return the content of cells for rows: the tested columns, whole numbers as doubles, nothing for NaN."""
     held = []
     for row in rows:
         values = [None if value is None or value != value else value for value in row]

@@ -60,7 +60,7 @@ class Drawn:
         return np.append(0, np.cumsum([len(some) for some in self.edges])), np.concatenate([np.empty(0), *self.edges])
 
     def path(self, row: int, node: int = 0) -> list[int]:
-        """Return the nodes that a row comes through from one on, its leaf the last."""
+        """Return the nodes that a row passes from a given one on, its leaf last."""
         found = [node]
         while self.feature[node] != LEAF:
             node = self.left[node] if self.X[row, self.feature[node]] <= self.cut[node] else self.right[node]

@@ -1,4 +1,4 @@
-"""What the kernel reads, the bytes of a CSV file and Python's numbers, against plain code that does the same."""
+"""The kernel's reading of the bytes of a CSV file and of Python's numbers, against plain code that does the same."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ PIECES = [b"a", *(bytes([byte]) for byte in b'1,;"_+- \n\r\0'), b"\r\n", b"\xc3\
 
 
 def plain_facts(content: bytes, delimiter: bytes, single: bool) -> dict[str, object]:
-    """Return what the compiled scan should find, found by patterns and a walk along the quotes."""
+    """Return the results that the compiled scan should have, found by patterns and a walk along the quotes."""
     inside, outside, regular = False, bytearray(), True
     for i, byte in enumerate(content):
         before = content[i - 1 : i] or b"\n"
@@ -127,7 +127,7 @@ def test_numbers_are_read_from_values_of_one_type(values):
 
 
 def read_rows(content: bytes, kinds: str, n_rows: int) -> tuple[list[np.ndarray], int, int]:
-    """Return the columns, "f" for floats and "i" for whole numbers, and what the kernel returns."""
+    """Return the columns, "f" for floats and "i" for whole numbers, and the kernel's result."""
     arrays = [np.full(n_rows, 77, dtype={"f": np.float64, "i": np.int64}[kind]) for kind in kinds]
     return arrays, *read_number_rows(content, ord(","), arrays, 0, n_rows)
 

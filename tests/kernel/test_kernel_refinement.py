@@ -1,4 +1,4 @@
-"""Improving, perturbing and looking ahead in the kernel: against brute force, and against what they start from."""
+"""Improving, perturbing and looking ahead in the kernel: against brute force, and against their starting trees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def random_tree(random: np.random.Generator, columns: np.ndarray, n_leaves: int) -> dict[str, np.ndarray]:
-    """Return a tree of random cuts, every leaf with rows; of fewer leaves where no more cuts were found.
+    """Return a tree of random cuts, every leaf with rows; it has fewer leaves where no more cuts were found.
 
     It has a cut if any column has two values.
     """
@@ -98,7 +98,7 @@ def improved(
 
 
 def candidates(cuts: list[Recut]) -> list[Recut]:
-    """Return the cuts that are tried: of each feature and orientation the best, and of these four."""
+    """Return the cuts that are tried: the best of each feature and orientation, and of these, four."""
     best: dict[tuple[int, bool], Recut] = {}
     for cut in sorted(cuts):
         best.setdefault((cut.feature, cut.swapped), cut)

@@ -1,4 +1,4 @@
-"""What k-means++ asks of the rows, by any instructions and number of threads."""
+"""The parts of k-means++ that read the rows, by any instructions and number of threads."""
 
 from __future__ import annotations
 

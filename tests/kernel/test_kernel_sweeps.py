@@ -1,4 +1,5 @@
-"""How sums are made changes nothing: portable code and vectors, lists of nearest centers, bounds and exact sums."""
+"""The way in which sums are computed changes nothing: portable code and vectors, lists of nearest centers, bounds and
+exact sums."""
 
 from __future__ import annotations
 
@@ -234,7 +235,8 @@ def test_bounds_that_leave_a_doubt_leave_it_to_exact_sums_at_all_trade_offs():
 def nearly_equal_columns(draw: st.DrawFn) -> Problem:
     """Return a table of columns that a few rows tell apart, if any do: bounds leave a doubt between their cuts.
 
-    Or rows that are nearly the same points have changed places, so that what is rounded off may tell more than they do.
+    In other cases, rows at nearly the same points have changed places, so that rounding errors may matter more than
+    they do.
     """
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_rows = draw(st.sampled_from([300, 1500] if IS_SHORT else [300, 1500, 40_000]))

@@ -1,4 +1,4 @@
-"""Clusters of several leaves in the kernel: against brute force, and the figures that it claims."""
+"""Clusters of several leaves in the kernel: against brute force, and against the figures that it claims."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def test_early_leaves_take_the_cheapest_center_and_of_equals_the_first():
 
 
 class TestWrongTrees:
-    """Each array of a good tree spoilt in turn: the checker must complain."""
+    """Each array of a good tree is spoiled in turn: the checker must complain."""
 
     @pytest.mark.parametrize("seed", range(5))
     def test_a_cut_moved_past_rows(self, seed):

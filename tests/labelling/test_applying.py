@@ -1,4 +1,5 @@
-"""Labels in a user's database: created, recognized, created again, dropped; each time, what is there afterwards."""
+"""Labels in a user's database: created, recognized, created again, dropped; each time with the objects that are there
+afterwards."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ STYLES = ("view", "table", "update", "column")
 
 @pytest.fixture
 def other(shop):
-    """Write other rules beside."""
+    """Write other rules beside them."""
     OTHER.to_json("other.json")
 
 

@@ -25,7 +25,7 @@ def rows(database, table, columns):
 @on("postgres")
 @pytest.mark.parametrize("style", ["update", "column"])
 def test_a_column_that_an_heir_has_for_itself_is_not_written_on(shop, style):
-    """PostgreSQL would make one column of both."""
+    """PostgreSQL would merge both into one column."""
     shop.query("CREATE TABLE heir (cluster BIGINT) INHERITS (small)")
     try:
         shop.query("INSERT INTO heir VALUES (0.25, 1, 777)")
@@ -54,7 +54,7 @@ SWALLOW = {
 @on(*SWALLOW)
 @pytest.mark.parametrize("batch", [[], ["--batch", "2"]])
 def test_rows_that_a_trigger_keeps_from_their_label_are_told(shop, batch):
-    """In MariaDB it changes what the rules test."""
+    """In MariaDB it changes a column that the rules test."""
     execute(shop, "ALTER TABLE small ADD COLUMN id INTEGER")
     if batch and shop.dialect == "sqlite":
         return  # a primary key cannot be added there
@@ -90,7 +90,7 @@ POLICIES = (
 @on("postgres")
 @pytest.mark.parametrize("policy", POLICIES)
 def test_rows_that_a_rule_or_a_policy_keeps_from_their_label_are_told(shop, policy):
-    """Of the owner, who is not a superuser: he would pass."""
+    """As the owner, who is not a superuser: a superuser would pass."""
     shop.query(policy)
     shop.query("CREATE ROLE owner LOGIN")
     shop.query("GRANT ALL ON SCHEMA public TO owner; ALTER TABLE small OWNER TO owner")
@@ -148,7 +148,7 @@ def test_an_empty_text_is_one_in_a_session_where_it_is_null(shop, style):
 @on("mysql")
 @pytest.mark.parametrize("mode", ["STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "TRADITIONAL"])
 def test_a_strict_session_ends_no_statement_that_writes(shop, mode):
-    """A BIT that is not valid UTF-8 text is a warning in a query, and was an error in what writes."""
+    """A BIT that is not valid UTF-8 text is a warning in a query, and used to be an error in statements that write."""
     rules = make_rules([("n", "integer")], (0, 200, 0, (0, 2**53 - 1, 1, 2)))
     replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-999"), imputed=-3),)).to_json("bits.json")
     [[before]] = shop.query("SELECT @@GLOBAL.sql_mode")

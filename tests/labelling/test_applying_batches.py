@@ -1,4 +1,4 @@
-"""An update in batches: by keys of any type, whole in the end, and to be continued."""
+"""An update in batches: by keys of any type, complete in the end, and continued after a failure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ KEYS = {
 
 
 def key_of(kinds, row):
-    """Return the key of a row: rows of one value of a column follow each other, and do not."""
+    """Return the key of a row: rows with one value of a column are adjacent for some columns, and not for others."""
     parts = {
         "BIGINT": (row * 37) % 101 - 50,
         "INTEGER": row % 4,

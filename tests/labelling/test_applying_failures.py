@@ -40,7 +40,7 @@ def said_of(done):
 
 @contextmanager
 def locked(database, statement):
-    """Hold what a statement locks."""
+    """Hold the locks of a statement."""
     with connect(parse_url(database.url)) as connection:
         if database.dialect == "sqlite":
             connection.connection.driver_connection.isolation_level = None
@@ -77,7 +77,7 @@ def test_a_lock_of_another_is_waited_for_no_longer_than_said(shop, words, style)
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    """Return a function that makes a file with the table ``small``; the rules are beside."""
+    """Return a function that makes a file with the table ``small``; the rules are beside it."""
     monkeypatch.chdir(tmp_path)
     small_rules().to_json("rules.json")
 
@@ -200,7 +200,7 @@ FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # the ch
 @on("mysql")
 @pytest.mark.parametrize("style", ["view", "table", "update"])
 def test_what_a_kill_leaves_where_nothing_is_undone_is_whole_and_known(shop, style):
-    """Killed before each statement in turn; the same command does the rest, and what was beside is taken away."""
+    """Killed before each statement in turn; the same command does the rest, and leftovers are removed."""
     original, rows = schema_of(shop), DatabaseRows(shop.url, "small")
     first, again = Application(style=style), Application(style=style, replace=True)
     for moment in count():
@@ -274,7 +274,7 @@ def session_of(database, there=True):
 
 
 def ended_while_it_waits(database, style, end):
-    """Apply in another process, end it while its statement waits for a lock; return its status and its words."""
+    """Apply in another process, end it while its statement waits for a lock; return its status and its message."""
     command = ["label", "rules.json", "--database", database.url, "--table", "small", "--yes", "--apply", style]
     with (
         locked(database, BLOCKING[database.dialect]),

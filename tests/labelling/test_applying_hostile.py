@@ -1,4 +1,4 @@
-"""Labels in a user's database whose names and texts are hostile: what was made is touched, and nothing else."""
+"""Labels in a user's database whose names and texts are hostile: only objects made here are touched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of keys and clusters, into which each run merges what has changed; updates of long tables in batches."""
+"""A table of keys and clusters, into which each run merges the changes; updates of long tables in batches."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def stamps(database):
 
 
 def make_old(database):
-    """Make the labels as if they were of another day."""
+    """Make the labels look as if they were from another day."""
     execute(database, f"UPDATE keyed_labels SET {STAMP} = '2020-01-01 00:00:00'")
 
 
@@ -177,7 +177,7 @@ def test_a_column_of_too_small_numbers_is_made_anew_where_that_is_said(keyed):
 
 @on("postgres", "mysql", "sqlite")
 def test_a_long_table_is_updated_in_batches(keyed, monkeypatch):
-    """And one without a primary key in one transaction."""
+    """A table without a primary key is updated in one transaction."""
     facts = databases.DATABASES[keyed.dialect]
     monkeypatch.setitem(databases.DATABASES, keyed.dialect, replace(facts, many_rows=len(ROWS) - 1))
     monkeypatch.setattr(planning, "BATCH_ROWS", 7)

@@ -1,4 +1,4 @@
-"""Labels in a user's database: what is left alone, what is refused before any change, and in which words."""
+"""Labels in a user's database: objects that are left alone, refusals before any change, and their wording."""
 
 from __future__ import annotations
 

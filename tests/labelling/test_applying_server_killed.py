@@ -1,4 +1,4 @@
-"""A server that is killed while labels are put there: after its recovery all is as before, and the command works."""
+"""A server that is killed while labels are written: after its recovery all is as before, and the command works."""
 
 from __future__ import annotations
 

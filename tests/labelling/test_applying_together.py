@@ -29,9 +29,9 @@ DELAYS = (0.0, 0.01, 0.05)
 
 
 def run_together(plans, monkeypatch, *, inside, delay):
-    """Run plans in threads; return what each says, None where it is done.
+    """Run plans in threads; return the message of each, None where it succeeds.
 
-    `inside` lets them wait for each other when each has looked at the database, as far as that lets them.
+    `inside` lets them wait for each other once each has looked at the database, as far as the database lets them.
     """
     gate = threading.Barrier(len(plans))
     real = running._run

@@ -1,4 +1,4 @@
-"""``label --csv-safe``: no text of a CSV file is a formula to a spreadsheet, and all others are as they were."""
+"""``label --csv-safe``: no text of a CSV file is a formula to a spreadsheet, and all other texts are unchanged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_number(text):
 
 
 def safe(text):
-    """Return what is to stand for a text."""
+    """Return the text that should replace a given one."""
     return f"'{text}" if text[:1] and text[0] in BEGINNINGS and not is_number(text) else text
 
 

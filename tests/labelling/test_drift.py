@@ -1,4 +1,4 @@
-"""The shift of each cluster's share since training, counted in a database and of files."""
+"""The shift of each cluster's share since training, counted in a database and in files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_new_values_are_counted_row_by_row(rules, seed):
 
 @pytest.fixture
 def filled(database, fill, tmp_path, monkeypatch):
-    """Return a database with the table ``visits``; the rules, and the rows as CSV, are beside."""
+    """Return a database with the table ``visits``; the rules, and the rows as CSV, are beside it."""
     monkeypatch.chdir(tmp_path)
     fill("visits", [("kind", database.types["text"]), ("x", database.types["float"])], ROWS)
     RULES.to_json("rules.json")

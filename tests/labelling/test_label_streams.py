@@ -53,7 +53,7 @@ def label(url, target):
 
 @pytest.fixture
 def added(monkeypatch):
-    """Fetch three rows at a time, and return the sizes of what is added to the rows that wait to be written."""
+    """Fetch three rows at a time, and return the sizes of the batches added to the rows that wait to be written."""
     sizes = []
     add = labelling.RowParts.add
 
@@ -67,7 +67,7 @@ def added(monkeypatch):
 
 
 def hold_all(monkeypatch):
-    """Label rows as if the rules could not be held against batches."""
+    """Label rows as if the rules could not be compared with batches."""
     monkeypatch.setattr(labelling, "_fetch_batches", lambda *_: None)
 
 

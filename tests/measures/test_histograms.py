@@ -1,4 +1,4 @@
-"""Histograms and the confusion: what is counted, in which bins, and what a document may not say of them."""
+"""Histograms and the confusion: their counts and bins, and figures that a document may not have."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def drawn_column(random, n_rows):
 @draws(25)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 11), st.sampled_from([2, 511, 512, 513, 1300]))
 def test_columns_side_by_side_are_counted_by_comparison(seed, n_columns, n_rows):
-    """By every instruction set."""
+    """With every instruction set."""
     random = np.random.default_rng(seed)
     columns = [drawn_column(random, n_rows) for _ in range(n_columns)]
     groups = random.integers(0, K, n_rows).astype(np.int32)

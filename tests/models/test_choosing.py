@@ -1,4 +1,4 @@
-"""Several numbers of clusters beside one another: figures are those of the fits, and the advice follows from them."""
+"""Several numbers of clusters side by side: figures are those of the fits, and the advice follows from them."""
 
 from __future__ import annotations
 

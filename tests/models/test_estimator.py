@@ -1,4 +1,4 @@
-"""The scikit-learn face: its checks, what it takes, what it says when something is wrong."""
+"""The scikit-learn interface: its checks, the input that it accepts, and its messages when something is wrong."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def test_a_warning_made_an_error_leaves_the_earlier_fit_whole(six_groups):
 
 
 class Watch:
-    """What can be neither pickled nor copied, as a progress bar's lock."""
+    """An object that can be neither pickled nor copied, such as a progress bar's lock."""
 
     def see(self, share):
         pass

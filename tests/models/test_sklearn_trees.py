@@ -54,7 +54,7 @@ def test_a_tie_goes_to_the_even_float32(threshold, widest):
 
 
 def rows_at_the_edge(classifier: DecisionTreeClassifier, X: np.ndarray) -> np.ndarray:
-    """Return rows of X with one value moved to where scikit-learn's comparison turns, or next to it."""
+    """Return rows of X with one value moved to where scikit-learn's comparison flips, or next to it."""
     inner = np.flatnonzero(classifier.tree_.feature >= 0)
     edges = []
     for node in inner:

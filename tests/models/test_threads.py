@@ -21,7 +21,7 @@ from shallowrules.fitting import whole
 
 
 def threads_of_fit(n_jobs: int | None = None) -> int:
-    """Return the number of threads with which a fit goes to the kernel."""
+    """Return the number of threads that a fit passes to the kernel."""
     given = []
     find_unique_rows = whole.find_unique_rows
 

@@ -1,4 +1,4 @@
-"""The search over the trade-off: every tree worth having, and the one that meets a goal."""
+"""The search over the trade-off: every tree worth considering, and the one that meets a goal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scikit-learn's clusterers and trees offer, by the same names: distances, paths, depth, names, tags."""
+"""The methods of scikit-learn's clusterers and trees, by the same names: distances, paths, depth, names, tags."""
 
 from __future__ import annotations
 

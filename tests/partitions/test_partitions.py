@@ -23,7 +23,7 @@ from shallowrules.tables.table import Table
 
 @dataclass
 class Rows:
-    """How often each row was seen, and the types of NumPy that came."""
+    """How often each row was seen, and the NumPy types that arrived."""
 
     rows: Counter
     dtypes: set

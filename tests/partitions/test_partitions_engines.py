@@ -1,4 +1,4 @@
-"""Tables in parts that Dask and Spark have: their workers do the work, and the rows are those of the whole table."""
+"""Tables in parts held by Dask and Spark: their workers do the work, and the rows are those of the whole table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = 1000
 
 @dataclass
 class Totals:
-    """Rows, sums by column, and the types of NumPy that came."""
+    """Rows, sums by column, and the NumPy types that arrived."""
 
     n_rows: int
     sums: tuple[float, ...]
@@ -60,7 +60,7 @@ def kill_once(part: Part, marker: str) -> Totals:
 
 
 def wait_and_add_up(part: Part, state: int) -> Totals:
-    """Take so long that the client or its cluster can go away meanwhile."""
+    """Take long enough for the client or its cluster to go away meanwhile."""
     time.sleep(2)
     return totals(part, state)
 

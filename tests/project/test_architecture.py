@@ -17,7 +17,7 @@ SOURCE = Path(__file__).resolve().parents[2] / PACKAGE
 
 @dataclass(frozen=True)
 class Floor:
-    """Folders that may import those of the floors below, and not each other."""
+    """Folders that may import from the floors below, and not from each other."""
 
     folders: str
     gives: str
@@ -101,7 +101,7 @@ def written_imports(text: str, is_python: bool) -> Iterator[tuple[str, list[str]
 
 
 def absolute(source: str, module: str, is_package: bool) -> str:
-    """Return where an import is from as an absolute name, for relative imports too."""
+    """Return the origin of an import as an absolute name, also for relative imports."""
     level = len(source) - len(source.lstrip("."))
     if not level:
         return source

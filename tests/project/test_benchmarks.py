@@ -1,4 +1,4 @@
-"""The benchmarks run. What they measure is judged by people: no test asserts a time."""
+"""The benchmarks run. People judge the measurements of the benchmarks: no test asserts a time."""
 
 import importlib
 import json
@@ -36,7 +36,7 @@ def run_speed(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
 
 
 def stale_page(page: Path, script: str) -> Path:
-    """Return a page with a table of a script that is to be renewed."""
+    """Return a page with a script's table that should be renewed."""
     begin, end = (f"<!-- measured by benchmarks/{script}: {word} -->" for word in ("begin", "end"))
     page.write_text(f"before\n{begin}\na stale table\n{end}\n")
     return page

@@ -1,4 +1,4 @@
-"""The best tree there is: no tree that is tried is better, and a bound that is too low changes nothing."""
+"""The best tree there is: no other tree that is tried is better, and a bound that is too low changes nothing."""
 
 from __future__ import annotations
 

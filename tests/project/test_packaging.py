@@ -1,4 +1,4 @@
-"""What is built from a clean tree: the sdist, the wheel made from it, and the package installed elsewhere."""
+"""The files built from a clean tree: the sdist, the wheel made from it, and the package installed elsewhere."""
 
 import importlib
 import importlib.metadata
@@ -76,7 +76,7 @@ class Built(NamedTuple):
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    """Run a command and return what it printed; what it printed is the failure if it fails."""
+    """Run a command and return its output, which is also the message if it fails."""
     done = subprocess.run(
         command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=600
     )
@@ -204,7 +204,7 @@ def test_a_serial_build_says_so_and_gives_the_same_tree(built):
 
 
 class Build:
-    """As much of setuptools' command as `Kept` looks at: two modules, in a folder of its own."""
+    """The part of setuptools' command that `Kept` looks at: two modules, in a folder of its own."""
 
     compiler = SimpleNamespace(compiler_so=[sys.executable, "-O3"], linker_so=["ld"])
     extensions = (SimpleNamespace(name="a"), SimpleNamespace(name="b"))

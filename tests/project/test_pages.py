@@ -1,4 +1,4 @@
-"""The pages of docs/ that show commands show what these print now."""
+"""The pages of docs/ that show commands show their present output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.docs
 
 
 def unvarying(text):
-    """Return what does not depend on the machine, the time or the version."""
+    """Return the text without anything that depends on the machine, the time or the version."""
     text = re.sub(r"PostgreSQL \d.*|[0-9a-f]{64}|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "…", text)
     return re.sub(r"shallowrules \d+\.\d+\.\d+\S*", "shallowrules …", text)
 

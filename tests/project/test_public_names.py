@@ -1,4 +1,4 @@
-"""What other programs may lean on: the public names, their types, and what importing them costs."""
+"""The contract with other programs: the public names, their types, and the cost of importing them."""
 
 import subprocess
 import sys

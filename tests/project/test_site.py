@@ -128,4 +128,4 @@ def test_a_browser_shows_it_and_asks_nobody_else(site):
 
 
 def print_nothing(*_):
-    """In place of a line for each request."""
+    """Log nothing, in place of a line for each request."""

@@ -25,7 +25,7 @@ PATTERNS = {
     "this, in place of for it": r"\bfor it,|\b(?:another|different) \w+ for it\b",
     # "No such file", "as such", "such as" and "such a table" are English; "a sum of such" is not.
     "these, in place of such": r"(?<!\bno )(?<!\bas )\bsuch\b(?! as\b| an? )",
-    "Return the noun": r"\bReturn (?:what\b|that (?!of\b))",
+    "Return the noun": r"\bReturn (?:what|that|those)\b",
     "12.5%, without a blank": r"[\d}…] %(?![\w{(}]| [\d{(])",
     "exclude, omit or skip what should not be used": r"\b(?:leave|leaves|leaving) out what\b",
     "drop, remove or delete": r"\b(?:take|takes|taken|taking|took) away\b",
@@ -46,7 +46,11 @@ PATTERNS = {
         r"|\b(?:[mM]inim|[mM]axim|[oO]ptim|[vV]ector|[nN]ormal|[rR]ecogn|[sS]tandard|[sS]ummar)is(?:e|ed|es|ing|ation)\b"
     ),
     "treats as, in place of takes for": r"\b(?:takes|took|taken|taking)\b(?: [\w'`]+){1,6} for (?:equal|one\b(?! of))",
-    "neither more expensive": r"\bdearer\b",
+    "expensive, or more expensive": r"\bdear(?:er)?\b",
+    "the largest error, in place of is off at most": r"\bis off at most\b",
+    "predict": r"\bforet(?:ell|old)\b",
+    "within, or in the middle": r"\bin the midst\b",
+    "one more row": r"\bone (?:row|column|center|cluster|leaf|tree|cut|rule|part|value) more\b",
     "null marker": r"\b(?:words? for missing|null words?)\b",
     "after": r"\b(?:digits?|line break|point|text|blank|place|number|letter)s? behind (?:it|them|the|an?|its)\b",
     "other than, or a different": r"\banother (?:cluster|label|type|way|value|column|table) than\b",

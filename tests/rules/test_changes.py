@@ -1,4 +1,4 @@
-"""What has changed between two sets of rules: said in words, and of a table's rows exactly."""
+"""The changes between two sets of rules: in words, and exactly for a table's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sets a cluster apart: marks, their words, and where they stand."""
+"""What sets a cluster apart: marks, their wording, and where they are shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shallowrules.rules.words.contrasts import MARKS, MIN_ROWS
 
 
 def a_fit(n_rows: int = 300, seed: int = 0) -> RuleSet:
-    """Return rules of a table with a long tail, a flag, a category, and a column that tells nothing."""
+    """Return rules of a table with a long tail, a flag, a category, and an uninformative column."""
     random = np.random.default_rng(seed)
     group = random.integers(0, 3, n_rows)
     table = pd.DataFrame(

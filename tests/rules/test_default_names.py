@@ -142,7 +142,7 @@ def test_a_person_may_take_any_name_and_default_ones_give_way() -> None:
 
 @given(rule_sets(max_depth=4))
 def test_what_is_common_to_several_rules_tells_them_from_all_others(rules):
-    """The rules of two clusters in one: what its name says holds for no row of the others, or it names both."""
+    """The rules of two clusters in one: its name holds for no row of the others, or it names both."""
     indexes = [cluster.index for cluster in rules.clusters]
     if len(indexes) < 3:
         return

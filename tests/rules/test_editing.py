@@ -185,7 +185,7 @@ def meets(row, condition) -> bool:
 
 
 def changed(asked: list[WrittenRule], chooser: random.Random) -> list[WrittenRule]:
-    """Return rules one of which is left out, repeated, without a condition, or with another bound or category."""
+    """Return rules, one of which is missing, repeated, without a condition, or with another bound or category."""
     rules = list(asked)
     place = chooser.randrange(len(rules))
     rule, way = rules[place], chooser.randrange(6)

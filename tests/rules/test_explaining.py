@@ -1,4 +1,4 @@
-"""Why a row has its cluster: the conditions are those of its rule, and the change that is said moves it."""
+"""Why a row has its cluster: the conditions are those of its rule, and the change that is shown moves it."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_run_fit_export_and_label_take_names(table):
 
 
 def labels_of(*arguments):
-    """Return what `label` calls each row's cluster."""
+    """Return the name that `label` gives each row's cluster."""
     assert invoke("label", *arguments, "t.csv", "-o", "out.csv", "--force").exit_code == 0
     with open("out.csv", newline="") as file:
         return [row["cluster"] for row in csv.DictReader(file)]

@@ -80,7 +80,7 @@ def test_infinity_is_text_in_data():
 
 
 def test_names_that_are_integers_are_names():
-    """Not positions: the columns stand in another order."""
+    """Names count, not positions: the columns are in another order."""
     rules = make_rules([("1", "float"), ("0", "float")], (0, 0.5, 0, 1))
     assert (rules.assign({0: 0.0, 1: 9.0}), rules.assign({1: 0.0, 0: 9.0})) == (1, 0)
     assert rules.explain_row({0: 0.0, 1: 9.0}).cluster.index == 1

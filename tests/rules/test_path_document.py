@@ -1,4 +1,4 @@
-"""The path document: the rules of every tree of a path, written once where they share, read back, and refused."""
+"""The path document: the rules of every tree of a path, with shared parts written once, read back, and refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from shallowrules.rules.documents.path_document import SHARED, TREE_ENTRIES
 
 
 def grown(data, k):
-    """Return a path of trees with what they were grown from: weights, and a column of text beside those of numbers."""
+    """Return a path of trees and the data that they were grown from: weights, and a column of text beside those of
+    numbers."""
     data = data.assign(strong=np.where(data["alcohol"] > 13, "yes", "no"))
     weight = np.random.default_rng(0).random(len(data))
     model = ExplainableKMeans(k, random_state=0, scale="minmax", refine="none")
@@ -83,7 +84,7 @@ def test_what_is_written_is_valid(schema, trees):
 
 
 def entries_of(value, keys=()):
-    """Yield the way to every entry of a document, of a list to its first ones."""
+    """Yield the path to every entry of a document, and to the first ones of a list."""
     for key, held in value.items() if isinstance(value, dict) else enumerate(value[:2]):
         yield (*keys, key)
         if isinstance(held, dict | list):

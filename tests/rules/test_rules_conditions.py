@@ -1,4 +1,4 @@
-"""Conditions: their words, what two of them come to, and the visitor that tells the kinds apart."""
+"""Conditions: their words, combinations of two, and the visitor that tells the kinds apart."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from shallowrules.rules.nodes import rules_length
 
 
 def long_chain(n_columns: int) -> RuleSet:
-    """Return a tree as deep as its columns are many, each cut on another of them."""
+    """Return a tree as deep as the number of its columns, each cut on a different one."""
     tree: Any = 0
     for column in reversed(range(n_columns)):
         tree = (column, 0.5, column % 2, tree)

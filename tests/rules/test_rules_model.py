@@ -1,4 +1,4 @@
-"""The rules of a tree: what they say, their order, how they are shown, copied and compared."""
+"""The rules of a tree: their content and order, and how they are shown, copied and compared."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_what_the_schema_refuses_the_loader_refuses(document):
 
 
 def junk(schema):
-    """Give values of a different type than a part of the schema means."""
+    """Yield values of a different type than a part of the schema allows."""
     return [value for value in (None, True, "text", 1.5, -1, 10**400, {}, ["a"]) if not is_meant(value, schema)]
 
 
@@ -126,7 +126,7 @@ def is_meant(value, schema):
 
 
 def going_on():
-    """Return rules that say from what a later fit goes on, and where their rows were by earlier ones."""
+    """Return rules that record what a later fit continues from, and where their rows were by earlier ones."""
     rules = small_rules()
     numbers = tuple(cluster.index for cluster in rules.clusters)
     clustering = Clustering("minmax", 0.7, (0, 1), (None, None), (0.5, 2.0), (3.0, 1.0), ((0.1, 0.2), (0.7, 1.0)))
@@ -175,7 +175,7 @@ def test_what_contradicts_itself_is_refused(damage, words):
 
 
 def required_and_mistyped():
-    """Give, for each entry of each part, a document without it and others where it has another type."""
+    """Yield, for each entry of each part, a document without it and others where it has a wrong type."""
     places = {
         "column": ("columns", 0),
         "membership": ("nodes", 0),

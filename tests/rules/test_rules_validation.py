@@ -1,4 +1,4 @@
-"""What must hold between the parts of a rule set: no document contradicts itself."""
+"""Consistency between the parts of a rule set: no document contradicts itself."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_weights_cannot_move_between_the_leaves_of_a_cluster():
 
 @pytest.mark.parametrize("method", ["exkmc", "cart", "a tree of mine"])
 def test_what_only_the_training_rows_could_tell_is_free(method):
-    """Documented so in docs/rules-format.md: `RuleSet.from_tree` takes any name of a method."""
+    """This is documented in docs/rules-format.md: `RuleSet.from_tree` takes any name of a method."""
     document = make_rules([("x", "float")], (0, 0.5, 0, 1)).to_dict()
     document["statistics"].update(method=method, weighted=True, labelled=True, left_out=3, tradeoff=1.5)
     statistics = RuleSet.from_dict(document).statistics
@@ -282,7 +282,7 @@ def test_categories_that_contradict_the_columns_are_refused(words):
 
 
 def figures_of(document):
-    """Give the place of every figure that is a float."""
+    """Yield the place of every figure that is a float."""
     pending = [((), document)]
     while pending:
         place, item = pending.pop()

@@ -1,4 +1,4 @@
-"""What a person types for an edit: a new threshold alone, numbers and dates as files write them, names of clusters."""
+"""Edits as a person types them: a new threshold alone, numbers and dates as files write them, names of clusters."""
 
 from __future__ import annotations
 

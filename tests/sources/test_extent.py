@@ -26,7 +26,7 @@ FIRST_ROW = [("column1", "text", ["Berlin", "Rom", "Berlin"]), ("column2", "inte
 
 
 def read(path, **reading):
-    """Return a table as lists, and what was noted and warned of."""
+    """Return a table as lists, and its notes and warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         table = read_table(path, **reading)
@@ -318,7 +318,7 @@ def plain_tables(draw):
 
 @st.composite
 def dressings(draw):
-    """Return what stands above, below the header and below the table."""
+    """Return the lines above the header, below it, and below the table."""
     titles = draw(
         st.lists(st.sampled_from([["Sales report"], ["As of 2024-01-31"], [], ["Region: north"]]), max_size=3)
     )

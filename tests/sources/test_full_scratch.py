@@ -129,7 +129,7 @@ def test_what_duckdb_keeps(full):
 
 
 def test_a_full_target_is_not_the_folder_for_temporary_files(tmp_path):
-    """Of a device that is full itself, the system's own words."""
+    """For a device that is itself full, the system's own message."""
     with pytest.raises(OSError, match="No space left") as caught:
         atomic_write("/dev/full", "{}")
     assert caught.value.filename == "/dev/full"

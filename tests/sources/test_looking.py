@@ -1,4 +1,4 @@
-"""Files that cannot be reached: either all rows are read, or an error names what could not be."""
+"""Files that cannot be reached: either all rows are read, or an error names those that could not be reached."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ trees = st.recursive(st.just([]), lambda inner: st.lists(st.tuples(kinds, inner)
 
 
 class Tree:
-    """A folder of tables, one row each, which is drawn; and what the system refuses to do with a path of it."""
+    """A folder of tables, one row each, which is drawn; and the actions on one of its paths that the system refuses."""
 
     def __init__(self, place, content):
         self.top, self.outside = Path(place, "data"), Path(place, "other disk")
@@ -96,7 +96,7 @@ class Tree:
 
     @contextmanager
     def refusing(self):
-        """Let the system refuse what it refuses to others than root."""
+        """Let the system refuse everything that it refuses users other than root."""
         with ExitStack() as patches:
             for module, name in ((os, "listdir"), (os, "stat"), (builtins, "open")):
                 patches.enter_context(mock.patch.object(module, name, self._refusing(name, getattr(module, name))))
@@ -142,7 +142,7 @@ def test_every_row_is_read_or_what_cannot_be_reached_is_named(content, fault, pl
 
 @pytest.fixture
 def tables(tmp_path, monkeypatch):
-    """A folder with a table, and rules of it."""
+    """A folder with a table, and rules for it."""
     monkeypatch.chdir(tmp_path)
     tree = Tree(tmp_path, [("folder", [])])
     write_groups(tree.folders[-1] / "groups.csv")
@@ -203,7 +203,7 @@ def test_folders_that_links_lead_to_are_read_once(tmp_path):
 @pytest.mark.parametrize("pattern", ["", "/*/*.csv", "/**"])
 @pytest.mark.parametrize("mode", few([0o000, 0o444, 0o333]))
 def test_a_folder_without_a_right_for_who_asks(tmp_path, mode, pattern):
-    """What the system itself says, to a user who is not root."""
+    """The system's own message, to a user who is not root."""
     for folder in ("open", "closed"):
         Path(tmp_path, "data", folder).mkdir(parents=True)
         Path(tmp_path, "data", folder, "t.csv").write_text("a,b\n1,2\n3,4\n")

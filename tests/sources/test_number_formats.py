@@ -36,7 +36,7 @@ def write_column(path, texts, name="x", delimiter=";"):
 
 
 def read_found(path, **reading):
-    """Return the column x, and the kinds of what is said of it."""
+    """Return the column x, and the kinds of findings about it."""
     with open_source(path, Reading(**reading)) as source:
         column = source.table()["x"]
         return column, [note.kind for note in source.column_notes.get("x", ())]
@@ -268,7 +268,7 @@ AFFIXES = ["", "", "$", "\u20ac", "CHF", "%"]
 
 @st.composite
 def number_formats(draw):
-    """Draw how a column is written."""
+    """Draw the format of a column."""
     decimal = draw(st.sampled_from(".,"))
     thousands = draw(st.sampled_from(["", *(mark for mark in MARKS if mark != decimal)]))
     before = draw(st.sampled_from(AFFIXES))

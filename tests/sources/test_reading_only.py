@@ -57,7 +57,7 @@ def content_of(database):
 
 
 def run(database, statement):
-    """Run a statement by a connection that reads, and commit."""
+    """Run a statement on a reading connection, and commit."""
     with open_rows(of(database)) as source:
         source.connection.exec_driver_sql(statement)
         source.connection.commit()

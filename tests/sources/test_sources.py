@@ -1,4 +1,4 @@
-"""What a source is: names, types, a count, rows as a table or in batches; and several that are one."""
+"""Sources: names, types, a count, rows as a table or in batches; and several sources as one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shallowrules.tables.table import Column
 
 
 class Records(Source):
-    """A list of dicts: all that a new kind of source needs."""
+    """A list of dicts, with all that a new kind of source needs."""
 
     def __init__(self, records):
         super().__init__(list(records[0]), Provenance("records"))

@@ -1,4 +1,4 @@
-"""PostgreSQL by ADBC: what a cursor gives, in type and value, whatever the columns are."""
+"""PostgreSQL by ADBC: the same types and values as from a cursor, whatever the columns are."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def filled(database, kinds, rows):
 
 
 def shown(table):
-    """Return all that a table is, as text."""
+    """Return everything about a table, as text."""
     return [
         (
             column.name,
@@ -209,7 +209,7 @@ def test_what_the_database_refuses_is_said_once(database, query, said):
 
 @pytest.mark.parametrize("way", [by_adbc, by_cursor])
 def test_a_sample_is_the_same_after_others_have_read_a_part(database, way):
-    """PostgreSQL begins to read a large table where the last reader has stopped."""
+    """PostgreSQL begins to read a large table where the last reader stopped."""
     rows = DatabaseRows(database.url, "large", sample=20)
     made = "SELECT i AS n, repeat('x', 1000) AS filling FROM generate_series(1, 40000) i"
     execute(database, f"CREATE TABLE large AS {made}")  # more than a quarter of shared_buffers

@@ -162,7 +162,7 @@ def test_two_signs_are_found_between_chunks(write, monkeypatch):
 
 @pytest.mark.parametrize(("field", "null"), [("\t1", "NA"), ('"5\n"', "NA"), ("\t1.5", "NA")])
 def test_numbers_that_rules_convert_have_no_blanks_but_spaces_around(write, field, null):
-    """The rules read such a column from text themselves, and do not take the field for a number."""
+    """The rules read such a column from text themselves, and do not treat the field as a number."""
     path = write(f"a,b\n1,2\n{field},3\n{null},3\n")
     assert read_table(path, null=[null])["a"].type == "text"
 

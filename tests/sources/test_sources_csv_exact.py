@@ -1,4 +1,5 @@
-"""A CSV file is read as Python's `csv` module and `float` read it; the quick way gives what the slow one gives."""
+"""A CSV file is read as Python's `csv` module and `float` read it; the fast way gives the same result as the slow
+one."""
 
 from __future__ import annotations
 

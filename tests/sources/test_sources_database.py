@@ -177,7 +177,7 @@ def test_hostile_names_and_texts_come_back(database, data):
 
 
 def test_a_name_of_two_lines_keeps_its_type(database):
-    """Reading what SHOW CREATE TABLE prints by lines loses it."""
+    """Reading the output of SHOW CREATE TABLE by lines loses it."""
     _check_read(database, "t", '"\n"', ['"'], ["a"])
 
 

@@ -1,4 +1,5 @@
-"""Spreadsheets as a source, and labels in one: types, sheets, what is above and below the table, what a sheet holds."""
+"""Spreadsheets as a source, and labels in one: types, sheets, lines above and below the table, and the limits of a
+sheet."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from shallowrules.rules import RuleSet
 
 @pytest.fixture
 def sales(tmp_path, monkeypatch):
-    """Write a table whose clusters are regions and amounts."""
+    """Write a table whose clusters follow from regions and amounts."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     region = rng.choice([3, 7, 12, 40], 400)

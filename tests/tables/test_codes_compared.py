@@ -31,7 +31,7 @@ LEFT, RIGHT = 0, 1
 
 
 def label_of(number):
-    """Return the label of a number, None of a missing one."""
+    """Return the label of a number, None for a missing one."""
     if number is None or number != number:
         return None
     return LEFT if any(float(number) == int(code) for code in CODES) else RIGHT
@@ -233,7 +233,7 @@ def test_a_categorical_of_pandas_holds_codes():
 
 @pytest.fixture
 def sales(tmp_path, monkeypatch):
-    """Write a table whose clusters are regions, as floats, and rules for it."""
+    """Write a table whose clusters follow from regions, as floats, and rules for it."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"region": rng.choice([3, 7, 11], 300), "amount": rng.normal(100, 5, 300).round(2)})

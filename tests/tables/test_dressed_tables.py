@@ -1,4 +1,4 @@
-"""Drawn tables as people write them, against the plain ones they came from: the same rules and labels, or a word."""
+"""Drawn tables as people write them, against the plain ones they came from: the same rules and labels, or a message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOOTERS = [[], ["Source: office"], ["", "* preliminary figures"]]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A column: its cells in plain and in dress, and what to tell of the dress and of both."""
+    """A column: its cells in plain form and as dressed, and the options for the dressed form and for both."""
 
     name: str
     plain: list[str | None]
@@ -103,7 +103,7 @@ def write(path, columns, cells, title=(), footer=(), delimiter=","):
 
 
 def outcome(name, *options):
-    """Return the tree over a file, without how its text was read; None where it is refused; and all that is said."""
+    """Return the tree over a file, without how its text was read; None where it is refused; and all messages."""
     done = call("fit", f"{name}.csv", "-k", "3", "-o", f"{name}.json", "--force", *options)
     assert done.exit_code in (0, 3), done.stderr
     if done.exit_code:

@@ -1,4 +1,4 @@
-"""Columns of every type of pandas, Arrow and polars: each form gives one label, and what cannot be used is refused."""
+"""Columns of every type of pandas, Arrow and polars: each form gives one label, and unusable values are refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def arrow(values: Sequence[Any], dtype: pa.DataType) -> pa.ChunkedArray:
 
 
 def of_pandas(dtype: Any) -> Callable[[Sequence[Any]], pd.Series]:
-    """Return what makes a series of pandas' own type."""
+    """Return the function that makes a series of pandas' own type."""
     return lambda values: pd.Series(values, dtype=dtype)
 
 
@@ -149,14 +149,14 @@ def frame_of(series: Any) -> Any:
 
 
 def rows_of(frame: Any) -> list[Any]:
-    """Return the rows as the emitted Python takes them; those of pandas in both ways that it has."""
+    """Return the rows as the emitted Python takes them; those of pandas in both of its ways."""
     if isinstance(frame, pd.DataFrame):
         return [*(frame.iloc[row] for row in range(len(frame))), *frame.to_dict("records")]
     return frame.to_dicts() if isinstance(frame, pl.DataFrame) else frame.to_pylist()
 
 
 def drawn(name: str, missing: int = 0) -> Any:
-    """Return a series of a type, of values drawn by chance, None in the first rows."""
+    """Return a series of a type, of values drawn at random, None in the first rows."""
     values, make = (NULLABLE | COMPLETE)[name]
     chance = random.Random(name)
     return make([None] * missing + [chance.choice(values) for _ in range(N_ROWS - missing)])
@@ -228,7 +228,7 @@ def test_numbers_that_are_categories_are_one_category_in_every_form():
 
 
 def test_texts_that_look_like_numbers_stay_texts():
-    """'007' is not a number of a store, so that a number is refused instead of being no category of the rules."""
+    """'007' is not a store's number, so a number is refused, rather than treated as an unknown category."""
     model = ExplainableKMeans(2, random_state=0).fit(pd.DataFrame({"store": ["007", "12"] * 20}))
     module: dict[str, Any] = {}
     exec(export(model.rules_, "python"), module)

@@ -1,4 +1,4 @@
-"""Words of a CSV file that others read as missing: refused until it is said what they are."""
+"""Words of a CSV file that others read as missing: refused until the user says what they are."""
 
 from __future__ import annotations
 

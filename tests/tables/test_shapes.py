@@ -43,7 +43,7 @@ def fit(shape):
 
 
 def reading(shape):
-    """Return the options that have to be told to every command."""
+    """Return the options that every command needs."""
     return [
         word
         for option, value in zip(shape.options, [*shape.options, ""][1:], strict=True)
@@ -53,7 +53,7 @@ def reading(shape):
 
 
 def said(result):
-    """Return what a command notes, warns of and refuses."""
+    """Return the notes, warnings and refusals of a command."""
     return [line for line in result.stderr.splitlines() if line.strip() and "for the clustering, every col" not in line]
 
 
@@ -78,7 +78,7 @@ def tree_labels(rules, shape):
 
 
 def check_labels(expected, shape):
-    """Assert that `label` gives what the rules give, in every row."""
+    """Assert that `label` gives every row the rules' cluster."""
     done = call("label", "r.json", "t.csv", *reading(shape), "-o", "labels.csv", "--cluster-column", "of the tree")
     assert done.exit_code == 0, done.stderr
     rows = Path("labels.csv").read_text(encoding="utf-8").splitlines()[1:]
@@ -87,7 +87,7 @@ def check_labels(expected, shape):
 
 
 def check_forms(rules, expected, shape, *exporters):
-    """Run every form, assert that none differs but as a loader says, and return what is said."""
+    """Run every form, assert that only differences reported for a loader occur, and return the messages."""
     options = [word for name in exporters for word in ("--exporter", name)]
     result = call("verify", "r.json", "t.csv", *reading(shape), *options)
     for line in result.stdout.splitlines():

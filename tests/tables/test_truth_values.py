@@ -1,4 +1,4 @@
-"""Columns of truth values: the words of a CSV file, and what databases make of them."""
+"""Columns of truth values: the words of a CSV file, and their form in databases."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_labels_that_are_truth_values_keep_their_words():
 
 
 def test_rules_over_text_read_the_words_as_text():
-    """As rules files that were written earlier do, and rules over a dataframe of texts."""
+    """As in rules files from earlier versions, and in rules over a dataframe of texts."""
     write_visits(("TRUE", "maybe"))
     assert call("fit", "visits.csv", "-k", "2", "-o", "rules.json", "--force").exit_code == 0
     rules = RuleSet.from_json("rules.json")
@@ -145,7 +145,7 @@ def test_truth_values_in_decimals(engine):
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["mysql"], indirect=True)
 def test_no_year_is_a_truth_value(engine):
-    """Beside 1, MariaDB takes 2001 for it."""
+    """Compared with 1, the year 2001 would be equal in MariaDB."""
     engine.create("years", [("b", "YEAR")], [("2001",), ("2000",), ("0000",), (None,)])
     case = export(make_rules([("b", "boolean")], (0, True, 0, 1)), "sql", dialect="mysql", style="case")
     try:

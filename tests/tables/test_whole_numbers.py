@@ -44,7 +44,7 @@ def whole_numbers(draw: st.DrawFn, n_rows: int) -> NDArray[Any]:
 
 @st.composite
 def fits(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, Any], NDArray[np.float64] | None]:
-    """A table with columns of whole numbers, what to fit it with, and weights."""
+    """A table with columns of whole numbers, the options of its fit, and weights."""
     n_rows = draw(st.integers(2, 24))
     columns = {f"n{j}": draw(whole_numbers(n_rows)) for j in range(draw(st.integers(1, 3)))}
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))

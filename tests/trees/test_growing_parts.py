@@ -28,7 +28,7 @@ LEVELS = (0, 20, 10**9)
 
 @dataclass
 class ListParts:
-    """Parts in a list; what goes to a part and comes back is pickled, and merged in an odd order."""
+    """Parts in a list; arguments and results are pickled, and results merged in an odd order."""
 
     parts: list[Any]
 
@@ -102,7 +102,7 @@ def test_larger_tables_whose_nodes_are_all_cut_over_the_parts(problem: Problem, 
 
 
 def blobs(n_rows: int, k: int, random: np.random.Generator, weighted: bool = False, dtype: Any = np.float64) -> Problem:
-    """Rows around k points, one of each ten there twice, some columns in steps."""
+    """Rows around k points, one in ten of them repeated, some columns in steps."""
     X = random.normal(size=(k, 5))[random.integers(k, size=n_rows)] * 4 + random.normal(size=(n_rows, 5))
     X[:, 3] = np.round(X[:, 3])
     X[: n_rows // 10] = X[n_rows // 10 : n_rows // 10 * 2]

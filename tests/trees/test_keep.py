@@ -148,7 +148,7 @@ def test_what_cannot_be_kept_is_refused():
 
 
 def without_earlier(path):
-    """Return rules without what they say of earlier ones."""
+    """Return rules without their record of earlier ones."""
     rules = RuleSet.from_json(path)
     kept = [note for note in rules.statistics.notes if "earlier" not in note]
     return replace(rules, flow=None, statistics=replace(rules.statistics, notes=tuple(kept)))

@@ -48,7 +48,7 @@ def test_a_refined_tree_is_never_behind_the_greedy_one(problem):
 @draws(120)
 @given(problems(max_rows=60), st.sampled_from([1, 2, 7]), seeds)
 def test_a_large_table_is_searched_by_a_part_and_judged_whole(problem, n_threads, seed):
-    """All tables are large ones here; what is promised holds on all rows, in any order."""
+    """All tables count as large ones here; the promises hold on all rows, in any order."""
     order = np.random.default_rng(seed).permutation(len(problem.X_explain))
     cost = partition_cost(problem.X_cluster, nearest(problem), problem.weight)  # rounded in the order of rows
     with patch.object(refining, "MAX_IMPROVED_ROWS", 0):

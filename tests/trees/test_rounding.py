@@ -1,4 +1,4 @@
-"""Rounder thresholds: within the bound on J, counted as they are, the same in every order and in parts."""
+"""Rounder thresholds: within the bound on J, correctly counted, the same in every order and in parts."""
 
 import re
 from dataclasses import replace
@@ -106,7 +106,7 @@ def test_rises_by_no_more_and_says_what_it_did(seed: int, within: float) -> None
 @pytest.mark.filterwarnings("ignore:the tree has")
 @pytest.mark.parametrize("seed", range(drawn(20)))
 def test_what_each_candidate_adds_is_what_it_does_to_the_cost(seed: int) -> None:
-    """Clusters of few rows are among them, which some candidate would leave without any."""
+    """Some clusters have few rows, all of which a candidate would take from them."""
     rng = np.random.default_rng(seed)
     X, k = drawn_table(seed)
     few = X[rng.integers(len(X), size=3)] + X.std(axis=0) * rng.normal(size=(3, X.shape[1])) * 2
@@ -176,7 +176,7 @@ def test_thresholds_are_rounder_for_it() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(drawn(16)))
 def test_no_single_threshold_could_still_be_rounder(seed: int) -> None:
-    """Of the candidates of a tree, each alone, none would save more digits within the bound than all taken together."""
+    """No single candidate of a tree would save more digits within the bound than all those taken together."""
     X, k = drawn_table(seed)
     within = 0.004
     exact = ExplainableKMeans(k, random_state=0, round_within=0).fit(X)

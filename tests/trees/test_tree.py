@@ -1,4 +1,4 @@
-"""The tree's arrays: what they say of themselves, and where they send rows."""
+"""The tree's arrays: figures derived from them, and where they send rows."""
 
 from __future__ import annotations
 

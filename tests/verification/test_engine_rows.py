@@ -156,7 +156,7 @@ def test_a_server_ends_with_a_process_that_is_killed(dialect):
 
 
 def serving(folder):
-    """Return the processes that have a folder in their command, zombies left out."""
+    """Return the processes that have a folder in their command, except zombies."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):

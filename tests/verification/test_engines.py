@@ -129,7 +129,7 @@ def test_names_of_all_kinds(server, predicates, rules, seed):
 
 
 def name_in(server, name, other):
-    """Return a name, or the other one where no column of the engine can be called so."""
+    """Return a name, or the other one where no column of the engine can have it."""
     try:
         DIALECTS[server.dialect].identifier(name)
     except ExportError:

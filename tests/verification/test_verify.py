@@ -129,7 +129,7 @@ def test_a_form_that_rounds_fractions_is_found(monkeypatch, dialect):
 @pytest.mark.slow
 @pytest.mark.parametrize("bound", [1, 2**53 + 1, 0.5])
 def test_sql_that_takes_a_text_for_a_number_is_found(monkeypatch, bound):
-    """DuckDB's own cast takes +-1 for -1, and 1_0 for 10."""
+    """DuckDB's own cast reads +-1 as -1, and 1_0 as 10."""
     rules = text_rules(bound)
     table = {"n": np.array(["0", "1", "NA", None], object)}
     facts = sql.DIALECTS["duckdb"]
@@ -288,7 +288,7 @@ def test_all_forms_agree_on_real_tables(name, request):
 
 
 def test_what_was_compared_is_shown_where_duckdb_reads_the_file_otherwise(tmp_path, monkeypatch):
-    """DuckDB takes a column in which there is +3 for text."""
+    """DuckDB reads a column that contains +3 as text."""
     monkeypatch.chdir(tmp_path)
     make_rules([("n", "float")], (0, 5.0, 0, 1)).to_json("rules.json")
     (tmp_path / "t.csv").write_text("n\n" + "007\n+3\n12\n" * 20)

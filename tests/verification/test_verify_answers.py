@@ -156,7 +156,7 @@ def test_a_row_that_does_not_come_back_is_a_mismatch(monkeypatch):
 
 
 def test_any_number_may_be_a_cluster():
-    """Also -2, so that what is not a cluster has no number."""
+    """Also -2, so that the mark for "not a cluster" has a free number."""
     rules = make_rules([("x", "float")], (0, 0.5, -2, -3))
     answers = Answers(rules, otherwise=-1)
     assert [answers.cluster(text) for text in ("-2", -3, "-1")] == [-2, -3, NO_CLUSTER]

@@ -1,4 +1,4 @@
-"""The SQL of the rules in a user's database against the tree: what is compared, what is found, what stays behind."""
+"""The SQL of the rules in a user's database against the tree: comparisons, findings, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_threshold_that_is_off_by_a_bit_is_found_on_boundary_rows(small, monke
 
 
 def test_rows_with_another_cluster_are_counted_and_shown(small, monkeypatch):
-    """A cluster more for some rows, none for others."""
+    """An extra cluster for some rows, none for others."""
     tamper(monkeypatch, make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 0, (1, 2, 1, 2))))
     done = call("verify", "rules.json", "--database", small.url, "--table", "small", "-o", "certificate.json")
     assert done.exit_code == 1
@@ -232,7 +232,7 @@ def test_columns_of_each_type(typed, tree):
 
 
 def test_a_float_below_a_threshold_in_single_precision_is_above_it_in_double(typed):
-    """REAL 0.1 is above 0.1, as SQL and the tree have to say both."""
+    """REAL 0.1 is above 0.1: SQL and the tree must agree on that."""
     certificate = verify_database(make_rules(TYPED, (1, 0.1, 0, 1)), of(typed, "typed"))
     assert certificate.by_cluster == ({0: 2, 1: 2} if typed.dialect == "sqlite" else {0: 0, 1: 4})
 
@@ -388,7 +388,7 @@ def test_drawn_types_of_columns(database, data):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in COLUMNS["SQLite"] if isinstance(kind.holds, Times)], ids=str)
 def test_every_rule_set_on_times_in_every_type_of_sqlite(kind, tmp_path):
-    """Its types hold any text: what is read depends on what is declared, and on the rules."""
+    """Its types hold any text: the values that are read depend on the declared type, and on the rules."""
     fitting = [case for case in CASES if all(applies(column, kind) for column in case.rules.columns)]
     assert {column.type for case in fitting for column in case.rules.columns} >= {"date", "timestamp"}
     for case in fitting:
@@ -396,7 +396,7 @@ def test_every_rule_set_on_times_in_every_type_of_sqlite(kind, tmp_path):
 
 
 def check_type(database, kind, case):
-    """Check what a database with a column of a type is verified to hold, against the values put in."""
+    """Check the verified content of a database with a column of some type against the values put in."""
     block = block_of(case, kind, 0)
     for statement in kind.before:
         database.query(statement)

@@ -1,4 +1,4 @@
-"""Verifying in a database: what is refused, what stays behind, and what options go together."""
+"""Verifying in a database: refusals, leftovers, and options that go together."""
 
 from __future__ import annotations
 

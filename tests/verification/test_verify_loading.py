@@ -1,4 +1,4 @@
-"""A CSV file as people load it: what changes a label is found, and what is advised gives the label of the tree."""
+"""A CSV file as people load it: changes of a label are found, and the advice gives the tree's label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""verify runs whatever an exporter writes that labels rows, and says of all else that it was not run, and why."""
+"""verify runs whatever an exporter writes that labels rows, and reports that all else was not run, and why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BUILT_IN = ["dbt", "html", "markdown", "mermaid", "pandas", "pmml", "polars", "p
 
 
 def found(rules, table, dialects=("sqlite",), **options):
-    """Return comparisons by form, and what was not run by exporter."""
+    """Return comparisons by form, and by exporter what was not run."""
     not_run = []
     comparisons = verify(rules, table, dialects, on_not_run=not_run.append, **options)
     return {each.form: each for each in comparisons}, {each.exporter: each.reason for each in not_run}
@@ -54,9 +54,9 @@ def test_every_exporter_of_ours_has_a_runner_or_a_reason():
 
 @pytest.fixture(scope="module")
 def engines():
-    """Skip where PMML cannot be scored, the page not be opened or the workbook not be computed.
+    """Skip where PMML cannot be scored, the page cannot be opened or the workbook cannot be computed.
 
-    The Java that scores PMML runs on for all tests: `verify` takes the one that is there.
+    The Java that scores PMML runs on for all tests: `verify` uses the one that is already running.
     """
     with ExitStack() as opened:
         try:

@@ -1,7 +1,7 @@
 """ExKMC: split the leaf whose best cut lowers the surrogate cost most, until there are enough leaves or none does.
 
 It starts from one leaf, or from IMM's tree. Each leaf has a planned cut, found when the leaf was made (`surrogate`);
-so of all leaves only the two new ones are worked on in a step. Of leaves that gain alike the oldest is split.
+so of all leaves only the two new ones are worked on in a step. Of leaves with equal gains, the oldest is split.
 """
 
 import numpy as np
@@ -111,7 +111,7 @@ cdef void _split_leaf(
     cdef Node* node = &state.nodes[index]
     cdef Py_ssize_t n_rows_left
     cdef int side
-    cdef double cost = node.planned_cut.objective   # of both children together: what either costs at most
+    cdef double cost = node.planned_cut.objective   # of both children together: an upper bound for either
     node.feature = node.planned_cut.feature
     n_rows_left = mark_sides(&state.table, &state.slots, node, &node.planned_cut)
     node.cut = node.lower

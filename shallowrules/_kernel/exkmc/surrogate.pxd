@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from shallowrules._kernel.growth.state cimport Item, Node, RowBuffers, Slots, Table
 
 cdef struct CoarseBins:
-    # Codes are put together to bins, in order.
+    # Codes are grouped into bins, in order.
     int n_bins
     const int* bin_of                   # [d, n_codes] bin of a code
     const unsigned char* single_valued  # [d, n_bins] whether all rows in this bin have the same value

@@ -2,9 +2,10 @@
 
 The surrogate cost of a leaf is that of its rows with the one of all k reference centers that is cheapest for them. A
 feature's rows are added up in bins, one vector of k costs for each. Prefix sums of the bins give the cost of the cuts
-at their ends and bound those inside (`_surrogate_cost` is the only place that says what a cut costs), and only bins
+at their ends and bound those inside (`_surrogate_cost` alone defines the cost of a cut), and only bins
 whose bound reaches the best are opened, row by row. Costs are integers, so that the sums do not depend on their order,
-and a row costs at most `MAX_ROW_COST` times what the whole leaf does: a side that such a row makes dear is never best.
+and a row costs at most `MAX_ROW_COST` times what the whole leaf does: a side that such a row makes expensive is never
+best.
 """
 
 from cython.parallel cimport prange
@@ -74,7 +75,7 @@ cdef void _load_costs(
     const Table* table, const Slots* slots, const FixedPoint* fixed, SurrogateScratch* scratch, Py_ssize_t slot,
     Py_ssize_t count,
 ) noexcept nogil:
-    """Write what up to 16 slots cost with each center to scratch.center_costs."""
+    """Write the costs of up to 16 slots with each center to scratch.center_costs."""
     cdef Py_ssize_t r, c, k = table.n_centers
     cdef double weight
     _measure(table, slots.row + slot, count, scratch)
@@ -155,7 +156,7 @@ cdef bint _open_bin(
     const Table* table, const Slots* slots, const int* bin_of, const Node* node, const FixedPoint* fixed,
     SurrogateScratch* scratch, const int64_t* all_costs, int bin, const CutSearch* search, Cut* best,
 ) noexcept nogil:
-    """Evaluate the cuts inside a bin, scratch.left_costs being what lies before it; True if one ends the search.
+    """Evaluate the cuts inside a bin, scratch.left_costs being the costs before it; True if one ends the search.
 
     bin_of: [n_codes], of the feature.
     """
@@ -275,7 +276,7 @@ cdef void plan_cut(
 ) noexcept nogil:
     """Set a leaf's center, the cheapest unless it keeps its own, and plan its best cut.
 
-    cost: what the leaf costs at most with its cheapest center.
+    cost: an upper bound of the leaf's cost with its cheapest center.
     """
     cdef Py_ssize_t n = node.last - node.first, k = table.n_centers, c
     cdef FixedPoint fixed

@@ -1,1 +1,1 @@
-"""Growing a tree from the root down: what a cut costs, finding the best cut of a node, partitioning its rows."""
+"""Growing a tree from the root down: the cost of a cut, finding the best cut of a node, partitioning its rows."""

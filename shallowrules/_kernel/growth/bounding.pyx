@@ -1,6 +1,6 @@
 """A lower bound of the induced cost of all cuts of all features at a node of few centers, many rows at once.
 
-What a row adds is rounded down to 32 bits: enough to choose a cut at nearly every node
+The amount that a row adds is rounded down to 32 bits: enough to choose a cut at nearly every node
 (`cut_search._choose_if_certain`), and to tell good cuts from better ones.
 """
 
@@ -35,9 +35,9 @@ cdef enum:
     SAMPLE_GROUPS = 8           # groups of rows that tell the scale of a node's distances
     MAX_GROUPS = 127            # groups of rows whose units fit in 32 bits together
 
-# What one row may add to a bound before it is capped, in mean distances to the nearest center: at least MIN_ROW_CAP, at
-# most MAX_ROW_CAP where the sample has rows that need more. Capping any scale is right, only slower: a node with a
-# capped row is summed exactly.
+# The amount that one row may add to a bound before it is capped, in mean distances to the nearest center: at least
+# MIN_ROW_CAP, at most MAX_ROW_CAP where the sample has rows that need more. Capping is correct at any scale, only
+# slower: a node with a capped row is summed exactly.
 cdef double MIN_ROW_CAP = 64.0
 cdef double MAX_ROW_CAP = 1024.0
 
@@ -47,7 +47,7 @@ cdef double bound_scale(
 ) noexcept nogil:
     """Choose the units of the bounds per unit of cost, from the distances of a few rows and the largest weight.
 
-    Any scale is right. The best is the finest that holds what every row adds.
+    Any scale is correct. The best is the finest that holds the amount that every row adds.
     """
     cdef Py_ssize_t n = node.last - node.first, begin, end, slot, g, r, c, count = 0
     cdef int n_members = node.last_center - node.first_center
@@ -99,7 +99,8 @@ cdef double _take_units(
     const Table* table, const Slots* slots, const Node* node, RowBuffers* rows, DenseBuffers* dense, double scale,
     Share block, Py_ssize_t last, int* largest, double cost,
 ) noexcept nogil:
-    """Write what the rows of a block add with each center to dense.units; return `cost` with theirs added in order.
+    """Write the amounts that a block's rows add with each center to dense.units; return `cost` with theirs added in
+    order.
 
     last: where the blocks end; largest: by lane, raised to the largest of the units.
     """
@@ -168,7 +169,7 @@ cdef void bound_rows(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
     RowBuffers* rows, DenseBuffers* dense, double scale, Share chunks, double* chunk_cost,
 ) noexcept nogil:
-    """Add up what the rows of some chunks of the node add at least to every cut.
+    """Add up lower bounds of the amounts that the rows of some chunks of the node add to every cut.
 
     Also sums the current costs of these chunks, to `chunk_cost`, the node's.
     """

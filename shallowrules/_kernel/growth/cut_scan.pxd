@@ -26,12 +26,12 @@ cdef struct CutSearch:
 
 
 cdef struct RowSource:
-    # What the rows of a bin that is opened are read from.
+    # The source from which the rows of an opened bin are read.
     const Slots* slots
     const NearestLists* lists
     const FixedPoint* fixed     # the units of their steps
     RowBuffers* buffers
-    # Of a table in parts, the rows of the feature's bins as they were gathered, by value; NULL else.
+    # For a table in parts, the rows of the feature's bins as they were gathered, by value; otherwise NULL.
     const Item* items
     Py_ssize_t n_items
 

@@ -4,7 +4,7 @@ A scan goes through the codes of a feature once, from left to right, with the pr
 steps. The cut at the end of a bin is as exact as the histograms: its induced cost is a prefix sum. For the cuts inside
 a bin the sums bound the objective from below (all that the bin's rows subtract, nothing of what they add); only bins
 whose bound reaches the best objective found so far are opened: their rows are gathered, sorted by value and their cuts
-evaluated one by one. In a whole tree of 1,000,000 rows that was 650 bins of 60,000 rows together.
+evaluated one by one. In a whole tree of 1,000,000 rows, these were 650 bins with 60,000 rows in all.
 
 `objective.pxd` defines what a cut costs, and what its bound is.
 """
@@ -34,7 +34,7 @@ cdef extern from "growth/code_scan.h" nogil:
 
 
 cdef struct ScanPosition:
-    # Where the scan of a feature is.
+    # The position of the scan of a feature.
     Objective objective
     CutSearch search
     Prefix left
@@ -70,7 +70,7 @@ cdef void _take_steps(
     const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, int feature,
     const Py_ssize_t* picked, int count, Item* items,
 ) noexcept nogil:
-    """Write to `items` what rows add to the sum that is minimized, at the cuts from their own values on.
+    """Write to `items` the amounts that rows add to the minimized sum, at the cuts from their own values on.
 
     picked: the slots of the rows, at most LANES.
     """
@@ -417,7 +417,7 @@ cdef bint scan_feature(
 cdef void _enter_candidate(
     Candidates* candidates, uint64_t split, double objective, int feature, int code
 ) noexcept nogil:
-    """Put a cut among the best ones, in the place of one that separates the centers alike if there is one."""
+    """Put a cut among the best ones, in place of one that separates the centers in the same way, if there is one."""
     cdef Candidate* best = candidates.best
     cdef int i = 0
     while i < candidates.count and best[i].split != split:

@@ -9,7 +9,7 @@ Three sweeps fill the histograms (`cut_scan` reads them alike):
   Nearly every node's cut is certain from these bounds and the rows of a few runs of cuts. If not, single features are
   summed exactly (`dense_sweep`), the likeliest first, until no bound leaves room for a lower objective.
 
-All find the same cut: of those that tie with the lowest objective the first one, by feature and then by threshold.
+All find the same cut: the first one, by feature and then by threshold, of those that tie with the lowest objective.
 """
 
 from cython.parallel cimport prange
@@ -38,7 +38,7 @@ from shallowrules._kernel.growth.state cimport (
 )
 from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of
 
-# Objectives that are less certain from bounds seldom lead to a choice: it is not tried then.
+# Objectives that are less certain from bounds seldom lead to a choice, so none is tried.
 cdef double MAX_UNCERTAINTY = 1e-3
 
 
@@ -52,7 +52,7 @@ cdef struct NodeSearch:
 
 
 cdef void mark_path_sides(const Table* table, const Node* nodes, int index, unsigned char* path_sides) noexcept nogil:
-    """Say for each feature which edges the path to a node has: bit 0 for a left one, bit 1 for a right one."""
+    """Record for each feature which edges the path to a node has: bit 0 for a left one, bit 1 for a right one."""
     cdef const Node* node = &nodes[index]
     if table.path_sides == NULL:
         memset(path_sides, 0, table.n_features)
@@ -116,7 +116,7 @@ cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threa
 cdef void restore_node(State* state, Node* node, Scratch* scratches, int n_threads) noexcept nogil:
     """Restore the order of a node that was cut, so that it can be cut differently: its centers, and its lists.
 
-    Of its distances each side of the cut has those to its own centers only; the nodes below compute them again.
+    Each side of the cut keeps only the distances to its own centers; the nodes below compute them again.
     """
     node.has_distances = False
     _sort_centers(&state.table, &state.centers, node)
@@ -230,7 +230,8 @@ cdef void _search_lists(
     const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search,
     bint swept,
 ) noexcept nogil:
-    """Find the lowest objective of every feature of a node that keeps lists; `swept` if another trade-off did."""
+    """Find the lowest objective of every feature of a node that keeps lists; `swept` if another trade-off has done the
+    sweep."""
     cdef const Node* node = search.node
     cdef Scratch* scratches = search.scratches
     cdef int t, n_threads = search.n_threads
@@ -342,7 +343,7 @@ cdef int _of_lowest_bound(int n_features, const FeatureResults* features) noexce
 
 
 cdef inline double _error_of_bounds(const NodeSearch* search, double unit_scale) noexcept nogil:
-    """Return by how much an objective by bounding sums is off at most."""
+    """Return the largest error of an objective by bounding sums."""
     cdef Py_ssize_t n_rows = search.node.last - search.node.first
     return objective_error(&search.of_node, (n_rows + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale))
 
@@ -352,7 +353,7 @@ cdef double _limit_of_best(
 ) noexcept nogil:
     """Return the limit of the bounding sum of the node's best cut; infinity if bounds are too uncertain.
 
-    error: a result, too, by how much an objective by bounding sums is off at most.
+    error: a second result, the largest error of an objective by bounding sums.
     """
     cdef const Node* node = search.node
     cdef Scratch* scratch = search.scratches
@@ -578,8 +579,8 @@ cdef void choose_candidates(
 ) noexcept nogil:
     """Find a node's best cuts that separate its centers differently, at ends of bins.
 
-    Objectives are as exact as the bounding sweep: enough to choose what is tried. If it cut off what a row adds, or
-    if the node costs nothing, they are exact.
+    Objectives are as exact as the bounding sweep: enough to choose the cuts to try. If it capped the amount that a row
+    adds, or if the node costs nothing, they are exact.
     """
     cdef const Table* table = &state.table
     cdef const Slots* slots = &state.slots

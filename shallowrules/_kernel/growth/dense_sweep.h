@@ -4,7 +4,7 @@
  * Centers 0 .. K-1 stand in the order of the feature; cut j lies between centers j and j+1. A row
  * left of cut j adds the least of its centers 0 .. j, a row right of it the least of j+1 .. K-1. A
  * row whose value lies between the two centers is right of some thresholds there and left of the
- * others: it counts as right, and what it adds once it is left (its own step) is kept apart.
+ * others: it counts as right, and the amount that it adds once it is left (its own step) is kept separately.
  *
  * The bounding sweep counts in int32, rounded down and capped; the exact one in int64. All versions
  * give the same numbers.
@@ -123,7 +123,7 @@ SR_DEFINE_PLACES(_portable, )
                     const UNIT x = u[at[j] * SR_LANES + r], y = right[j + 1][r];                                   \
                     left[r] = x < left[r] ? x : left[r];                                                           \
                     sums[j * SR_LANES + r] += p[r] <= q[j] ? left[r] : y;                                          \
-                    o[r] = p[r] > q[j] ? left[r] - y : o[r]; /* the last cut that a row is right of is its own */  \
+                    o[r] = p[r] > q[j] ? left[r] - y : o[r]; /* the row's own step is at the last cut to its left */  \
                 }                                                                                                  \
         }                                                                                                          \
     }
@@ -155,7 +155,7 @@ SR_DEFINE_UNITS(_avx512, __attribute__((target("avx512f"))))
 SR_DEFINE_PLACES(_avx2, __attribute__((target("avx2"))))
 SR_DEFINE_PLACES(_avx512, __attribute__((target("avx512f"))))
 
-/* The same, W rows in a vector. Two groups go through together: they share what is read of the centers, and the sums
+/* The same, W rows in a vector. Two groups go through together: they share the data read for the centers, and the sums
  * are written once for both. */
 #define SR_DEFINE_DENSE(NAME, TARGET, UNIT, HIGHEST, W, VEC, MASK, LOAD, STORE, CODES, SET, MIN, ADD, SUB, GT,     \
                         BLEND)                                                                                     \

@@ -14,7 +14,7 @@ cdef extern from "growth/dense_sweep.h":
 
 
 cdef struct AllFeatures:
-    # What else `sum_all_features` needs: K is the number of the node's centers.
+    # Further buffers of `sum_all_features`: K is the number of the node's centers.
     int64_t* units              # [BLOCK / LANES, K, LANES] added cost of each center
     int64_t* sums               # [d, K, LANES] zeros
     int64_t* own                # [BLOCK] a row's own step

@@ -114,7 +114,8 @@ cdef void _take_exact_units(
     const Table* table, const Slots* slots, const Node* node, Share block, RowBuffers* rows, const FixedPoint* fixed,
     int64_t* units, ExactCost* cost,
 ) noexcept nogil:
-    """Write what the rows of a block add with each center to `units`, lanes beyond the last row 0; add their costs."""
+    """Write the amounts that a block's rows add with each center to `units`, lanes beyond the last row 0; add their
+    costs."""
     cdef Py_ssize_t begin = block.first, end, r, j
     cdef int n_members = node.last_center - node.first_center
     cdef const double* weight
@@ -180,7 +181,7 @@ cdef void sum_rows(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
     RowBuffers* rows, DenseBuffers* dense, const FixedPoint* fixed, int feature, Share share,
 ) noexcept nogil:
-    """Add up exactly what some slots add to every cut of one feature."""
+    """Add up exactly the amounts that some slots add to every cut of one feature."""
     cdef Py_ssize_t begin = share.first, last = share.last, end, r, j, k = table.n_centers
     cdef int n_members = node.last_center - node.first_center
     cdef const uint16_t* codes = slots.codes + feature * table.n_rows
@@ -223,7 +224,7 @@ cdef void sum_all_features(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, Histograms* histograms,
     RowBuffers* rows, DenseBuffers* dense, const FixedPoint* fixed, const AllFeatures* all_features, ExactCost* cost,
 ) noexcept nogil:
-    """Add up exactly what the node's rows add to every cut of every feature, and their costs."""
+    """Add up exactly the amounts that the node's rows add to every cut of every feature, and their costs."""
     cdef Py_ssize_t f, k = table.n_centers, n_groups
     cdef int n_members = node.last_center - node.first_center
     cdef int* place = dense.place
@@ -263,7 +264,7 @@ cdef void sum_all_features(
 cdef void to_differences(
     const Table* table, const CenterOrder* centers, const Node* node, Histograms* histograms, Py_ssize_t f
 ) noexcept nogil:
-    """Turn what is added to the cuts next to each center into steps, as `cut_scan` expects them."""
+    """Turn the amounts added to the cuts next to each center into steps, as `cut_scan` expects them."""
     cdef Py_ssize_t k = table.n_centers
     cdef const int* order = centers.order + f * k
     cdef const int* center_codes = table.center_codes + f * k
@@ -303,7 +304,8 @@ cdef void dense_steps(
     const Table* table, const Slots* slots, const CenterOrder* centers, const Node* node, const FixedPoint* fixed,
     int feature, const Py_ssize_t* picked, int count, RowBuffers* rows, int64_t* steps,
 ) noexcept nogil:
-    """Write of some rows the nearest of the node's centers on the left of the row's value, less that on its right.
+    """Write for some rows the distance to the nearest of the node's centers left of the row's value, less that on the
+    right.
 
     picked: the slots of the rows, at most LANES.
     """

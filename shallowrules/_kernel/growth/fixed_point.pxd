@@ -30,7 +30,7 @@ cdef bint refine_point(
 
 
 cdef struct ExactCost:
-    # A sum of costs that does not depend on the order: whole units, and what is left of each in finer ones.
+    # A sum of costs that does not depend on the order: whole units, and the remainder of each in finer ones.
     int64_t units
     int64_t rest                # 2^REST_BITS in a unit
     bint positive               # whether any of them is above 0

@@ -23,7 +23,7 @@ cdef struct Forest:
     int n_tradeoffs
     const double* tradeoffs
     int n_places                # that are taken
-    # Of the node being cut: the trade-offs whose trees have it, and their cuts.
+    # For the node being cut: the trade-offs whose trees have it, and their cuts.
     int* wanted
     Cut* cuts
 
@@ -139,7 +139,7 @@ def grow_path(
     Returns
     -------
     dict of ndarray, shape (n_places,)
-        As `grow_tree` returns it, but for the rows: `first` and `last` tell only how many they are. If bit t of
+        As `grow_tree` returns it, except for the rows: `first` and `last` tell only their number. If bit t of
         `tradeoffs` is set, the tree of trade-off t has this node; if not, it has `sibling`, or one of its siblings.
     """
     cdef int n_tradeoffs = <int>len(tradeoffs)

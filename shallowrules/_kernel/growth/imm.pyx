@@ -2,7 +2,8 @@
 
 They are counted in the histograms of the other methods: a row is a mistake of the cuts from its own value up to its
 center, or from its center up to its own value, with its weight, and of no other cut. Once a cut separated a row from
-its center, the row counts nowhere below; it stays behind the other rows of its node, because the tree still routes it.
+its center, the row does not count anywhere below; it stays behind the other rows of its node, because the tree still
+routes it.
 """
 
 from libc.stdint cimport int64_t, uint16_t

@@ -86,8 +86,8 @@ static inline int sr_lowest_bit(unsigned bits)
 }
 
 /* Count the rows of a block, and write the steps of those whose walk ends at the first listed center on their side: one
- * step, from the row's own code to its nearest center. No branches: what does not apply adds 0. Returns how many rows
- * are left for a longer walk; `rest` says which. */
+ * step, from the row's own code to its nearest center. No branches: terms that do not apply add 0. Returns how many
+ * rows are left for a longer walk; `rest` says which. */
 static inline ptrdiff_t sr_first_steps(const uint16_t *near, ptrdiff_t count, const int32_t *center_codes,
                            const int32_t *place, const uint8_t *bits, const int64_t *values,
                            sr_tally *tally, int64_t *center_step, int32_t *rest)

@@ -1,4 +1,4 @@
-"""What every way of growing does with a node: make it a leaf, cut it, tell how much work is below it."""
+"""The steps that all ways of growing share: make a node a leaf, cut it, estimate the work below it."""
 
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, log2

@@ -6,10 +6,10 @@ InducedCost, the same with each row restricted to the centers on its own side. T
     Price + tradeoff * DExp          Price = max(InducedCost / CurrentCost, 1)
                                      DExp = EvalWAD - shares of the sides that the path has already
 
-(the paper's Algorithm 3), and of IMM the weight of the rows that it separates from their center. Scans hand over
+(the paper's Algorithm 3), and for IMM the weight of the rows that it separates from their center. Scans hand over
 InducedCost - CurrentCost as a whole number of units, `induced`, which is exact.
 
-Cuts are found without evaluating them all. What must hold for that:
+Cuts are found without evaluating them all. Conditions for that:
 
 1. **Bounds stay below.** `objective_bound` is at most `objective_of` for every cut with no less `induced` and a share
    between the two given. So the price must not fall as `induced` rises.
@@ -51,7 +51,7 @@ cdef struct Objective:
     double tradeoff
     int n_centers
     double total_weight         # in the units of the histograms
-    # Of a feature: `objective_of_feature` sets them.
+    # For a feature: `objective_of_feature` sets them.
     double unit                 # cost of one unit of `induced`
     unsigned char path_sides    # bit 0: the path has a left edge of the feature; bit 1: a right one
 
@@ -67,7 +67,7 @@ cdef inline Objective objective_of_feature(
 
 
 cdef inline double price_of(const Objective* objective, int64_t induced) noexcept nogil:
-    """Return Price for `induced` units above CurrentCost; of IMM, the mistakes."""
+    """Return Price for `induced` units above CurrentCost; for IMM, the mistakes."""
     cdef double price
     if objective.counts_mistakes:
         return <double>induced * objective.unit
@@ -145,7 +145,7 @@ cdef inline int64_t most_units_of_run(
 
 
 cdef inline double objective_error(const Objective* objective, double cost_error) noexcept nogil:
-    """Return by how much an objective is off at most if the induced cost is off by `cost_error`."""
+    """Return the largest error of an objective if the induced cost is off by `cost_error`."""
     return cost_error / objective.cost
 
 

@@ -1,4 +1,4 @@
-"""A node of a table in parts: sums of the rows that one part has of it, and the choice of its cut from all sums.
+"""A node of a table in parts: sums of its rows in one part, and the choice of its cut from all sums.
 
 The sums are those of the kernel's exact sweeps, as integers that add up exactly in any order. Bins come from a sample,
 so that they are the same in all parts.
@@ -39,7 +39,7 @@ cdef FixedPoint _point_of(fixed) except *:
 
 
 cdef class NodeRows(Workspace):
-    """The rows that a part has of a node.
+    """The rows of a node in one part.
 
     Parameters
     ----------

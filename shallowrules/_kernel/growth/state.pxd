@@ -1,4 +1,5 @@
-"""What the parts of growing share: the table in codes, what is kept by slot, the nodes, a thread's scratch memory.
+"""The state that the parts of growing share: the table in codes, the data of slots, the nodes, a thread's scratch
+memory.
 
 A slot is a place in the arrays that have an entry per row. Rows move between slots when a node is partitioned, so that
 the slots of a node are contiguous. Centers are kept alike: per feature, those of a node are contiguous and ascending.
@@ -98,8 +99,8 @@ cdef struct Node:
 
 
 cdef struct State:
-    # All that is known of a growth. It goes to what drives a node: choosing its cuts, cutting it, preparing it. What
-    # these call gets the parts that it reads.
+    # The whole state of a growth. It goes to the functions that drive a node: choosing its cuts, cutting it, preparing
+    # it. Functions that these call get the parts that they read.
     Table table
     Slots slots
     NearestLists lists
@@ -114,7 +115,7 @@ cdef inline bint is_dense(const Table* table, const Node* node) noexcept nogil:
 
 
 cdef inline bint keeps_distances(const Slots* slots, const Node* node) noexcept nogil:
-    """Return whether a dense node's distances are to be written down as they are taken, for the nodes below it."""
+    """Return whether a dense node's distances should be stored as they are computed, for the nodes below it."""
     return not node.has_distances and MAX_LAST_CENTERS < node.last_center - node.first_center <= slots.n_distances
 
 
@@ -171,7 +172,7 @@ cdef struct Item:
 
 
 cdef struct Prefix:
-    # What lies left of a cut, or before a bin.
+    # The sums left of a cut, or before a bin.
     int code
     int n_left                  # centers
     Py_ssize_t rows_left

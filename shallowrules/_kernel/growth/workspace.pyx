@@ -123,7 +123,7 @@ cdef class Workspace:
         state.slots.codes = <uint16_t*><size_t>address_of(codes)
 
     cdef _set_slots(self, inputs, assigned):
-        """Say where the arrays of the rows are, which are the caller's, and allocate what goes with them."""
+        """Point to the arrays of the rows, which are the caller's, and allocate the arrays that go with them."""
         cdef State* state = &self.state
         cdef Py_ssize_t r = state.table.n_rows, k = state.table.n_centers
         cdef int exponent
@@ -268,7 +268,7 @@ cdef class Workspace:
         ]
 
     cdef dict finish(self):
-        """Raise what ended the work, or return the nodes."""
+        """Raise the exception that ended the work, or return the nodes."""
         cdef Py_ssize_t i
         cdef Node* node
         if self.failures:

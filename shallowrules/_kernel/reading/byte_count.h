@@ -1,4 +1,4 @@
-/* What is in a piece of bytes: 16 at a time where the compiler has vectors, one at a time elsewhere. */
+/* The content of a block of bytes: 16 at a time where the compiler has vectors, one at a time elsewhere. */
 #ifndef SHALLOWRULES_BYTE_COUNT_H
 #define SHALLOWRULES_BYTE_COUNT_H
 
@@ -13,11 +13,11 @@ typedef struct {
     ptrdiff_t pairs;    /* a return and a newline */
     int quotes;         /* whether there is a quote */
     int odd_numbers;    /* whether there is a digit after an underscore, or +- */
-    int other;          /* whether a byte is none of a whole number */
+    int other;          /* whether a byte cannot be part of a whole number */
 } sr_byte_counts;
 
-/* Of one byte or a vector of them, `before` the byte before each. A whole number may have spaces around it, quotes and
- * the end of its field. */
+/* For one byte or a vector of them; `before` has the byte before each. A whole number may have spaces around it, quotes
+ * and the end of its field. */
 #define SR_IS_DIGIT(b) ((b >= '0') & (b <= '9'))
 #define SR_IS_ODD(before, b) (((before == '_') & SR_IS_DIGIT(b)) | ((before == '+') & (b == '-')))
 #define SR_IS_OF_WHOLE_NUMBER(b, delimiter)                                                                        \
@@ -39,7 +39,7 @@ static inline ptrdiff_t sr_count_vectors(const uint8_t *bytes, ptrdiff_t n, uint
             sr_vector b, before;
             memcpy(&b, bytes + start, SR_VECTOR);
             memcpy(&before, bytes + start - 1, SR_VECTOR);
-            delimiters -= (sr_vector)(b == delimiter); /* what holds is 255, which is -1 */
+            delimiters -= (sr_vector)(b == delimiter); /* a true comparison is 255, which is -1 */
             newlines -= (sr_vector)(b == '\n');
             returns -= (sr_vector)(b == '\r');
             pairs -= (sr_vector)((b == '\n') & (before == '\r'));

@@ -46,7 +46,7 @@ cdef inline void _follow(Quoting* quoting, uint8_t before, uint8_t byte, uint8_t
 
 
 cdef struct Seen:
-    # What the bytes so far tell.
+    # The facts from the bytes so far.
     uint8_t delimiter
     bint single             # look for blank lines
     uint8_t last, last_but_one
@@ -82,7 +82,7 @@ cdef void _find_blank_lines(Seen* seen, const uint8_t* bytes, Py_ssize_t n) noex
 
 
 cdef void _take(Seen* seen, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
-    """Look at the next bytes; the one before them can be read."""
+    """Examine the next bytes; the one before them can be read."""
     cdef sr_byte_counts counts = sr_count_bytes(bytes, n, seen.delimiter)
     seen.newlines += counts.newlines
     seen.returns += counts.returns
@@ -103,7 +103,7 @@ cdef void _take(Seen* seen, const uint8_t* bytes, Py_ssize_t n) noexcept nogil:
 
 
 cdef class ByteScan:
-    """What the bytes that were fed so far tell; `shallowrules.sources.text.Scan` says what each thing means.
+    """The facts from the bytes fed so far; `shallowrules.sources.text.Scan` explains each.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ cdef class ByteScan:
         return self.seen.newlines
 
     def feed(self, const uint8_t[::1] chunk):
-        """Look at the next bytes of the file."""
+        """Examine the next bytes of the file."""
         cdef Py_ssize_t n = chunk.shape[0], start = 1, size
         cdef Seen* seen = &self.seen
         cdef const uint8_t* bytes
@@ -179,14 +179,15 @@ cdef class ByteScan:
                 start += size
 
     def begin_behind(self, const uint8_t[::1] before):
-        """Look at bytes that follow others, of which these are the last two, as if no quote were open there."""
+        """Examine bytes that follow others, whose last two are given, as if no quote were open there."""
         if before.shape[0] != 2:
             raise ValueError("begin_behind wants two bytes")
         self.seen.last_but_one, self.seen.last = before[0], before[1]
         self.seen.in_header = False
 
     def add(self, ByteScan following):
-        """Add what a scan that began after these bytes found; return whether it began rightly, else do nothing."""
+        """Add the facts from a scan that began after these bytes; return whether it began correctly, otherwise do
+        nothing."""
         cdef Seen* seen = &self.seen
         cdef Seen* other = &following.seen
         if seen.quoted or seen.in_header:

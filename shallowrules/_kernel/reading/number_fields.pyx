@@ -122,7 +122,7 @@ cdef const uint8_t* _row(
 
 
 def read_number_rows(const uint8_t[::1] content, uint8_t delimiter, arrays, Py_ssize_t row, Py_ssize_t last):
-    """Read the lines of a piece of a CSV file, as far as they have an end.
+    """Read the lines of a block of a CSV file, up to the last line end.
 
     Parameters
     ----------

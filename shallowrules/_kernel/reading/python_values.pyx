@@ -9,13 +9,13 @@ from libc.stdint cimport int64_t, uint8_t
 
 
 def numbers_of(values):
-    """Return a list's or tuple's numbers, and which are missing: where all of it is float and None, or int and None.
+    """Return a list's or tuple's numbers, and which are missing: if all of it is float and None, or int and None.
 
     Returns
     -------
     (numbers, missing) or None
         float64 with NaN for None, or int64 with 0 for None, each of shape (n,); `missing` is a bool array of shape
-        (n,), None where there is no None. None in place of both if a value is of another type, or beyond int64, or all
+        (n,), None where there is no None. None in place of both if a value has another type, or is beyond int64, or all
         are None.
     """
     cdef Py_ssize_t n = len(values), i, n_missing = 0

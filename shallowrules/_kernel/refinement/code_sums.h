@@ -93,7 +93,8 @@ static inline void sr_lowest_totals_portable(const double *sums, const double *o
 }
 
 #if SR_HAS_X86
-/* All four features from the lowest of their codes to the highest: what does not count is not a number, and no minimum. */
+/* All four features from the lowest of their codes to the highest: lanes that do not count are NaN, and never the
+ * minimum. */
 __attribute__((target("avx2"))) static inline void
 sr_lowest_totals_avx2(const double *sums, const double *other, const int64_t *is_other, const uint16_t *low,
                       const uint16_t *high, const double *base, double *lowest)

@@ -100,7 +100,7 @@ cdef void _find_cut(Growth* growth, Leaf* leaf, double least) noexcept nogil:
             right = mass - left
             if not right > 0.0:
                 continue
-            fall = squares / left + squares / right  # around the mean both sides have the same sums but for the sign
+            fall = squares / left + squares / right  # around the mean both sides have the same sums except for the sign
             if fall > max(least, leaf.fall * TIE):
                 leaf.fall, leaf.feature, leaf.value = fall, <int>f, value
                 leaf.n_left = at + 1 - leaf.first

@@ -68,7 +68,7 @@ cdef int threads_for_node(const Rows* rows, const Tree* tree, int n_threads, int
 cdef void _measure_cluster(
     const Rows* rows, Tree* tree, Stale* stale, const int* leaves, int n_leaves, int center, double* buffer
 ) noexcept nogil:
-    """Find the mean of a cluster, those of some leaves that have its center, and what they weigh and cost around it."""
+    """Find the mean of a cluster, made of those of some leaves with its center, and their weight and cost around it."""
     cdef Py_ssize_t m = rows.n_columns, i, j
     cdef double* mean = NULL
     cdef double total = 0.0, mass, w, sum
@@ -236,11 +236,11 @@ cdef void count_visit(Effort* effort, Py_ssize_t n_rows, Py_ssize_t n_features) 
 
 
 cdef void mark_stale(const Tree* tree, Stale* stale, Walk* walk, int node, bint paths_changed) noexcept nogil:
-    """Mark what a change of a node's cut made stale: below it what leads to leaves whose rows or paths changed, and all
-    above it.
+    """Mark what a change of a node's cut made stale: below it the nodes that lead to leaves whose rows or paths
+    changed, and all above it.
     """
     cdef int n_leaves, i, below
-    if tree.n_clusters:  # leaves anywhere may have another mean
+    if tree.n_clusters:  # the mean of leaves anywhere may have changed
         n_leaves = list_leaves(tree, walk, 0)
         for i in range(n_leaves):
             below = walk.leaves[i]

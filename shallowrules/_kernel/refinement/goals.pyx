@@ -52,7 +52,7 @@ cdef double objective_of(Work* work) noexcept nogil:
 cdef void _find_edges(
     const Rows* rows, const Tree* tree, Walk* walk, int node, int* n_conditions, EdgePenalty* edge
 ) noexcept nogil:
-    """Say for the leaves below a node by how many conditions they are explained, and where its edge would add one."""
+    """Record for the leaves below a node how many conditions explain them, and where its edge would add one."""
     cdef int n_leaves = list_leaves(tree, walk, node), i, leaf
     cdef Py_ssize_t f, d = rows.n_features
     for i in range(n_leaves):
@@ -65,7 +65,7 @@ cdef void _find_edges(
 
 
 cdef void _add_rows(Work* work, int node, double* base, double* bases) noexcept nogil:
-    """Add up what a node's rows cost and their conditions: on the left by code, and all on the right.
+    """Add up the costs of a node's rows and their conditions: on the left by code, and all on the right.
 
     base: [2] cost as is and swapped; bases: [d, 2] conditions.
     """

@@ -38,9 +38,9 @@ cdef bint sweep(Work* work, double least) noexcept nogil:
 
 
 cdef double move_some_leaf(Work* work, double least) noexcept nogil:
-    """Move a leaf to another place, or of a cluster of several to another cluster; return the gain, above `least`.
+    """Move a leaf to another place, or, if its cluster has several, to another cluster; return the gain, above `least`.
 
-    Under a goal none is moved: what it would gain is not known before.
+    Under a goal none is moved: its gain is not known in advance.
     """
     if work.goal.kind:
         return 0.0
@@ -83,14 +83,14 @@ def improve_tree(
     tree : dict of ndarray
         feature, left, right, center (int32), cut (float64), the root first; feature -1 at leaves. Every leaf has rows.
     condition_penalty : float
-        What a condition costs for a unit of weight, in squared units of `X_cluster`.
+        The cost of a condition for a unit of weight, in squared units of `X_cluster`.
     max_passes : float
         At most this number of times all rows are visited.
     moves_leaves : bool
         Whether leaves may move elsewhere in the tree; their centers move with them.
     n_clusters : int
-        Where a cluster may have several leaves, all those of its center, how many there are; each has one. 0 where
-        each leaf is a cluster.
+        The number of clusters, where one may have several leaves, all those of its center; each has at least one. 0
+        where each leaf is a cluster.
     n_threads : int
         The result does not depend on it.
     progress : callable, optional
@@ -101,7 +101,7 @@ def improve_tree(
     -------
     dict
         The improved tree, the root first, other nodes in no order: `feature`, `left`, `right`, `center` (int32), `cut`,
-        `lower`, `upper` (float64). What it is like, and was like before, as pairs `after` and `before`: the sum of
+        `lower`, `upper` (float64). Its figures now and before, as pairs `after` and `before`: the sum of
         squared distances of rows to the mean of their cluster, and of their conditions, by weight. And `ended`, whether
         the limit of the work ended it.
     """

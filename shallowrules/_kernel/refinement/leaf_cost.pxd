@@ -1,4 +1,4 @@
-"""What a leaf costs in a finished tree: lookahead and improvement sum it. J is that sum ÷ the k-means cost."""
+"""The cost of a leaf in a finished tree: lookahead and improvement sum it. J is that sum ÷ the k-means cost."""
 
 
 cdef inline double explanation_cost(double weight, int n_conditions, double condition_penalty) noexcept nogil:

@@ -2,7 +2,7 @@
 
 For each leaf two figures are kept: by how much the objective rises if the leaf goes and its sibling takes its parent's
 place, and by how much it falls if the leaf is cut in two. The pair of leaves is taken whose sum is lowest, if it is
-below 0. What a change makes stale is found again, the rest is kept.
+below 0. Figures that a change makes stale are computed again; the rest are kept.
 
 The sums are taken around the means of leaves, so that no large numbers cancel.
 """
@@ -66,7 +66,8 @@ cdef double _removal_cost(
         point = point_of(rows, slot, buffers.point)
         sr_add_difference(rows.instructions, point, mean, w, m, sums)
         sums[m] += w
-    # Sums of squares around the mean of the leaf, of each heir's share of it, of both together: no large ones cancel.
+    # Sums of squares around the mean of the leaf, for each heir's share of it and for both together: no large ones
+    # cancel.
     for i in range(n_leaves):
         heir = walk.leaves[i]
         sums = moves.sums + i * (m + 1)
@@ -124,7 +125,7 @@ cdef void _score_features(
     const Rows* rows, const Tree* tree, const unsigned char* is_seen, const Buffers* buffers, MoveBuffers* moves,
     int leaf, Py_ssize_t first_feature, Py_ssize_t last_feature
 ) noexcept nogil:
-    """Say how well the best cut of some features separates a leaf's rows in one direction, to moves.score.
+    """Measure how well the best cut of some features separates a leaf's rows in one direction, to moves.score.
 
     buffers.delta: how far the rows are from the mean in this direction.
     """
@@ -165,8 +166,8 @@ cdef Py_ssize_t _pick_features(
 ) noexcept nogil:
     """List the features by which a leaf may be cut, ascending, to moves.picked; return how many.
 
-    To evaluate all cuts of a feature takes time for every clustered column. Of many features those are picked whose
-    cuts separate the rows best in one direction, the one of their largest variance.
+    Evaluating all cuts of a feature takes time for every clustered column. If there are many features, those are picked
+    whose cuts separate the rows best in the direction of their largest variance.
     """
     cdef Py_ssize_t first = tree.first[leaf], last = tree.last[leaf], at, j, f, d = rows.n_features
     cdef Py_ssize_t m = rows.n_columns, n_picked = 0, best_feature
@@ -252,7 +253,7 @@ cdef int _scan_bins(
             rest = leaf_mass - mass
             if not rest > MIN_GAIN * mass:
                 break
-            # Around the leaf's mean the sums of the two sides are the same but for the sign.
+            # Around the leaf's mean the sums of the two sides are the same except for the sign.
             change = penalty_left * mass + penalty_right * rest - squares / mass - squares / rest
             if change < best.objective:
                 best.objective = change
@@ -271,7 +272,7 @@ cdef void _find_split(
     cdef int slot, bin, best_bin = -1
     cdef double* total = moves.sums + moves.n_sums - (m + 1)
     cdef Move* best = &moves.split[leaf]
-    best.objective = INFINITY  # more expensive ones count: to remove a leaf may save more
+    best.objective = INFINITY  # more expensive ones count: removing a leaf may save more
     best.feature = -1
     if tree.last[leaf] - tree.first[leaf] < 2:
         return
@@ -352,7 +353,7 @@ cdef void take_away(
 ) noexcept nogil:
     """Remove a leaf: its sibling takes the place of their parent, and its rows."""
     cdef int parent = tree.parent[leaf]
-    cdef int above = tree.parent[parent]  # there is one: below the root are all leaves, and the one to cut is not
+    cdef int above = tree.parent[parent]  # there is one: if the root were the parent, no other leaf could be cut
     cdef int sibling = tree.right[parent] if tree.left[parent] == leaf else tree.left[parent]
     tree.first[sibling] = tree.first[parent]
     tree.last[sibling] = tree.last[parent]

@@ -73,8 +73,8 @@ cdef double _look_ahead(
     """Grow the best tree found below a node, and return its objective.
 
     The node's rows and centers stay in their slots, in another order; the nodes at its places are those of the best
-    tree, but for their rows' slots, which are those of the last tree that was tried. The objective is infinity if some
-    center got no leaf, so that no tree of fewer leaves is taken for the shorter one.
+    tree, except for their rows' slots, which are those of the last tree that was tried. The objective is infinity if
+    some center got no leaf, so that no tree of fewer leaves is taken for the shorter one.
     """
     cdef Node* node = &state.nodes[index]
     cdef int n_centers = node.last_center - node.first_center, i, side, first = 0, step = 1
@@ -140,22 +140,22 @@ def grow_ahead(
     ----------
     lookahead : tuple
         (levels, width, condition_penalty, max_work): on at most `levels` levels of the tree at most `width` cuts of
-        each node are tried. `condition_penalty` is what a condition costs for a unit of weight, in squared units of
+        each node are tried. `condition_penalty` is the cost of a condition for a unit of weight, in squared units of
         `X_cluster`. No further cut is tried once nodes of `max_work` rows x features were cut.
     cuts : tuple of int
         (first, step): of the root's cuts, best first, every `step`-th from `first` on is tried.
     ranks : int
-        Bins of a feature, of equally many rows: cuts are tried between them.
+        Bins of a feature, each with about as many rows: cuts are tried between them.
     dense_limit : int, optional
-        As for `grow_tree`, but cuts are compared by rounded sums here: of nearly equal ones it may decide. The default
-        is the same on every machine.
+        As for `grow_tree`, but cuts are compared by rounded sums here: it may decide between nearly equal ones. The
+        default is the same on every machine.
     inputs, tradeoff, n_threads, progress, instructions, kept_distances
         As for `grow_tree`.
 
     Returns
     -------
     dict of ndarray, shape (n_places,)
-        As `grow_tree` returns it, but for the rows: `first` and `last` tell only how many they are. Cuts lie at ends
+        As `grow_tree` returns it, except for the rows: `first` and `last` tell only their number. Cuts lie at ends
         of bins that depend on the ranks of values.
     """
     cdef Py_ssize_t k = len(inputs.cluster_centers)

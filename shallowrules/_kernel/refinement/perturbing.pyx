@@ -2,10 +2,10 @@
 
 A tree that no recut and no leaf move improves is often near a better one. A change is drawn: a random cut for a node,
 or a leaf removed and another one cut in two. Recuts and leaf moves repair the tree around it. If the objective fell,
-the tree is kept, else everything is put back as it was: nothing is computed again.
+the tree is kept; otherwise everything is restored, and nothing is computed again.
 
 Draws are of nodes and leaves from left to right, of features, and of codes, never of rows; work is counted in rows
-visited, never in time. So the trees found depend on the seed and on what the rows say.
+visited, never in time. So the trees found depend on the seed and on the values of the rows.
 """
 
 import numpy as np
@@ -74,7 +74,7 @@ cdef inline Py_ssize_t _draw_below(uint64_t* state, Py_ssize_t n) noexcept nogil
 
 
 cdef void _copy_nodes(const Tree* source, Tree* target, Py_ssize_t m) noexcept nogil:
-    """Copy what is kept of the nodes."""
+    """Copy the data of the nodes."""
     cdef Py_ssize_t n = source.n_nodes
     memcpy(target.feature, source.feature, n * sizeof(int))
     memcpy(target.left, source.left, n * sizeof(int))
@@ -91,7 +91,7 @@ cdef void _copy_nodes(const Tree* source, Tree* target, Py_ssize_t m) noexcept n
 
 
 cdef void _copy_rows(const Tree* source, Tree* target, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    """Copy what is kept of the rows at some places of the order; both trees have the same rows there."""
+    """Copy the data of the rows at some places of the order; both trees have the same rows there."""
     cdef Py_ssize_t i
     cdef int slot
     if first >= last:  # nothing changed
@@ -256,13 +256,13 @@ cdef void _search(Work* work, Saved* saved, Search* search, Kept* kept) noexcept
         work.effort.max_rows = work.effort.rows_visited + search.last_passes * work.tree.last[0]
         for node in range(work.tree.n_nodes):
             work.stale.cut[node] = 1  # for steps that gain little, too
-        work.effort.progress.callback = search.no_callback  # all of the work is done but for this little
+        work.effort.progress.callback = search.no_callback  # all but this little of the work is done
         improve(work, search.moves_leaves)
     _keep(work, kept, kept.n_trees)
 
 
 cdef list _allocate_saved(Saved* saved, const Work* work):
-    """Allocate what the saved tree is copied to."""
+    """Allocate the arrays that the saved tree is copied to."""
     cdef Py_ssize_t n_nodes = work.tree.n_nodes, r = work.tree.last[0]
     saved.tree.n_nodes = work.tree.n_nodes
     return allocate_tree(&saved.tree, &saved.stale, r, work.rows.n_columns) + allocate([
@@ -294,11 +294,11 @@ def perturb_tree(
     n_trees : int
         Trees to return: the best one after each of this many equal parts of the work.
     settings : tuple of three floats
-        (leaf_share, min_gain, max_rise): the share of changes that move a leaf; what a step of a repair gains, at
-        least, and by how much the objective rises with a change that is repaired, at most, both as shares of it.
+        (leaf_share, min_gain, max_rise): the share of changes that move a leaf; the least gain of a step of a repair,
+        and the largest rise of the objective with a change that is repaired, both as shares of it.
     goal : tuple of (str, float, float, float), optional
         The bounded figure, "length" (conditions per row) or "cost" (cost / reference cost); its bound; the reference
-        cost; the weight of all rows. The other figure is to be low then, in place of the objective.
+        cost; the weight of all rows. The other figure is then minimized, in place of the objective.
     instructions : int
         As for `grow_tree`.
 

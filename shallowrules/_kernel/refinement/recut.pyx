@@ -54,7 +54,7 @@ cdef void _weigh_rows(
     """Find how much more some of a node's rows cost through its left subtree, its own edge not counted.
 
     A cut that sends a row where it costs more than all rows do now is never chosen. So a row costs at most `max_cost`
-    there: one far away would leave sums no digits for what the others cost.
+    there: one far away would leave sums no digits for the costs of the others.
     """
     cdef Py_ssize_t i
     cdef int slot, own
@@ -79,7 +79,7 @@ cdef void _tally_terms(
     const Rows* rows, const Tree* tree, const double* delta, const RecutBuffers* recut, int node, int part, int n_parts,
     CodeRange* codes,
 ) noexcept nogil:
-    """Add up by code what a node's rows cost more on the left, for one of equal parts of the features."""
+    """Add up by code the extra costs of a node's rows on the left, for one of equal parts of the features."""
     cdef Py_ssize_t i = tree.first[node], last = tree.last[node], middle = tree.last[tree.left[node]], at, j
     cdef Py_ssize_t d = rows.n_features, n_codes = rows.n_codes, left, right, place
     cdef Py_ssize_t first_free = recut.n_free * part // n_parts, last_free = recut.n_free * (part + 1) // n_parts
@@ -96,7 +96,7 @@ cdef void _tally_terms(
             if i + r + PREFETCH_DISTANCE < last:
                 sr_prefetch(rows.codes + tree.order[i + r + PREFETCH_DISTANCE] * d)
             extra[r] = delta[i + r] if r < n else 0.0
-        if part == 0:  # for all features: threads that widen ranges beside each other would wait for cache lines
+        if part == 0:  # for all features: threads that widen adjacent ranges would wait for cache lines
             sr_widen_ranges(rows.instructions, of_rows, d, codes.low, codes.high)
         sr_add_by_code(of_rows, extra, recut.free + first_free, last_free - first_free, n_codes, recut.terms.as_is)
         for r in range(n if first_charged < last_charged else 0):
@@ -265,7 +265,8 @@ cdef void set_cut(Tree* tree, int node, int feature, double cut, bint swapped) n
 cdef void _charge_edges(
     const Rows* rows, const Tree* tree, Walk* walk, int node, int* n_conditions, RecutBuffers* recut
 ) noexcept nogil:
-    """Say for the leaves below a node what they are explained by, and what the node's own edge would cost them."""
+    """Record for the leaves below a node the conditions that explain them, and the penalty that the node's edge would
+    add."""
     cdef int n_leaves = list_leaves(tree, walk, node), i, leaf
     cdef Py_ssize_t f, d = rows.n_features
     cdef EdgePenalty* penalty = &recut.penalty
@@ -292,7 +293,7 @@ cdef void _find_bases(
     const Rows* rows, const Tree* tree, Walk* walk, const int* n_conditions, const double* delta, int node,
     RecutBuffers* recut,
 ) noexcept nogil:
-    """Sum for every feature what a node's rows cost if all go right, to recut.base."""
+    """Sum for every feature the cost of a node's rows if all go right, to recut.base."""
     cdef Py_ssize_t i, f, d = rows.n_features, middle = tree.last[tree.left[node]]
     cdef int n_leaves = list_leaves(tree, walk, node), slot, own, other, j
     cdef double w, all_right = 0.0, all_left = 0.0
@@ -333,7 +334,7 @@ cdef double _take_cut(Work* work, int node, double current, double least) noexce
     cdef Walk* walk = &work.walk
     cdef Buffers* buffers = &work.buffers
     cdef RecutBuffers* recut = &work.recut
-    cdef int whole = 0 if tree.n_clusters else node  # what another mean of a cluster may change
+    cdef int whole = 0 if tree.n_clusters else node  # nodes that a changed mean of a cluster may affect
     cdef double gain, cut = tree.cut[node], before = current
     cdef int feature = tree.feature[node], _tries
     cdef Move move

@@ -43,7 +43,7 @@ cdef struct Rows:
 
 cdef struct Tree:
     int n_nodes
-    int n_clusters              # 0: each leaf is a cluster; else leaves of one center are one, around one mean
+    int n_clusters              # 0: each leaf is a cluster; otherwise leaves of one center form one, around one mean
     # By node.
     int* feature                # -1: a leaf
     int* left
@@ -67,15 +67,15 @@ cdef struct Tree:
 
 
 cdef struct Stale:
-    # [n_nodes] whether something changed since an inner node was recut; since it was found what a leaf's going costs,
-    # and where to cut it in two.
+    # [n_nodes] whether something changed since an inner node was recut; for a leaf, since the cost of removing it and
+    # its best split were found.
     unsigned char* cut
     unsigned char* removal
     unsigned char* split
 
 
 cdef struct Walk:
-    # What walking in the tree writes to.
+    # Buffers for walking in the tree.
     int* leaves                 # [n_nodes]
     int* stack                  # [n_nodes + 1]
     unsigned char* is_seen      # [2 d] by feature and direction; all 0 between uses
@@ -99,7 +99,7 @@ cdef struct Buffers:
 
 
 cdef struct Terms:
-    # [n_groups, n_codes, GROUP] what the rows of a code cost more on the left; all 0 between uses.
+    # [n_groups, n_codes, GROUP] extra cost of the rows of a code on the left; all 0 between uses.
     double* as_is
     double* swapped             # the same for swapped subtrees; of free features it is as_is, negated
 
@@ -141,7 +141,7 @@ cdef struct RecutBuffers:
 
 cdef struct MoveBuffers:
     double* removal             # [n_nodes] by how much the objective rises if the leaf goes
-    Move* split                 # [n_nodes] by how much it rises, mostly below 0, if the leaf is cut in two
+    Move* split                 # [n_nodes] the same, usually below 0, if the leaf is cut in two
     double* sums                # [n_sums]
     Py_ssize_t n_sums
     double* axis                # [2, m]
@@ -153,7 +153,7 @@ cdef struct MoveBuffers:
 
 
 cdef enum:
-    # The figure that a goal bounds; the other one is to be low.
+    # The figure that a goal bounds; the other one is minimized.
     NO_GOAL = 0
     BOUNDED_LENGTH = 1
     BOUNDED_COST = 2
@@ -181,7 +181,7 @@ cdef struct Effort:
 
 
 cdef struct Work:
-    # Whole it goes to what drives all passes, a node's new cut or a leaf's move.
+    # It goes whole to the functions that drive all passes, recut a node or move a leaf.
     Rows rows
     Tree tree
     Stale stale
@@ -201,7 +201,7 @@ cdef inline Py_ssize_t n_groups(const Rows* rows) noexcept nogil:
 
 
 cdef inline void clear_ranges(const Rows* rows, CodeRange* codes) noexcept nogil:
-    """Let the range of codes have none, for all features and those that are missing of the last group."""
+    """Make the range of codes empty, for all features and the unused places of the last group."""
     memset(codes.low, 0xFF, n_groups(rows) * GROUP * sizeof(uint16_t))
     memset(codes.high, 0, n_groups(rows) * GROUP * sizeof(uint16_t))
 
@@ -257,6 +257,6 @@ cdef inline const double* point_of(const Rows* rows, int slot, double* buffer) n
 
 
 cdef inline void prefetch_row(const Rows* rows, const Tree* tree, Py_ssize_t i, Py_ssize_t last) noexcept nogil:
-    """Prefetch the row that comes some places after one in tree.order: rows of a node lie apart in the table."""
+    """Prefetch the row that comes some places after one in tree.order: rows of a node are scattered over the table."""
     if i + PREFETCH_DISTANCE < last:
         prefetch_one(&rows.X_cluster, rows.row[tree.order[i + PREFETCH_DISTANCE]])

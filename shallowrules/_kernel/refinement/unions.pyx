@@ -1,8 +1,8 @@
 """Clusters of several leaves: cut a leaf so that one part of it goes to another cluster, or pass a whole leaf on.
 
-The objective is that of other finished trees, but that rows are measured around the mean of their cluster, whichever
-leaf they are in. What a part of a cluster changes by going to another one is exact. With s the sum of the part's
-differences from its own mean, by weight, w its weight, and q what it costs more around the other mean, it is
+The objective is that of other finished trees, except that rows are measured around the mean of their cluster, whichever
+leaf they are in. The change when a part of a cluster goes to another one is exact. With s the sum of the part's
+differences from its own mean, by weight, w its weight, and q its extra cost around the other mean, it is
 
     q - |s|^2 / (W - w) - (|s|^2 + w q) / (V + w)
 
@@ -39,7 +39,7 @@ cdef struct Cut:
 
 
 cdef int _leaf_of(const Tree* tree, Walk* walk, int n_leaves, int center, double* mass) noexcept nogil:
-    """Return a leaf of a cluster among walk.leaves, -1 if it has none, and what it weighs."""
+    """Return a leaf of a cluster among walk.leaves, -1 if it has none, and its weight."""
     cdef int i, found = -1
     mass[0] = 0.0
     for i in range(n_leaves):
@@ -55,9 +55,9 @@ cdef inline double _change(double squares, double w, double dearer, double own_m
 
 
 cdef void _find_terms(Work* work, int leaf, int n_leaves, double* masses, double* total) noexcept nogil:
-    """Find what the rows of a leaf add to sums over its parts, to moves.terms, and their total.
+    """Find the terms that the rows of a leaf add to sums over its parts, to moves.terms, and their total.
 
-    Of each row: its difference from the mean of its cluster, its weight, and what it costs more in each other cluster.
+    For each row: its difference from the mean of its cluster, its weight, and its extra cost in each other cluster.
     The weights of all clusters go to `masses`.
     """
     cdef const Rows* rows = &work.rows
@@ -182,7 +182,7 @@ cdef void _take_cut(Work* work, int leaf, const Cut* cut, int left, int right) n
 
 
 cdef void _forget_cluster(Tree* tree, Walk* walk, int center) noexcept nogil:
-    """Have a cluster measured with the next leaves that are gathered."""
+    """Mark a cluster to be measured with the next leaves that are gathered."""
     cdef int n_leaves = list_leaves(tree, walk, 0), i
     for i in range(n_leaves):
         if tree.center[walk.leaves[i]] == center:

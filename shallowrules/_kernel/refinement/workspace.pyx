@@ -1,4 +1,4 @@
-"""The memory of refinement: what improving a finished tree reads and writes, allocated before any work."""
+"""The memory of refinement: the arrays that improving a finished tree reads and writes, allocated before any work."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ cdef enum:
 
 
 cdef list _set_rows(Rows* table, inputs):
-    """Say where the arrays of the table are, which are the caller's."""
+    """Point to the arrays of the table, which are the caller's."""
     cdef const int[::1] rows = inputs.rows
     table.X_explain, table.X_cluster = matrix_of(inputs.X_explain), matrix_of(inputs.X_cluster)
     table.n_features, table.n_columns = inputs.X_explain.shape[1], inputs.X_cluster.shape[1]
@@ -31,7 +31,7 @@ cdef list _set_rows(Rows* table, inputs):
 
 
 cdef list allocate_tree(Tree* tree, Stale* stale, Py_ssize_t n_rows, Py_ssize_t m):
-    """Allocate what is kept of a tree beside its cuts: by node, then by row; return it, to be kept alive."""
+    """Allocate the data kept of a tree besides its cuts: by node, then by row; return it, to be kept alive."""
     cdef Py_ssize_t n_nodes = tree.n_nodes
     return allocate([
         (<size_t>&tree.parent, n_nodes, np.int32),
@@ -51,7 +51,7 @@ cdef list allocate_tree(Tree* tree, Stale* stale, Py_ssize_t n_rows, Py_ssize_t 
 
 
 cdef list _set_tree(Tree* tree, Stale* stale, dict arrays, Py_ssize_t n_rows, Py_ssize_t m):
-    """Say where the arrays of the tree are, and allocate what is kept of it: by node, then by row."""
+    """Point to the arrays of the tree, and allocate the data kept of it: by node, then by row."""
     cdef Py_ssize_t n_nodes = len(arrays["feature"]), i
     cdef int node
     tree.n_nodes = <int>n_nodes
@@ -75,7 +75,7 @@ cdef list _set_tree(Tree* tree, Stale* stale, dict arrays, Py_ssize_t n_rows, Py
 
 
 cdef list _allocate_buffers(Work* work, Py_ssize_t r):
-    """Allocate what recutting and moving leaves write to."""
+    """Allocate the buffers for recutting and moving leaves."""
     cdef Py_ssize_t n_nodes = work.tree.n_nodes, d = work.rows.n_features, m = work.rows.n_columns
     cdef Py_ssize_t groups = n_groups(&work.rows), in_groups = groups * GROUP, k = work.tree.n_clusters
     work.moves.n_sums = max(SUM_BUFFER, 2 * SPLIT_BINS * (m + 1), (SPLIT_BINS + 3) * (m + 1 + k) + k)

@@ -23,19 +23,19 @@ cdef double MAX_EXACT_POWER = 1e22, TOO_CLOSE = 2.0 ** -50
 
 
 cdef struct Bins:
-    # A column of numbers and its bins: bin i holds what is above edges[i] and at most edges[i + 1].
+    # A column of numbers and its bins: bin i holds values above edges[i] and at most edges[i + 1].
     const char* values
     Py_ssize_t stride
     int kind                # 0: float32, 1: float64, 2: int64
     const double* edges
     Py_ssize_t last         # bin
     double up, down, first  # value * up / down lies above first + i and at most at first + i + 1 where bin i holds it
-    double slack            # but for this: where it is nearer to a whole number, edges decide
+    double slack            # up to this error: within it of a whole number, edges decide
     int* counts             # [n_groups, n_bins] of one thread
 
 
 cdef void find_bins(const Bins* bins, int instructions, Py_ssize_t first, Py_ssize_t count, int* found) noexcept nogil:
-    """Find the bins of up to `ROWS` rows; the first and the last bin hold what is beyond them."""
+    """Find the bins of up to `ROWS` rows; the first and the last bin also hold values beyond them."""
     cdef double[ROWS] values
     cdef int doubt
     cdef Py_ssize_t i
@@ -68,7 +68,7 @@ cdef Bins bins_of(values, const double[::1] edges, double up, double down, doubl
     bins.edges = &edges[0]
     bins.last = edges.shape[0] - 2
     bins.up, bins.down, bins.first = up, down, first
-    # What rounding takes from the value, and from the edges, in bins. Powers of ten beyond this one are rounded too.
+    # The rounding errors of the value, and of the edges, in bins. Powers of ten beyond this one are rounded too.
     bins.slack = (max(fabs(first), fabs(first + bins.last + 1)) + bins.last + 1) * TOO_CLOSE
     if max(up, down) > MAX_EXACT_POWER or not bins.slack < 0.5:
         bins.slack = 1.0

@@ -35,7 +35,7 @@ cdef struct Grid:
     int n_cells
     const int* start        # [n_cells + 1] first edge of each cell
     const int* whole        # [n_cells] code of all values in the cell, -1 where an edge divides them
-    const double* edge      # edge values, ascending; what lies before the first and after the last may be read
+    const double* edge      # edge values, ascending; memory before the first and after the last may be read
     const unsigned char* is_single  # [n_edges + 1] whether the edge is a code of its own, else the upper end of a bin
     const int* code_below   # [n_edges + 1] code of the values of the edge's cell below it, and after the edge before
     int n_halvings          # of a cell's edges until a value has its place
@@ -102,7 +102,7 @@ cdef inline void find_bin_codes(
         codes[i] = grid.whole[cells[i]]
         parted[n_parted] = i
         n_parted += codes[i] < 0
-    for i in range(n_parted):   # which ones these are is not to be foretold: on their own, they cost no branches
+    for i in range(n_parted):   # which ones these are cannot be predicted: done separately, they cost no branches
         place = parted[i]
         codes[place] = code_among_edges(grid, cells[place], values[place])
 
@@ -190,12 +190,12 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
     n_threads : int
     ranks : int
         If not 0, at most this number of bins of equally many rows, or one for each value: only the order of values
-        matters then. Else bins are equally wide where that does.
+        matters then. Otherwise bins are equally wide where that is enough.
     ranges : Ranges, optional
-        Those of the columns, or wider ones: no harm.
+        Those of the columns, or wider ones, which do no harm.
     sample : ndarray of float64, shape (s, d), optional
-        Values that the bins are made for, by default some of the rows. The bins depend on these, the centers and
-        `ranges` alone then.
+        Values that the bins are made for, by default some of the rows. The bins then depend only on these, the centers
+        and `ranges`.
 
     Returns
     -------
@@ -256,12 +256,12 @@ cdef int _make_grid(
     sample : ndarray, sorted
     singles : ndarray, sorted
         The centers' coordinates. Overwritten.
-    low, high : what the column's values and centers lie between
+    low, high : the bounds of the column's values and centers
     n_cells : int
     by_rank : bool
         Whether codes are bins of equally many rows in any case, and not only where values crowd.
     keep : list
-        Gets what the grid points to.
+        Gets the objects that the grid points to.
     """
     cdef Py_ssize_t n_most = sample.shape[0] + singles.shape[0], n_singles = 1, i
     cdef int n_edges, cell = 0, code = 0, most = 0

@@ -1,4 +1,4 @@
-/* Rows beside one another, turned into columns. */
+/* Adjacent rows, turned into columns. */
 #ifndef SHALLOWRULES_COLUMNS_H
 #define SHALLOWRULES_COLUMNS_H
 

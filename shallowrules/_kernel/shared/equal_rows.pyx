@@ -142,7 +142,7 @@ cdef bint _all_differ(
     const Matrix* one, const Matrix* two, const int* labels, const uint64_t* hashes, Py_ssize_t n, int* table,
     Py_ssize_t size, int part, int n_parts,
 ) noexcept nogil:
-    """Return whether no two rows are equal whose hashes are of one part; False, too, if the table has no room."""
+    """Return whether no two rows whose hashes are in one part are equal; also False if the table has no room."""
     cdef Py_ssize_t i, slot, n_rows = 0
     for i in range(n):
         if i + PREFETCH_DISTANCE < n and _share_of_hash(hashes[i + PREFETCH_DISTANCE] >> 32, n_parts) == part:

@@ -4,7 +4,7 @@ from shallowrules._kernel.shared.prefetch cimport sr_prefetch
 
 cdef enum:
     CACHE_LINE = 64     # bytes
-    FOUR = 4            # rows that are gone over side by side, so that nothing waits for the row before
+    FOUR = 4            # rows that are processed side by side, so that nothing waits for the row before
     ROWS_AHEAD = 16     # rows between prefetching one and reading it
 
 
@@ -34,7 +34,8 @@ cdef inline const double* row_of(const Matrix* matrix, Py_ssize_t row) noexcept 
 
 
 cdef inline const double* values_of_row(const Matrix* matrix, Py_ssize_t row, double* buffer) noexcept nogil:
-    """Return where the values of a row lie side by side as doubles: in the matrix, or else in a buffer, copied."""
+    """Return the address where the values of a row lie side by side as doubles: in the matrix, or else in a buffer,
+    copied."""
     if has_rows_of_doubles(matrix):
         return row_of(matrix, row)
     load_point(matrix, row, buffer)

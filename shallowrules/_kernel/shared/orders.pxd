@@ -5,7 +5,7 @@ cdef inline void partition_orders(
     int* orders, Py_ssize_t n_features, Py_ssize_t n, Py_ssize_t first, Py_ssize_t last,
     const unsigned char* goes_left, int* buffer
 ) noexcept nogil:
-    """Put what goes left first, from `first` to `last` of every feature's order; orders: [n_features, n]."""
+    """Put the entries that go left first, from `first` to `last` of every feature's order; orders: [n_features, n]."""
     cdef Py_ssize_t f, i, left, right
     cdef int* order
     for f in range(n_features):

@@ -5,7 +5,7 @@
 #include "shared/lanes.h"
 
 /* Lowers `low` to the least value of each column, raises `high` to the greatest, and sets `missing` to 1 where one is
- * no number. The loop becomes vectors of the caller's instruction set. */
+ * not a number. The loop becomes vectors of the caller's instruction set. */
 #define SR_DEFINE_WIDEN(NAME, TARGET)                                                                              \
     TARGET static inline void NAME(const double *const *rows, ptrdiff_t n_columns, double *restrict low,           \
                                    double *restrict high, double *restrict missing)                                \

@@ -105,4 +105,4 @@ def gaps_of_cuts(
             &matrix, &feature[0], &cut[0], &left[0], &right[0], &labels[0], share.first, share.last,
             &lower[i, 0], &upper[i, 0],
         )
-    return lowers.max(axis=0) + 0.0, uppers.min(axis=0) + 0.0  # -0.0 and 0.0 are one value
+    return lowers.max(axis=0) + 0.0, uppers.min(axis=0) + 0.0  # -0.0 and 0.0 are the same value

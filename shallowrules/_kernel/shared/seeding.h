@@ -1,11 +1,12 @@
-/* What k-means++ sums over the rows, 16 of them at a time. */
+/* The sums of k-means++ over the rows, 16 of them at a time. */
 #ifndef SHALLOWRULES_SEEDING_H
 #define SHALLOWRULES_SEEDING_H
 
 #include "shared/lanes.h"
 
 /* Add, for each trial of each start, the weighted squared distances to the nearest center to sums: those held in closest,
- * or that to the trial's row where it is smaller. With `keeps`, closest holds these from then on: there is one trial then.
+ * or that to the trial's row where it is smaller. With `keeps`, closest holds these from then on; there is then a
+ * single trial.
  *
  * distances: n_starts x n_trials x 16; closest: n_starts x 16, `stride` apart; weight: 16; sums: n_starts x n_trials x 16.
  * The loop over the lanes becomes vectors of the caller's instruction set. */

@@ -1,4 +1,4 @@
-"""What k-means++ asks of the rows: their distances to the nearest center, summed, and rows drawn by them.
+"""The parts of k-means++ that read the rows: their distances to the nearest center, summed, and rows drawn by them.
 
 Several starts are worked on in one pass of the table.
 """
@@ -20,7 +20,7 @@ cdef extern from "shared/seeding.h" nogil:
 
 
 cdef struct Trials:
-    # What one row more among the centers of each start would bring.
+    # The sums with one more row among the centers of each start.
     const double* centers   # [n_starts * n_trials, m]
     const int* ids          # of these, in order
     Py_ssize_t n_starts, n_trials
@@ -43,7 +43,7 @@ def without_centers(Py_ssize_t n_starts, Py_ssize_t n):
 def sum_closest(
     X, const double[:, ::1] centers, double[:, ::1] closest, weight, *, bint keeps, int n_threads=1, int instructions=2
 ):
-    """Return the weighted squared distances of rows to the nearest center, summed, with one center more.
+    """Return the weighted squared distances of rows to the nearest center, summed, with one more center.
 
     Parameters
     ----------

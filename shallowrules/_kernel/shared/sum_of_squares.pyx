@@ -2,7 +2,8 @@
 
 Squares are added up as integers, each in its place among 32-bit digits (a superaccumulator: Neal, "Fast exact summation
 using small and large superaccumulators", 2015). The sum is exact, so neither the order of the rows nor a division into
-parts matters. Where weights are whole numbers, a row of weight 3 is three rows; else products with weights are rounded.
+parts matters. Where weights are whole numbers, a row of weight 3 is three rows; otherwise products with weights are
+rounded.
 """
 
 import numpy as np
@@ -200,7 +201,7 @@ def within_cluster_sum_of_squares(X_cluster, const int[::1] labels, Py_ssize_t k
     origin_array = np.zeros((k, m))
     sums_array = np.zeros((N_PARTS, k, m))
     weights_array = np.zeros((N_PARTS, k))
-    cost_array = np.zeros((N_PARTS, 16))  # a more than a cache line apart
+    cost_array = np.zeros((N_PARTS, 16))  # more than a cache line apart
     seen_array = np.zeros(k, dtype=np.uint8)
     cdef double[:, ::1] origin = origin_array, cost = cost_array, weights = weights_array
     cdef double[:, :, ::1] sums = sums_array
@@ -236,7 +237,7 @@ def within_cluster_sum_of_squares(X_cluster, const int[::1] labels, Py_ssize_t k
             &matrix, &labels[0], k, w, n * part // N_PARTS, n * (part + 1) // N_PARTS, &mean[0, 0],
             &sums[part, 0, 0], &weights[part, 0], &cost[part, 0],
         )
-    # What the rounding of the mean adds to the sum of squares is known and subtracted.
+    # The amount that rounding the mean adds to the sum of squares is known and subtracted.
     excess = sums_array.sum(axis=0)
     return max(float(cost_array[:, 0].sum() - (excess / safe * excess).sum()), 0.0)
 

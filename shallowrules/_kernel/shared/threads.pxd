@@ -14,7 +14,7 @@ cdef enum:
     CHUNK = 4096
     # From this number of rows on, all threads work on one node: waking them takes longer than a small node does.
     MIN_SHARED_ROWS = 32768
-    # Below this number of values (rows x columns) one thread goes over a table: to wake others takes longer, and they
+    # Below this number of values (rows x columns) one thread goes over a table: waking others takes longer, and they
     # keep a core busy for a while, waiting for more.
     MIN_SHARED_VALUES = 300000
 
@@ -30,12 +30,12 @@ cdef inline int threads_for_values(Py_ssize_t n_values, int n_threads) noexcept 
 
 
 cdef struct Share:
-    # What one thread works on: from `first` to `last` - 1.
+    # The range that one thread works on: from `first` to `last` - 1.
     Py_ssize_t first, last
 
 
 cdef inline Share share_of(Py_ssize_t first, Py_ssize_t last, int thread, int n_threads) noexcept nogil:
-    """Return a thread's share of what lies from `first` to `last` - 1; the shares differ by one at most."""
+    """Return a thread's share of the range from `first` to `last` - 1; the shares differ by one at most."""
     return Share(
         first + (last - first) * thread // n_threads, first + (last - first) * (thread + 1) // n_threads
     )

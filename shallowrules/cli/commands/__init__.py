@@ -60,7 +60,7 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and spell the options in an error as it does."""
+        """Run the command; errors spell options as this command does."""
 
         def spell(option: OptionName) -> str:
             return spell_plainly(option, self.get_command(ctx, ctx.invoked_subcommand or ""))
@@ -73,7 +73,7 @@ class Commands(click.Group):
             raise click.ClickException(error.worded(spell)) from error
 
     def main(self, args: Sequence[str] | None = None, *arguments: Any, **settings: Any) -> NoReturn:
-        """Run the command line and exit; whatever was raised has become a message and one of the exit statuses."""
+        """Run the command line and exit; anything raised becomes a message and one of the exit statuses."""
         typed = list(sys.argv[1:] if args is None else args)  # a list of arguments is used up by parsing
         try:
             status = super().main(args, *arguments, **settings | {"standalone_mode": False}) or DONE
@@ -94,7 +94,7 @@ class Commands(click.Group):
 def _show(error: click.ClickException, typed: Sequence[str]) -> None:
     """Show an error without terminal control sequences and passwords: it may quote the command line or a file."""
     message = error.message
-    if any("://" in word for word in typed):  # otherwise no source is imported for a message
+    if any("://" in word for word in typed):  # do not import sources for any other message
         from shallowrules.sources.connecting import hide_typed_passwords
 
         message = hide_typed_passwords(message, typed)

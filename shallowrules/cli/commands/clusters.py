@@ -91,7 +91,7 @@ def _spell(option: OptionName) -> str:
 
 
 def _range_beyond(found: ClusterCounts, n_rows: int) -> str:
-    """Return the option by which numbers beyond the recommended one are tried; empty where it is between others."""
+    """Return the option that tries numbers beyond the recommended one; empty where that is between two others."""
     from shallowrules.models.choosing import MAX_COUNTS
 
     k = found.recommended.k

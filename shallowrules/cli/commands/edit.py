@@ -137,7 +137,7 @@ def command(
 
 
 def _rename(rules: RuleSet, rename: tuple[str, ...], output: Path | None) -> None:
-    """Write the rules with other names; all else is as it was measured."""
+    """Write the rules with other names; everything else stays as it was measured."""
     from shallowrules.rules import changes_between
     from shallowrules.rules.words.editing import edit
 
@@ -154,7 +154,7 @@ def _show(changes: str, output: Path | None) -> None:
 
 
 def _read(path: Path, rules: RuleSet) -> str:
-    """Return the rules of a file as text; those of a sheet in the form in which rules are printed."""
+    """Return the rules of a file as text; those of a sheet are written as rules are printed."""
     from shallowrules.exporters.sheet_reading import is_sheet, text_of_sheet
 
     try:

@@ -118,7 +118,7 @@ def command(
 
 
 def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
-    """Return the options, with the dialect of a database and the types that it declares the table's columns as."""
+    """Return the options, with the dialect of a database and the types that it declares for the table's columns."""
     from shallowrules.labelling.column_types import column_types, dialect_of
     from shallowrules.sources.database import DatabaseRows, open_rows
 

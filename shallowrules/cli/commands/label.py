@@ -164,7 +164,7 @@ def _write_file(
     _, kind, _ = check_format(output)
     if options["csv_safe"] and kind != "csv":
         raise click.UsageError(f"--csv-safe is for a CSV file, and -o {output} is not one; omit it")
-    files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of last time
+    files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of an earlier run
     check_target(output, rules_file, *files, *files_of_names(names), force=force)
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)

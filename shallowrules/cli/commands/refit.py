@@ -26,7 +26,7 @@ __all__ = ["command"]
 
 
 def _read(context: click.Context, parameter: click.Parameter, path: str) -> NamedRules:
-    """Return the rules, and take their settings for the options that are not typed."""
+    """Return the rules, and use their settings for options that are not typed."""
     from shallowrules.rules import RuleSet
 
     with warnings_shown():

@@ -69,7 +69,7 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
 
 
 def _values_of(option: str, arguments: Sequence[str]) -> list[str]:
-    """Return the values of an option, before the options that they bring are known and all can be parsed."""
+    """Return the values of an option, before all options are known and can be parsed."""
     words = arguments[: arguments.index("--")] if "--" in arguments else arguments
     values = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
     return values + [value for word, value in pairwise(words) if word == option]
@@ -202,7 +202,7 @@ def command(
                     exported = export_by(choice.exporter, rules, choice.settings(facts))
             except click.UsageError:
                 raise
-            except click.ClickException as error:  # these rules cannot be written so
+            except click.ClickException as error:  # these rules cannot be written in that format
                 if choice.required:
                     raise
                 left_out.append(f"{_file_of(choice)} is not written: {error.message}")
@@ -220,12 +220,12 @@ def command(
 
 
 def _file_of(choice: ExporterChoice) -> str:
-    """Return the name of the file for an exporter's output, if that is one file."""
+    """Return the name of the file for an exporter's output, where that is a single file."""
     return f"{getattr(choice.exporter, 'file_stem', 'rules')}{choice.exporter.file_extension}"
 
 
 def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the files of a run: the rules themselves, and those of each exporter; OptionError if two would be one."""
+    """Return the files of a run: the rules themselves, and those of each exporter; OptionError if two share a name."""
     from shallowrules.exporters.exported import find_clash
 
     claims = [("the rules themselves", RULES_FILE), ("the settings", SETTINGS_FILE)]

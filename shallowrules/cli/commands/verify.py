@@ -178,7 +178,7 @@ def _verify_files(
                 loaded = CsvFile(file, delimiter, told=reading.delimiter is not None)
                 asked = exporters or exporter_names(), dialects or DEFAULT_DIALECTS
                 loading = verify_loading(rules, table, loaded, answers, *asked)
-    finally:  # what was compared is worth knowing, also if an engine fails after that
+    finally:  # earlier comparisons are worth knowing even if a later engine fails
         if comparisons:
             show_comparisons([*comparisons, *loading.comparisons], [*not_run, *loading.not_run])
     wrong = [comparison.form for comparison in (*comparisons, *loading.comparisons) if comparison.disagreements]

@@ -58,7 +58,7 @@ class ExporterChoice:
 
     @property
     def facts(self) -> set[str]:
-        """The facts of a run that options of the exporter have for their default."""
+        """The facts of a run that options of the exporter use as defaults."""
         sources = (spec.command_line.default_from for spec in self._specs)
         return {source for source in sources if source is not None}
 
@@ -160,14 +160,14 @@ class ExporterChoice:
         return found
 
     def option_defaults(self, values: Mapping[str, Any], locate: Callable[[str, str], str]) -> dict[str, Any]:
-        """Return defaults for click, by its names of the options, from what `values` returned.
+        """Return defaults for click, by its names for the options, from what `values` returned.
 
-        `locate` is the inverse of `shorten` for an option, its first argument, that the user did not type.
+        `locate` is the inverse of `shorten`; its first argument is an option that the user did not type.
 
         Raises
         ------
         OptionError
-            If one is not an option, or of another type.
+            If one is not an option, or has the wrong type.
         """
         from shallowrules.exporters.base import check_option_names
         from shallowrules.exporters.options import describe_options
@@ -204,7 +204,7 @@ class ExporterChoice:
         """Return the options for the exporter: those given, and those that follow from the `facts` of a run."""
         known = dict(facts or {})
         if {spec.command_line.default_from for spec in self._specs if spec.name in self.given} & {"table", "dialect"}:
-            known.pop("types", None)  # they are those of another table
+            known.pop("types", None)  # they belong to another table
         followed = self.following(known)
         return {**followed, **self.given}
 
@@ -312,7 +312,7 @@ def prefix_of(name: str) -> str:
 
 
 def _unprefixed(chosen: Sequence[ExporterChoice], taken: Iterable[str]) -> dict[str, set[str]]:
-    """Return which options go without a prefix too, by exporter: those that nothing else has the name of."""
+    """Return the options that need no prefix, by exporter: those whose name nothing else has."""
     from shallowrules.exporters.options import describe_options
 
     wanted: dict[str, list[tuple[str, str]]] = {}

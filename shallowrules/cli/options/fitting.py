@@ -109,7 +109,7 @@ class MethodOptions:
 
     @property
     def has_goal(self) -> bool:
-        """Whether the trade-off is to be searched."""
+        """Whether to search the trade-off."""
         return self.max_cost is not None or self.max_conditions is not None
 
     def parameters(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Percentage(NumberRange):
 
 
 class _NumberOr(NumberRange):
-    """A number of a range, or a word."""
+    """A number in a range, or a word."""
 
     def __init__(self, word: str, low: float, high: float, **ends: bool) -> None:
         super().__init__(low, high, **ends)
@@ -184,9 +184,10 @@ def _declared(
     note : str
         More for the help, such as the default.
     typed : object
-        The default here. Else it is that of a choice, and none of a number, so that it is known whether one was given.
+        The default here. Otherwise a choice has its own default, and a number none, so that it is known whether one was
+        given.
     words : tuple of str
-        Choices that there are here alone.
+        Choices that only the command line has.
     metavar : str, optional
     repeated : bool
     """

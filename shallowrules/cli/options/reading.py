@@ -62,7 +62,7 @@ def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows
 
 
 def refuse_reading(options: Mapping[str, Any]) -> None:
-    """Raise UsageError for options of text files beside rows of a database, where they would be ignored."""
+    """Raise UsageError for options of text files with rows of a database, where they would be ignored."""
     default = vars(Reading())
     for name in default:
         if options[name] and options[name] != default[name]:
@@ -99,7 +99,7 @@ table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=Tr
 """A file, a folder or a pattern; or several, whose rows are one table."""
 
 optional_table = click.argument("tables", metavar="[TABLE]", nargs=-1, required=False, callback=_tables)
-"""The same, where it may be replaced by other options; empty then."""
+"""The same, where other options may replace it; it is then empty."""
 
 table_or_database = together(
     optional_table,
@@ -125,7 +125,7 @@ table_or_database = together(
         "setting for that and refuse the option.",
     ),
 )
-"""TABLE, or the options that name rows of a database: what `rows_of` takes, beside --seed."""
+"""TABLE, or the options that name rows of a database: the arguments of `rows_of`, apart from --seed."""
 
 reading_options = together(
     click.option(

@@ -54,7 +54,7 @@ TABLES = "tables"
 STANDARD_INPUT = "-"
 
 KEPT_NAMES = "shallowrules.cli: names in the settings"
-"""Where a context keeps the names of clusters that a file of settings has."""
+"""The key under which a context keeps the names of clusters from a file of settings."""
 
 OPTIONS = tuple(field.name for kind in (FitOptions, MethodOptions, Reading) for field in fields(kind))
 """The contents of a file of settings: not databases, whose addresses may hold passwords, and not outputs."""
@@ -132,7 +132,7 @@ def settings_text(
 
 
 def _from_folder(path: str, folder: Path) -> str:
-    """Return the name of a file as seen from a folder; of standard input and of whole paths, as it is."""
+    """Return the name of a file relative to a folder; standard input and absolute paths stay as they are."""
     if path == STANDARD_INPUT or os.path.isabs(path):
         return path
     try:
@@ -142,12 +142,12 @@ def _from_folder(path: str, folder: Path) -> str:
 
 
 def _seen_from(path: str, folder: str) -> str:
-    """Return the name from here of a file that is named as seen from a folder."""
+    """Return the path of a file that is named relative to a folder."""
     return path if path == STANDARD_INPUT else os.path.normpath(os.path.join(folder, path))
 
 
 def _within(settings: str, option: str, path: str) -> str:
-    """Return the name from here of a file that settings give to an exporter's option, such as a template.
+    """Return the path of a file that settings give to an exporter's option, such as a template.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _add_defaults(context: click.Context, values: Mapping[str, Any]) -> None:
 def repeated_names(names: ClusterNames | NamedRules | None) -> ClusterNames | NamedRules | None:
     """Return the names of --names, or else those of --settings.
 
-    The latter go by the numbers of the clusters: they are left out where an option is typed that may change these.
+    The latter depend on the numbers of the clusters, so they are dropped if a typed option may change these.
     """
     context = click.get_current_context()
     kept: ClusterNames | None = context.meta.get(KEPT_NAMES)
@@ -203,7 +203,7 @@ def repeated_names(names: ClusterNames | NamedRules | None) -> ClusterNames | Na
 
 
 def exporters_of_settings(path: str) -> list[str] | None:
-    """Return the exporters that a file of settings names, None where it cannot be read, which its option says."""
+    """Return the exporters that a file of settings names, None where it cannot be read, which its option reports."""
     try:
         written = _load(path).get("write")
     except (DataError, OSError):
@@ -243,7 +243,7 @@ def refuse_without_settings(rules: RuleSet, path: str) -> None:
 
 
 def _read(context: click.Context, parameter: click.Parameter, path: str | None) -> None:
-    """Take the values of a file of settings for those options that are not typed."""
+    """Use the values of a file of settings for options that are not typed."""
     if path is None:
         return
     document, folder = _load(path), os.path.dirname(path)
@@ -292,7 +292,7 @@ def _load(path: str) -> dict[str, Any]:
 
 
 def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
-    """Raise DataError for settings that no option has, or of which an option says that they are wrong."""
+    """Raise DataError for settings that belong to no option, or that their option refuses."""
     unknown = sorted(set(settings) - set(OPTIONS))
     if unknown:
         hint = suggestion(unknown[0], OPTIONS)

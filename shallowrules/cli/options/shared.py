@@ -35,7 +35,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Options = TypeVar("Options")
 
 TYPED = "shallowrules.cli: arguments as typed"
-"""Where a context keeps the arguments after ``shallowrules``."""
+"""The key under which a context keeps the arguments after ``shallowrules``."""
 
 
 def typed_arguments() -> list[str] | None:

@@ -15,14 +15,14 @@ CHANGED = re.compile(rf"{JINJA_MARK.pattern}|\r")
 """Characters that Jinja changes: it normalizes all line endings."""
 
 OPENING = re.compile(r"\{(?=[{%#])")
-"""The first character of a mark; Markdown shows an entity in its place, and Jinja does not see one."""
+"""The first character of a mark, written as an entity: Markdown shows the character, and Jinja sees no mark."""
 
 QUOTE = re.compile(r"[\"`\\]")
 """Characters that dbt does not escape where it puts quotes around a name."""
 
 
 def call(function: str, parts: Sequence[str]) -> str:
-    """Return a call of a function of dbt; a text of Python is one of Jinja."""
+    """Return a call of a dbt function; a Python string literal is valid in Jinja."""
     return f"{function}({', '.join(map(repr, parts))})"
 
 
@@ -40,7 +40,7 @@ class YamlLanguage:
         return f'"{"".join(shown)}"'
 
     def string(self, text: str) -> str:
-        """Return a text that is this one when Jinja has rendered it."""
+        """Return text that Jinja renders as the given text."""
         changed = CHANGED.search(text) is not None or text.endswith("\n")
         return self.identifier(f"{{{{ {text!r} }}}}" if changed else text)
 

@@ -29,10 +29,11 @@ PICTURES_SHOWN = 6
 """Pictures on a card."""
 
 MAX_PICTURES = 100
-"""Pictures of a tree above which its cards have fewer, but at least two."""
+"""The number of pictures of a tree above which its cards have fewer, but at least two."""
 
 MAX_PICTURES_OF_PATH = 400
-"""Pictures of all trees of a path except the first one shown; above that their cards have fewer, or none."""
+"""The number of pictures of all trees of a path except the first one shown; above it, their cards have fewer, or
+none."""
 
 BARS_SHOWN = 5
 STANDS_OUT_SHOWN = 4
@@ -41,7 +42,7 @@ RULES_SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """The histograms of a rule set: of each column that has one, its edges and the shares of the whole table."""
+    """The histograms of a rule set: for each column that has one, its edges and the shares of the whole table."""
 
     edges: Mapping[int, Sequence[Number]]
     places: Mapping[int, int]
@@ -49,7 +50,7 @@ class Pictures:
 
     @classmethod
     def of(cls, rules: RuleSet) -> Pictures:
-        """Return those of a rule set; none if it was made without histograms."""
+        """Return the histograms of a rule set; none if it was made without them."""
         binned = [i for i, column in enumerate(rules.columns) if column.edges]
         total = rules.statistics.weight
         return cls(
@@ -146,7 +147,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _sources(cluster: Cluster) -> list[dict[str, Any]]:
-    """Return where the rows of a cluster are without rules, most first."""
+    """Return the original clusters of a cluster's rows, the largest share first."""
     pairs = zip(cluster.reference_clusters, cluster.reference_weights, strict=True)
     return [
         {"index": index, "share": weight / cluster.weight, "share_text": percent(weight / cluster.weight)}

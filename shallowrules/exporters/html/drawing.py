@@ -38,7 +38,7 @@ WIDTH, HEIGHT = 216, 46
 
 @dataclass(frozen=True)
 class _Levels:
-    """Where the levels of a tree stand, and the width of the boxes in each, in pixels; the last has leaves alone."""
+    """The positions of a tree's levels, and the width of the boxes in each, in pixels; the last has only leaves."""
 
     longest: int
     lefts: tuple[int, ...]
@@ -144,7 +144,7 @@ def _heights(places: Sequence[Place], leaves: dict[int, dict[str, Any]]) -> list
 
 
 def _place_levels(places: Sequence[Place], names: Sequence[str], labels: Sequence[str]) -> _Levels:
-    """Return levels of which each is as wide as its longest name and the longest label that leads on from it."""
+    """Return levels, each as wide as its longest name and the longest label that leads on from it."""
     n_levels = 1 + max(place.level for place in places)
     name_lengths, label_lengths = [0] * n_levels, [0] * n_levels
     for place, name, label in zip(places, names, labels, strict=True):

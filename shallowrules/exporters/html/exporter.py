@@ -67,11 +67,11 @@ class PageLanguage:
     comment = identifier
 
     def string(self, words: object) -> str:
-        """Return words of the page's own, in which names keep to themselves already (`isolate`)."""
+        """Return words of the page's own, in which names are already isolated (`isolate`)."""
         return str(words)
 
     def number(self, value: int | float) -> str:
-        """Return a number to read."""
+        """Return a number for people to read."""
         return format_number(value)
 
 
@@ -144,11 +144,11 @@ class HtmlExporter:
             if settings.points is None
             else describe_scatter(read_points(settings.points), rules, colours),
             "path": describe_path(trees, shown) if settings.path is not None else None,
-            "script": Markup(script),  # a file of ours
+            "script": Markup(script),  # a shipped file
             "style": Markup(style),
             "script_hash": _hash(script),
             "style_hash": _hash(style),
-            "data": Markup(data),  # letters that end no script
+            "data": Markup(data),  # letters that cannot end a script
         }
         return render(PAGE, "page.html.j2", context)
 
@@ -318,7 +318,7 @@ def _style() -> str:
 
 
 def _shipped(name: str) -> str:
-    """Return a file of ours that the page holds as it is."""
+    """Return a shipped file that the page holds unchanged."""
     return files("shallowrules.templates").joinpath(name).read_text(encoding="utf-8")
 
 

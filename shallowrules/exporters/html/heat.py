@@ -20,7 +20,8 @@ COLUMNS_SHOWN = 30
 """Rows of the map."""
 
 MAX_CELLS_OF_PATH = 4000
-"""Cells of the maps of all trees of a path but the first that is shown; beyond that these have fewer rows."""
+"""The number of cells in the maps of all trees of a path except the first one shown; above it, the maps have fewer
+rows."""
 
 VALUES_SHOWN = 12
 """With more clusters values are shown where the pointer or the focus is, and in print."""
@@ -29,15 +30,15 @@ LEVELS = (0.2, 0.5, 0.8)
 """Where the next color begins, in standard deviations of the column: small, medium and large effects after Cohen."""
 
 WIDE = 2
-"""A bin that is this many times as wide as half of the others counts as its end that is next to these: it holds a long
-tail."""
+"""A bin that is this many times as wide as half of the others holds a long tail, and counts as its end next to the
+others."""
 
 
 @dataclass(frozen=True)
 class _Row:
     """A column, or the category of one in which clusters differ most, and its mean or share in each cluster.
 
-    `apart` is the standard deviation of these around the table's; `deviation` that of the column.
+    `apart` is the standard deviation of these figures around the table's; `deviation` is that of the column.
     """
 
     index: int
@@ -93,7 +94,7 @@ def describe_heat(
 
 
 def _row(rules: RuleSet, index: int, pictures: Pictures) -> _Row:
-    """Return the row of a column: of categories that of the one in which clusters differ most."""
+    """Return the row of a column; for categories, of the one in which clusters differ most."""
     column = rules.columns[index]
     if column.is_numeric:
         means = tuple(cast(float, cluster.means[index]) for cluster in rules.by_size)
@@ -109,7 +110,7 @@ def _row(rules: RuleSet, index: int, pictures: Pictures) -> _Row:
 
 
 def _apart(rules: RuleSet, values: tuple[float, ...], table: float) -> float:
-    """Return the standard deviation of the clusters' figures around the table's, each by the weight of its rows."""
+    """Return the standard deviation of the clusters' figures around the table's, weighted by rows."""
     scale = max((abs(value - table) for value in values), default=0.0)
     if not 0 < scale < math.inf:
         return 0.0
@@ -118,7 +119,7 @@ def _apart(rules: RuleSet, values: tuple[float, ...], table: float) -> float:
 
 
 def _of_share(share: float) -> float:
-    """Return the standard deviation of what is 1 in a share of the rows and 0 in the others."""
+    """Return the standard deviation of a column that is 1 in a share of the rows and 0 in the others."""
     return math.sqrt(max(0.0, share * (1 - share)))
 
 

@@ -57,7 +57,7 @@ def read_points(given: str | Path | Points) -> Points:
 
 
 def describe_scatter(points: Points, rules: RuleSet, colours: Mapping[int, int]) -> dict[str, Any]:
-    """Return the drawing: of each cluster its dots as the path of an SVG, and where its number stands.
+    """Return the drawing: for each cluster, its dots as the path of an SVG, and the place of its number.
 
     Raises
     ------

@@ -51,7 +51,7 @@ def join_path(path: RulePath, rules: RuleSet) -> tuple[list[RuleSet], int]:
 
 
 def _named_as(rules: RuleSet, tree: RuleSet) -> RuleSet:
-    """Return a tree of the path whose clusters are called as those of the rules that have the same numbers."""
+    """Return a tree of the path, with the names of the rules' clusters that have the same numbers."""
     numbers = {cluster.index for cluster in tree.clusters}
     own = [cluster for cluster in rules.clusters if cluster.index in numbers]
     return tree.with_names(
@@ -88,7 +88,7 @@ def _rules(rules: RuleSet) -> str:
 def describe_path(trees: Sequence[RuleSet], own: int) -> dict[str, Any]:
     """Return the curve: a point for each tree, further right the more conditions, higher the more it costs.
 
-    It joins those of the fewest rules; the points of others are squares beside it.
+    It joins the trees with the fewest rules; the points of others are squares beside it.
     """
     lengths = [rules.statistics.waes for rules in trees]
     costs = [rules.statistics.normalized_cost for rules in trees]

@@ -25,11 +25,12 @@ SIGN = re.compile(r"([<>]=?) (?=\S)")
 NUMBER = re.compile(r"[0-9.,]+")
 
 ALIKE = 40
-"""Characters at the beginning by which lines are alike, their numbers aside; 12 and 80 made larger pages."""
+"""Lines that agree in this many characters at the beginning, apart from numbers, are alike; 12 and 80 made larger
+pages."""
 
 
 def shorten_apart(texts: Iterable[str], length: int) -> dict[str, str]:
-    """Return texts of at most `length` characters, … where something is left out; two that differ do not read alike.
+    """Return texts of at most `length` characters, … where something is left out; two different ones do not look alike.
 
     For those that would, the part that they have in common is left out, except for its beginning; if that is not
     enough, they end in a number.
@@ -54,7 +55,7 @@ def _differences(texts: Sequence[str], known: tuple[int, ...] = ()) -> dict[str,
     """Return for each of some sorted texts the places where it begins to differ from others of them."""
     if len(texts) == 1:
         return {texts[0]: known}
-    pairs = zip_longest(texts[0], texts[-1])  # what these share all share
+    pairs = zip_longest(texts[0], texts[-1])  # texts are sorted: what these two share all share
     place = next(i for i, pair in enumerate(pairs) if pair[0] != pair[1])
     found: dict[str, tuple[int, ...]] = {}
     for _, group in groupby(texts, key=lambda text: text[place : place + 1]):
@@ -63,7 +64,7 @@ def _differences(texts: Sequence[str], known: tuple[int, ...] = ()) -> dict[str,
 
 
 def _excerpt(text: str, places: Sequence[int], length: int) -> str:
-    """Return the beginning of a text and what is at the last two of some places, in a text of a given length."""
+    """Return an excerpt of a given length: the beginning of a text, and the parts at the last two of some places."""
     begin = length // 4
     size = (length - begin) // min(2, len(places)) - 2
     shown, end = text[:begin], begin
@@ -86,7 +87,7 @@ def wrap(text: str, length: int) -> list[str]:
 def share_pieces(
     forms: Mapping[str, Sequence[str]],
 ) -> tuple[dict[str, list[list[int]]], list[list[int]], list[str]]:
-    """Return each text as the numbers of pieces, which make it when they are joined, the pieces, and their lines.
+    """Return for each text the numbers of the pieces that make it when joined; the pieces; and their lines.
 
     A piece is kept once: the texts of one tree have many of those of the next. So is a line of the pieces; those that
     differ only in their numbers are side by side, where the packer finds that they are nearly the same. A piece is

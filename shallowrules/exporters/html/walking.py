@@ -25,11 +25,11 @@ from shallowrules.tables.dates import written_pattern
 __all__ = ["describe_inputs", "describe_walk"]
 
 CHOICES_SHOWN = 60
-"""Categories to choose from; of a column with more, those that rules name, and "another"."""
+"""Maximum number of categories to choose from; for a column with more, those that rules name, and "another"."""
 
 
 def describe_walk(rules: RuleSet) -> dict[str, Any]:
-    """Return the nodes and rules: numbers as texts that stand for exactly them, categories as they are.
+    """Return the nodes and rules: numbers as texts that represent them exactly, categories unchanged.
 
     A node is ``[column, kind, threshold or values, left, right, words left, words right]`` with the kind "cut" or
     "in", or ``[cluster]``. A rule is its cluster and its conditions, ``[column, "between", lower, upper]``, or
@@ -87,7 +87,7 @@ def _input(index: int, column: RuleColumn, asked: set[Value]) -> dict[str, Any]:
         "imputed": None if column.imputed is None else _plain(column.imputed),
         "minimum": None if column.minimum is None else exact(column.minimum),
         "maximum": None if column.maximum is None else exact(column.maximum),
-        # What else the template needs.
+        # Further data for the template.
         "choices": None if column.is_numeric else [format_value(value) for value in values],
         "hint": _hint(column) if column.is_numeric else None,
     }

@@ -1,4 +1,4 @@
-"""Rules as CASE expressions: flat, of branches in an order, or as the tree."""
+"""Rules as CASE expressions: flat, with branches in some order, or as the tree."""
 
 from __future__ import annotations
 

@@ -69,14 +69,14 @@ class Types:
         By a pattern for the whole of a declaration, in capital letters; the first that matches. Declarations that
         match none are unknown. A group ``scale`` is how many digits a decimal has after the point.
     truths : tuple of str
-        What is true of a ``{value}`` of the type of truth values that is true, and of one that is false.
+        The predicates for a ``{value}`` of the type of truth values that is true, and for one that is false.
     bytewise : bool
         Whether ``=`` compares texts character by character in the engine's default collation.
     others : mapping from str to (str, str)
         By "numbers" and "texts", what a column is not expected to hold where its type is not known, because it would
         get a different cluster than from the tree, and the predicate for columns that may, for the query.
     query : str
-        What finds ``{these}`` columns in a table whose ``{name}`` is given as a text.
+        The query that finds ``{these}`` columns in a table whose ``{name}`` is given as a text.
     """
 
     declared: tuple[tuple[str, Held], ...]
@@ -124,7 +124,7 @@ def usually_held(dialect: Dialect, column: RuleColumn) -> Held | None:
 
 
 def assumed_numbers(dialect: Dialect) -> Held | None:
-    """Return the type of a column of codes if no function tells numbers from text, where 3.00 is NUMERIC's 3."""
+    """Return the type of a column of codes if no function tells numbers from text: a NUMERIC 3 is then 3.00."""
     return ANY_NUMBERS if dialect.numbers.is_text is None else None
 
 
@@ -183,7 +183,7 @@ _SPARK = Types(
 
 TYPES: Mapping[str, Types] = {
     "": _STANDARD,
-    # A column may hold a text beside numbers, whatever it is declared as.
+    # A column may hold texts among numbers, whatever its declared type.
     "sqlite": Types(
         declared=(
             (f"TINYINT|MEDIUMINT|INT[248]|UBIGINT|({_INTEGERS})( UNSIGNED)?", replace(NUMBER, nan=True, loose=True)),
@@ -350,5 +350,5 @@ TYPES: Mapping[str, Types] = {
         query=_SCHEMA,
     ),
 }
-"""By the name that sqlglot has for a dialect; docs/dialects.md says the documentation on which those that are not
-executed rely."""
+"""By the name that sqlglot has for a dialect; docs/dialects.md lists the documentation of those that are not
+executed."""

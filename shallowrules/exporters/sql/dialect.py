@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 BARE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""Names that no engine needs in quotes, unless they are its keywords."""
+"""Names that need no quotes in any engine, unless they are its keywords."""
 
 JINJA_MARK = re.compile(r"\{[{%#]")
 """Prefixes of an expression, a statement or a comment in Jinja."""
@@ -52,7 +52,7 @@ def fold_ascii(name: str) -> str:
 
 
 def fold_nothing(name: str) -> str:
-    """Return a name as an engine compares it that compares quoted names character by character."""
+    """Return a name as compared by an engine that compares quoted names character by character."""
     return name
 
 
@@ -74,7 +74,7 @@ class Nan:
     infinite : str or None
         The same for what is true of an infinite one.
     is_nan : str or None
-        What is true of a ``{value}`` that is NaN, so that it can be imputed, and false of any other, whatever the
+        The predicate for a ``{value}`` that is NaN, so that it can be imputed, and false of any other, whatever the
         column's type; None where nothing tells.
     """
 
@@ -140,8 +140,8 @@ class Texts:
     Attributes
     ----------
     column, literal : str
-        What makes ``{column}`` and ``{literal}`` comparable character by character: without regard to the
-        collation of the column, which may take 'A' for 'a', 'é' for 'e', or ignore blanks at the end.
+        The expressions that make ``{column}`` and ``{literal}`` comparable character by character: without regard to
+        the collation of the column, which may take 'A' for 'a', 'é' for 'e', or ignore blanks at the end.
     trimmed : str
         The text of any ``{value}``, also of a number, without the spaces (U+0020 alone) around it.
     truth : str or None
@@ -156,8 +156,8 @@ class Texts:
     listed : str
         One or several literals, ``{literals}``, beside a column: what makes all of them comparable, as `literal` does.
     cast : str or None
-        What makes a ``{column}`` of any type comparable with texts in which `typed` finds nothing; None where `column`
-        and `listed` do.
+        The expression that makes a ``{column}`` of any type comparable with texts in which `typed` finds nothing; None
+        where `column` and `listed` do.
     typed : str
         A pattern; a text in which it is found may stand for what the engine holds in another type: a number, a truth
         value, a date.
@@ -225,7 +225,7 @@ class Numbers:
     `shallowrules.tables.conversion.GRAMMAR` says what a number is. A template gets ``{value}``, the column as it
     stands, or ``{text}``, what `Texts.trimmed` makes of it; ``{bound}`` is a whole number, and ``{steps}`` the same in
     two steps, the largest double up to it and the rest, so that a double less these is of the right sign. ``{scale}``
-    is how many decimals a DECIMAL of 37 digits has room for beside twice the bound, at most 18.
+    is how many decimals a DECIMAL of 37 digits has room for besides twice the bound, at most 18.
 
     Attributes
     ----------
@@ -235,8 +235,8 @@ class Numbers:
     negative : str
         A literal of a whole ``{number}`` below 0.
     is_text : str or None
-        What is true of a ``{value}`` that the engine holds as text, and false of a number; None where nothing tells, so
-        that every column is read as text.
+        The predicate for a ``{value}`` that the engine holds as text, and false of a number; None where nothing tells,
+        so that every column is read as text.
     is_number : str or None
         The predicate for a ``{text}`` that is a number by ``{pattern}``, a regular expression for the whole of it, and
         has at most ``{longest}`` characters; where there are no such expressions, by ``{point}``, the decimal
@@ -245,7 +245,7 @@ class Numbers:
         The predicate for a ``{text}`` that is a code as written by `Grammar.plain_code`, for codes only; None if
         `is_number` has a regular expression.
     grouped : str or None
-        What is true of a ``{text}`` whose blanks, if it has some, separate proper groups of digits, where `is_number`
+        The predicate for a ``{text}`` whose blanks, if it has some, separate proper groups of digits, where `is_number`
         has no pattern.
     to_double : str
         The double nearest to a ``{text}`` that is a number with a point, without an error for any.
@@ -254,17 +254,17 @@ class Numbers:
     from_number : str
         The double nearest to a ``{value}`` that is not text, valid SQL where it is one.
     either : str or None
-        What makes a whole number of a ``{text}`` that is one of 64 bits, and else a double, where one expression can
-        give both; None where it cannot, and the next three are needed.
+        The expression that turns a ``{text}`` into a whole number if it is one of 64 bits, and otherwise into a double,
+        where one expression can give both; None where it cannot, and the next three are needed.
     whole : str
         The number in a ``{text}`` of digits alone, at most 19 of them without leading zeros, less ``{bound}``, exactly
         or as a double of the same sign.
     is_float : str or None
-        What is true of a ``{value}`` of a floating type; None where nothing tells.
+        The predicate for a ``{value}`` of a floating type; None where nothing tells.
     exact : str
         The number in a ``{value}`` of any other number type less ``{bound}``, as above; with `either`, the number.
     truth : tuple of str, or None
-        What is true of a ``{value}`` of a number type whose text may be other than 1, 1.0, 0 and 0.0 where it is 1 or
+        The predicate for a ``{value}`` of a number type whose text may be other than 1, 1.0, 0 and 0.0 where it is 1 or
         0, and the number in it; None where there is no such type.
     beside_doubles : tuple of str and int, or None
         The template for the nearest double of a ``{value}`` that is a number, if the engine would compare that
@@ -433,7 +433,7 @@ class Dialect:
         return self.identifier(name)
 
     def keeps_alias(self, name: str) -> bool:
-        """Return whether a column that a query gives this name has it."""
+        """Return whether a column keeps this name if a query gives it."""
         return self.names.refused_aliases is None or not re.search(self.names.refused_aliases, name)
 
     def string(self, text: str) -> str:
@@ -484,6 +484,6 @@ def spelt(value: float) -> tuple[str, str]:
 
 
 def _split(text: str, coded: Set[str]) -> list[str]:
-    """Return the pieces of a text, each of those characters by itself."""
+    """Return the pieces of a text, in which each of those characters is a piece of its own."""
     pieces = re.split(f"([{re.escape(''.join(coded))}])", text) if coded else [text]
     return [piece for piece in pieces if piece] or [""]

@@ -41,7 +41,7 @@ _BIGQUERY_REFUSED = (
     r"|[!\"$()*,./;?@\[\\\]^`{}~\x00-\x1f\x7f]"
 )
 
-# Of engines that cast a NUMERIC of two decimals to the text 1.00.
+# For engines that cast a NUMERIC of two decimals to the text 1.00.
 _TRUTH_WITH_DECIMALS = Caution(
     types=("boolean",),
     text="A truth value in a column of decimals, 1.00, is neither true nor false: cast the column to whole numbers.",

@@ -31,7 +31,7 @@ from shallowrules.rules import DOUBLE_EXACT, GRAMMAR
 __all__ = ["EXECUTED"]
 
 # SQLite casts the number with which a text begins, so other text has to be excluded. It writes infinity only
-# as 9e999. Its cast may be one unit in the last place off, mostly beyond 1e-280, and the reader of its JSON is not.
+# as 9e999. Its cast may be off by one unit in the last place, mostly beyond 1e-280; its JSON reader is not.
 # JSON has no plus in front, and no number that begins or ends with a point, or with a zero before other digits.
 _SQLITE_INFINITIES = infinities("9e999")
 _SQLITE_DOUBLE = (
@@ -40,7 +40,8 @@ _SQLITE_DOUBLE = (
 )
 _SQLITE_REAL = "CASE WHEN TYPEOF({value}) = 'integer' THEN CAST({value} AS REAL) ELSE {value} END"
 
-# DuckDB makes a double of a whole number of 128 bits in two steps that each round; the nearest one is that of its text.
+# DuckDB converts a whole number of 128 bits to a double in two steps that each round; converting its text gives the
+# nearest one.
 _DUCKDB_DOUBLE = (
     "CASE WHEN TYPEOF({value}) SIMILAR TO 'U?HUGEINT|DECIMAL.*' THEN TRY_CAST(CAST({value} AS VARCHAR) AS DOUBLE) "
     "ELSE TRY_CAST({value} AS DOUBLE) END"
@@ -54,15 +55,16 @@ _POSTGRES_DOUBLE = (
 )
 _POSTGRES_INFINITIES = f"WHEN {{text}} ~ '^({GRAMMAR.infinity})$' THEN {{text}}::FLOAT8"
 
-# MariaDB's CAST, and any sum with a text, fails for 1e400 in strict mode; the reader of its JSON does not, and gives
+# MariaDB's CAST, and any sum with a text, fails for 1e400 in strict mode; its JSON reader does not, and gives
 # the largest double there is.
 _MYSQL_INFINITIES = (
     f"WHEN {{text}} REGEXP '{to_the_end(GRAMMAR.infinity)}' "
     "THEN CASE WHEN {text} LIKE '-%' THEN -1.7976931348623157e308 ELSE 1.7976931348623157e308 END"
 )
 
-# ClickHouse makes a double of a Decimal, and of a whole number of 128 bits and more, by steps that each round: -999 as
-# Decimal(38, 20) is not -999e0. The nearest double is that of its text; adding 0 first makes a Float32 a double.
+# ClickHouse converts a Decimal, or a whole number of 128 bits or more, to a double by steps that each round: -999 as
+# Decimal(38, 20) is not -999e0. Converting the text gives the nearest double; adding 0 first turns a Float32 into a
+# double.
 _CLICKHOUSE_DOUBLE = "toFloat64OrNull(toString({value} + 0))"
 
 _NUMERIC = ("integer", "float")
@@ -113,10 +115,10 @@ EXECUTED: Mapping[str, Dialect] = {
             ),
         ),
     ),
-    # Text is not cast to text: DuckDB's reader of CSV takes a column of yes and no for BOOLEAN, which it compares with
+    # Text is not cast to text: DuckDB's CSV reader treats a column of yes and no as BOOLEAN, which it compares with
     # 'yes'. The statistics in a Parquet file leave NaN out. If they say that all values are at most 5, DuckDB (1.5 and
     # 2.0) treats "x <= 5", "x <= infinity", "NOT isnan(x)" and "x <> NaN" as true without reading the rows, and 2.0
-    # also "x + 0e0 <= infinity" and "NOT isnan(x + 0e0)". It looks for isfinite and isinf, which take every type of
+    # also "x + 0e0 <= infinity" and "NOT isnan(x + 0e0)". It does evaluate isfinite and isinf, which take every type of
     # number. As text, NaN is 'nan' or '-nan', which is six times slower to ask for; "NOT (isfinite(x) OR isinf(x))" is
     # false without reading the rows where all others of a row group are equal.
     "duckdb": Dialect(
@@ -142,7 +144,7 @@ EXECUTED: Mapping[str, Dialect] = {
         ),
         numbers=Numbers(
             double="{scientific}",
-            negative="CAST({number} AS HUGEINT)",  # a UHUGEINT from 2^63 on is an error beside an INTEGER below 0
+            negative="CAST({number} AS HUGEINT)",  # a UHUGEINT from 2^63 on cannot be compared with an INTEGER below 0
             is_text="TYPEOF({value}) NOT SIMILAR TO 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*'",
             is_number="LENGTH({text}) <= {longest} AND REGEXP_FULL_MATCH({text}, '{pattern}')",
             is_code=None,
@@ -324,7 +326,7 @@ EXECUTED: Mapping[str, Dialect] = {
             ),
         ),
     ),
-    # A collation, or CHAR(n), changes what "=" says of a column, and CAST(… AS STRING) removes the collation. The
+    # A collation, or CHAR(n), changes the result of "=" for a column, and CAST(… AS STRING) removes the collation. The
     # meaning of a backslash in a literal depends on a setting, so neither it nor a character that it would escape can
     # be there.
     "spark": Dialect(

@@ -6,7 +6,7 @@ __all__ = ["INFINITY", "TRY_DOUBLE", "TRY_EXACT", "by_wildcards", "grouped_by_wi
 
 INFINITY = "CAST('Infinity' AS DOUBLE PRECISION)"
 TRY_DOUBLE = "TRY_CAST({text} AS DOUBLE)"
-# Of 37 digits, so that no difference is beyond 38. Beyond a DECIMAL, what is left of the difference is its sign.
+# Of 37 digits, so that no difference is beyond 38. Beyond a DECIMAL, only the sign of the difference is left.
 TRY_EXACT = "COALESCE(TRY_CAST({text} AS DECIMAL(37, {scale})) - {bound}, TRY_CAST({text} AS DOUBLE) - {bound})"
 
 
@@ -46,7 +46,7 @@ def grouped_by_wildcards(matches: str, several: str) -> str:
 
 
 def to_the_end(pattern: str) -> str:
-    """Return a pattern for engines where ``$`` is also before a line break at the end, without a backslash."""
+    """Return a pattern for engines where ``$`` also matches before a line break at the end, without a backslash."""
     return f"(?s)^({pattern})(?!.)"
 
 

@@ -66,7 +66,7 @@ are compared as; none where they have no types. ``{value}`` is a CASE expression
 def argument_types(rules: RuleSet, dialect: Dialect) -> dict[int, str]:
     """Return the type of the argument for each tested column, empty where arguments have no types.
 
-    Numbers are doubles, which rules compare exactly unless a threshold is a whole number that no double is.
+    Numbers are doubles, which rules compare exactly unless a threshold is a whole number that no double equals.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def header_lines(rules: RuleSet, predicates: Predicates, settings: SqlOptions, w
 
 
 def _written_dates(rules: RuleSet, predicates: Predicates) -> list[str]:
-    """Return which columns of dates SQL does not read as they are written in files."""
+    """Return the columns of dates that SQL cannot read in the format of their files."""
     identifier = predicates.dialect.identifier
     return [
         f"{identifier(predicates.names[i])} must hold {NATURES[column.type]}, or text such as 2024-03-31 where the "

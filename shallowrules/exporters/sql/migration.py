@@ -52,7 +52,7 @@ def write_migration(rules: RuleSet, **options: Any) -> dict[str, str]:
         arguments = signature(rules, settings) if settings.style == "function" else ""
         down = dropping(_kind(settings, dialect.name), f"{made}{arguments}")
     stem = re.sub(r"[^\w-]+", "_", name)
-    between = ";\n\nGO\n\n" if dialect.name == "tsql" else ";\n\n"  # T-SQL looks for a column before it is there
+    between = ";\n\nGO\n\n" if dialect.name == "tsql" else ";\n\n"  # T-SQL resolves a column before it exists
     return {f"{stem}.up.sql": f"{between.join(up)};\n", f"{stem}.down.sql": f"{down};\n"}
 
 

@@ -56,16 +56,16 @@ IN_STATEMENTS = ("view", "table", "update", "column", "function")
 """The styles that put a query or an expression into a statement."""
 
 WITH_CLUSTER_COLUMN = ("select", "view", "table", "column")
-"""Those that add a column to those of the table."""
+"""The styles that add a column to those of the table."""
 
 QUERIES = ("select", "view", "table")
-"""Those that are a query, or contain one."""
+"""The styles that are a query, or contain one."""
 
 COUNTING = ("check", "drift")
-"""Those that count the rows of each cluster."""
+"""The styles that count the rows of each cluster."""
 
 WITHOUT_ELSE = ("where",)
-"""Those in which a row without a cluster gets nothing."""
+"""The styles in which a row without a cluster gets nothing."""
 
 COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
 TYPES, DDL, IDENTIFIERS = OptionName("types"), OptionName("ddl"), OptionName("identifiers")
@@ -199,12 +199,12 @@ class SqlOptions:
 
     @property
     def new_columns(self) -> list[str]:
-        """The columns that a query has beside those of the table."""
+        """The columns that a query has besides those of the table."""
         return [self.cluster_column, *([self.name_column] if self.name_column else [])]
 
     @property
     def name_column(self) -> str | None:
-        """The column of the cluster's name beside that of its number, if there is one."""
+        """The column of the cluster's name, next to that of its number, if there is one."""
         return f"{self.cluster_column}_name" if self.cluster_as == "both" else None
 
     @property

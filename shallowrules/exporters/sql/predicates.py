@@ -66,7 +66,7 @@ class Predicates(ConditionVisitor[Parts]):
         self.indent = indent
 
     def behind_missing(self) -> Self:
-        """Return the same for rows that `without_value` never matches."""
+        """Return the same predicates, for rows that `without_value` never matches."""
         return type(self)(self.names, self.dialect, self.held, valued=True, indent=self.indent)
 
     def of_rule(self, rule: Rule) -> str:

@@ -1,4 +1,4 @@
-"""A column as SQL that conditions are made of: the number in it, and which rows have no value.
+"""A column as SQL, from which conditions are made: the number in it, and which rows have no value.
 
 `docs/numbers.md` says what a number and a missing value are. Anything else becomes NULL, and satisfies no condition.
 """
@@ -18,7 +18,7 @@ from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS, N
 __all__ = ["CodeColumn", "NumberColumn", "TextColumn", "TruthColumn"]
 
 SINGLE_EXACT = 2**24
-"""Up to it, a float32 distinguishes each whole number from its neighbors."""
+"""Up to this number, a float32 distinguishes each whole number from its neighbors."""
 
 EXACT_DIGITS = 15
 """Every engine reads a decimal of this many digits as the nearest double."""
@@ -141,7 +141,7 @@ class NumberColumn:
     def not_nan(self, value: str, lower: Number | None, upper: Number | None) -> list[str]:
         """Return the predicate that excludes NaN from a value between bounds; empty where the bounds do so.
 
-        The engine may know bounds of the value that leave NaN out, where the column may be in a file.
+        The engine may know bounds of the value that ignore NaN, if the column may be in a file.
         """
         nan = self.dialect.nan
         if self.may_be_filed and nan.finite is not None and nan.infinite is not None:
@@ -176,7 +176,7 @@ class NumberColumn:
         return value, literal if self.from_text else self._beside_texts(literal)
 
     def _beside_texts(self, literal: str) -> str:
-        """Return a number as a column is compared with it that may be declared as text."""
+        """Return a number in the form for comparison with a column that may be declared as text."""
         template = self.dialect.numbers.beside_texts
         return template.format(number=literal) if template is not None and self._may_be_text else literal
 
@@ -268,7 +268,7 @@ class NumberColumn:
         return f"{value} {sign} {literal}"
 
     def _infinite_words(self) -> list[str]:
-        """Return the texts that mean "no value" and would else be infinite."""
+        """Return the texts that mean "no value" and would otherwise be infinite."""
         conversion = self.column.conversion
         numbers = [(word, conversion.number(word)) for word in conversion.words]
         return [word for word, number in numbers if number is not None and math.isinf(number)]
@@ -283,7 +283,7 @@ class NumberColumn:
         return f"CASE WHEN {self._given(self.is_text)} THEN {read} ELSE {self._given(from_number)} END"
 
     def _numbers_of_texts(self, template: str) -> str:
-        """Return the branches for the texts that are numbers, made of the text ``{text}`` by a template."""
+        """Return the branches for the texts that are numbers, made from the text ``{text}`` by a template."""
         facts, dialect = self.dialect.numbers, self.dialect
         conversion = self.column.conversion
         words = ["", *conversion.words] if facts.is_number is None else self._infinite_words()
@@ -348,7 +348,7 @@ class NumberColumn:
         return f"CASE WHEN {self._given(self.is_text)} THEN CASE {texts} END {numbers} END"
 
     def _difference_of_numbers(self, number: int, equal: bool) -> str:
-        """Return the branches of it for a column of numbers."""
+        """Return the branches of that difference for a column of numbers."""
         facts = self.dialect.numbers
         exact = f"ELSE {self._given(facts.exact, number)}"
         if facts.is_float is None:
@@ -395,7 +395,7 @@ class CodeColumn(NumberColumn):
         return " AND ".join(parts or [f"{value} IS NOT NULL"])
 
     def _compare(self, codes: Sequence[Number], with_one: str, with_several: str) -> list[str]:
-        """Return a comparison for each way in which the column stands beside codes."""
+        """Return a comparison for each form of the column that codes are compared with."""
         beside: dict[str, list[str]] = {}
         for code in codes:
             value, literal = self.beside(code, equal=True)
@@ -519,7 +519,7 @@ class TruthColumn:
 
 
 def _in_brackets(number: str) -> str:
-    """Return a number as it stands after a sign."""
+    """Return a number as it is written after a sign."""
     return f"({number})" if number.startswith("-") else number
 
 

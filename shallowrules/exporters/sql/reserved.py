@@ -1,6 +1,6 @@
 """Words that need quotes as names in some dialect.
 
-They are what PostgreSQL, DuckDB and MariaDB report themselves, what SQLite refuses of sqlglot's words,
+They are the words that PostgreSQL, DuckDB and MariaDB themselves report, those of sqlglot's words that SQLite refuses,
 SQLAlchemy's lists for Oracle and SQL Server, and words of the references of Snowflake, BigQuery and Redshift. One too
 many does no harm: in quotes a name is folded as it would be without them.
 """

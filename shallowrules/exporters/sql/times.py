@@ -25,14 +25,14 @@ class Times:
     ----------
     literals : mapping from str to str
         For each type of column that the dialect has: a literal of ``{text}``, such as 2024-03-31 12:00:00, or of
-        ``{iso}``, with a T in it, or of ``{seconds}`` since 1970. Of a duration ``{text}`` is 2 12:00:00, ``{clock}``
+        ``{iso}``, with a T in it, or of ``{seconds}`` since 1970. For a duration, ``{text}`` is 2 12:00:00, ``{clock}``
         60:00:00 and ``{parts}`` 2 days 12:00:00.
     shortest : bool
         Whether the text of a point in time ends before zeros: texts are compared.
     values : mapping from str to str
         For each type of column where it is not the column itself: what is compared, made of ``{value}``.
     guards : mapping from str to str
-        For each type of column, where times are text: what is true of a ``{value}`` that is such a text.
+        For each type of column, where times are text: the predicate for a ``{value}`` that is such a text.
     ranges : mapping from str to tuple of int
         For each type of column, the first and the last that the dialect can write.
     """

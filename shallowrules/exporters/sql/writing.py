@@ -35,7 +35,7 @@ class Writing:
         CASE: if another transaction changes a row meanwhile, the database evaluates both again, but not a subquery that
         is joined with the table. Where a query can be updated, its column ``{new}`` has the value, once.
     changed : str
-        What is true where ``{column}`` is not ``{value}``; NULL is like no other value, and like itself.
+        The predicate that ``{column}`` is not ``{value}``; NULL differs from every other value, but not from itself.
     added : str
         The statement that gives ``{table}`` an empty ``{column}`` of ``{type}``.
     column : str or None

@@ -46,7 +46,7 @@ class Batches:
         return cls(quoted, tuple(key), size)
 
     def run(self, database: Database, update: str) -> Iterator[tuple[int, int]]:
-        """Write the batches, and yield after each how many rows are looked at so far, and how many are written.
+        """Write the batches, and yield after each how many rows have been examined so far, and how many written.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class Batches:
             after_low = _beyond(database, columns, low, ">")
             looked_at += self.size
             yield looked_at, written
-        # Also rows whose keys are below, which came meanwhile, or are NULL, which SQLite allows.
+        # Also rows that were added meanwhile with lower keys, or whose keys are NULL, which SQLite allows.
         yield looked_at, written + database.write(update)
 
 

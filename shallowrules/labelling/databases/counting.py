@@ -1,4 +1,4 @@
-"""Rows by cluster, counted in a database before its labels are put there, or before they are there for good."""
+"""Rows by cluster, counted in a database before its labels are put there, or before they are final."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["changed_rows", "count_changes", "count_made"]
 
 
 def changed_rows(database: Database, thing: DatabaseObject, case: str) -> str:
-    """Return a query for how many rows have something else in a column than an expression gives them."""
+    """Return a query for how many rows have a value in a column other than the one that an expression gives them."""
     changed = WRITING[database.dialect.name].changed.format(
         column=database.dialect.identifier(thing.column), value=f"(\n{case}\n)"
     )

@@ -2,8 +2,8 @@
 
 In a template, ``{schema}`` (NULL if none is given), ``{name}`` and ``{column}`` are SQL texts, ``{quoted}`` is the
 whole name as SQL, ``{text}`` the same as a SQL text, ``{quoted_column}`` the column as SQL, ``{column_text}`` that as a
-SQL text, ``{catalog}`` what stands before SQLite's own tables, ``{place}`` what is true of DuckDB's objects in the
-schema, ``{mark}`` a mark as SQL and ``{type}`` the type of a column.
+SQL text, ``{catalog}`` the prefix of SQLite's own tables, ``{place}`` the predicate for DuckDB's objects in the schema,
+``{mark}`` a mark as SQL and ``{type}`` the type of a column.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 __all__ = ["DATABASES", "REGISTRY", "DatabaseFacts"]
 
 REGISTRY = "shallowrules_objects"
-"""The table that knows what was made, where the database keeps no comment on it."""
+"""The table that records objects made here, where the database keeps no comments on them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,14 +84,14 @@ class DatabaseFacts:
     needs_key : bool
         Whether `merge` silently makes a row twice in a table without its key.
     same : str
-        What is true where a ``{one}`` key is the ``{other}``, character by character.
+        The predicate that a ``{one}`` key is the ``{other}``, character by character.
     claim : str or None
         A query that waits at most ``{seconds}`` for the sole right to a ``{name}``, or not at all, and gives 1 where
         the connection has it from then on; None where a transaction keeps two runs apart.
     session : str or None
         A query for the number of the connection, where a statement goes on after its client has gone.
     kill, is_alive : str
-        What ends the session ``{number}``, and a query for how many have that number.
+        The statement that ends the session ``{number}``, and a query for how many have that number.
     """
 
     title: str
@@ -192,7 +192,7 @@ _POSTGRES = DatabaseFacts(
 _MARIADB = DatabaseFacts(
     title="MariaDB",
     transactional=False,
-    # The last three end a statement that writes for what is a warning in a query: a BIT that is not text.
+    # The last three abort a statement that writes where a query only warns: a BIT that is not text.
     settings=tuple(
         f"SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, '{mode}', '')"
         for mode in ("EMPTY_STRING_IS_NULL", "TRADITIONAL", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")
@@ -233,7 +233,7 @@ _MARIADB = DatabaseFacts(
     replaced_view="CREATE OR REPLACE VIEW {quoted} AS\n{query}",
     many_rows=1_000_000,
     stamp=("DATETIME", "UTC_TIMESTAMP()"),
-    # It takes the assignments in their order: the first still sees what the others change.
+    # It makes the assignments in their order: the first still sees the columns that the others change.
     merge="ON DUPLICATE KEY UPDATE {stamp} = IF({changed}, {inserted_stamp}, {stamp}), {assigned}",
     inserted="VALUES({column})",
     strict=("SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES')",),

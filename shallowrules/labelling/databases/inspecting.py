@@ -81,7 +81,7 @@ class Database:
         self.dialect = DIALECTS[dialect_for(rows)]
         self.facts = DATABASES[self.dialect.name]
         self.has_made = False
-        """Whether something may have been made here for good."""
+        """Whether an object may have been permanently created here."""
         for statement in self.facts.settings:
             connection.exec_driver_sql(statement)
 
@@ -109,7 +109,7 @@ class Database:
         """Begin a transaction that writes, if the driver does not."""
         if self.facts.begin is not None:
             driver: Any = self.connection.connection.driver_connection
-            driver.isolation_level = None  # or the driver commits before a statement that makes an object
+            driver.isolation_level = None  # otherwise the driver commits before a statement that makes an object
             self.connection.exec_driver_sql(self.facts.begin)
 
     def write(self, update: str) -> int:
@@ -129,7 +129,7 @@ class Database:
         return ".".join(map(self.dialect.identifier, name))
 
     def fill(self, template: str, thing: DatabaseObject, **values: str) -> str:
-        """Return one of the facts' templates as a statement about something."""
+        """Return a template of the facts, filled in for an object, as a statement."""
         *schema, name = thing.name
         string, identifier = self.dialect.string, self.dialect.identifier
         return template.format(
@@ -159,7 +159,7 @@ class Database:
         )
 
     def ask(self, template: str, thing: DatabaseObject) -> Sequence[Sequence[Any]]:
-        """Return the rows of one of the facts' queries about something."""
+        """Return the rows that a query of the facts finds for an object."""
         return self.connection.exec_driver_sql(self.fill(template, thing)).all()
 
     def place(self, table: Sequence[str], into: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -181,7 +181,7 @@ class Database:
         return kind not in self.facts.comments
 
     def registry_of(self, thing: DatabaseObject) -> DatabaseObject:
-        """Return the registry that knows of something."""
+        """Return the registry that knows an object."""
         return DatabaseObject("table", (*thing.name[:-1], REGISTRY))
 
     def find(self, thing: DatabaseObject) -> ExistingObject | None:
@@ -232,7 +232,7 @@ class Database:
         return " AND ".join(f"{part} = {self.dialect.string(value)}{alike}" for part, value in wanted.items())
 
     def others_registered(self, thing: DatabaseObject) -> bool:
-        """Return whether the registry knows of anything else."""
+        """Return whether the registry knows any other object."""
         query = f"SELECT count(*) FROM {self.quoted(self.registry_of(thing).name)} WHERE NOT ({self.is_row_of(thing)})"
         return bool(self.connection.exec_driver_sql(query).scalar())
 

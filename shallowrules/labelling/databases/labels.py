@@ -102,7 +102,7 @@ class Labels:
         changed = []
         for column in (cluster, name, hashed):
             there, wanted = f"{into}.{column}", facts.inserted.format(column=column)
-            if column == name:  # whatever a collation treats as equal
+            if column == name:  # even where a collation treats texts as equal
                 there, wanted = (texts.cast or texts.column).format(column=there), texts.literal.format(literal=wanted)
             changed.append(changed_form.format(column=there, value=wanted))
         always = "{stamp}" in facts.merge
@@ -123,12 +123,12 @@ class Labels:
 
 
 def find_key(database: Database, table: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """Return columns by which every row of a table is told from the others, as the table calls them.
+    """Return columns that tell every row of a table from the others, as the table calls them.
 
     Raises
     ------
     DataError
-        If one is missing, or two rows are alike in them, or a row has no value in one.
+        If one is missing, or two rows agree in all of them, or a row has no value in one.
     """
     source = database.source
     found = [find_name(name, source.names, database.dialect.names.fold) for name in names]

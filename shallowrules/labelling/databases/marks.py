@@ -64,12 +64,12 @@ class Mark:
         return f"'{self}'"
 
     def is_of(self, rules: str, cluster_as: str) -> bool:
-        """Whether it is of these rules, and of these values of a cluster."""
+        """Whether it was made from these rules, with these values for clusters."""
         return (self.rules, self.cluster_as) == (rules, cluster_as)
 
     @classmethod
     def read(cls, text: str | None) -> Mark | None:
-        """Return the mark that a comment is; None for any other comment."""
+        """Return the mark that a comment holds; None for any other comment."""
         found = _MARK.fullmatch(text or "")
         if found is None:
             return None

@@ -194,7 +194,7 @@ class Plan:
 
     @property
     def is_done(self) -> bool:
-        """Whether there is nothing to run: each row has its label already, and the column says so."""
+        """Whether there is nothing to run: each row already has its label, and the column's comment says so."""
         return self.changes == 0 and not self.steps and not self.ending
 
     @property
@@ -222,10 +222,10 @@ def plan_labels(
     Raises
     ------
     DataError
-        If a tested column is missing or of another type, if what would be made is there already, or if the database
+        If a tested column is missing or has a different type, if the object exists already, or if the database
         cannot be reached or refuses to say.
     OptionError
-        If the database is none that labels are applied in, or there is no table.
+        If labels are not applied in databases of this kind, or there is no table.
     ExportError
         If its SQL cannot express the rules, or has no such style.
     """
@@ -387,7 +387,7 @@ class _Planner:
                 )
 
     def _query(self) -> tuple[str, str]:
-        """Return the comment before a view or a table, and the query that it is made of."""
+        """Return the comment before a view or a table, and the query that it is made from."""
         kind = self.thing.kind
         statement = self.writing.view if kind == "view" else self.writing.table
         head = statement.partition("{query}")[0].format(name=self.database.quoted(self.into))
@@ -431,7 +431,7 @@ class _Planner:
         )
 
     def _refuse_heirs(self) -> None:
-        """Refuse a column that would be one with a column of a table that inherits from this one."""
+        """Refuse a column that would merge with a column of a table that inherits from this one."""
         if self.thing.kind == "column" and self.facts.heirs is not None:
             heirs = [str(name) for [name] in self.database.ask(self.facts.heirs, self.thing)]
             if heirs:
@@ -634,7 +634,7 @@ class _Planner:
         return Batches.of(self.database, self.table, BATCH_ROWS)
 
     def _keep_columns(self, update: str) -> str:
-        """Return an update that keeps columns unchanged which the database would update by itself."""
+        """Return an update that leaves unchanged the columns that the database would update by itself."""
         if self.facts.kept_columns is None:
             return update
         found = self.database.ask(self.facts.kept_columns, DatabaseObject("table", self.table))
@@ -643,7 +643,7 @@ class _Planner:
         return f"{before}{start}{''.join(f'{name} = {name}, ' for name in names)}{rest}"
 
     def _unwritten(self) -> str | None:
-        """Return a query for the rows that an update was kept from; None where nothing does that."""
+        """Return a query for the rows that were withheld from an update; None where nothing does that."""
         interferes = self.facts.interferes
         if interferes is None or not self.database.ask(interferes, DatabaseObject("table", self.table))[0][0]:
             return None
@@ -724,7 +724,7 @@ def leftovers(database: Database, plan: Plan) -> list[str]:
     for thing, mark in plan.made:
         found = database.find(thing)
         if found is not None and found.mark != mark:
-            continue  # another run has made it since
+            continue  # another run has created it since
         statements += [] if found is None else [_drop(database, thing)]
         statements += _unregister(database, thing)
     return statements
@@ -737,13 +737,13 @@ def _is_same(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _without_comments(sql: str) -> str:
-    """Return SQL without the lines that it begins with which are comments."""
+    """Return SQL without its leading comment lines."""
     lines = sql.split("\n")
     return "\n".join(lines[next(i for i, line in enumerate(lines) if not line.startswith("--")) :])
 
 
 def _name_beside(way: str, target: Sequence[str]) -> str:
-    """Return the temporary name of something before or after it is in place: no user's, and the same in each run."""
+    """Return a name for an object before or after it is in place: not a user's, and the same in each run."""
     return f"shallowrules_{way}_{hashlib.sha256(repr(tuple(target)).encode()).hexdigest()[:16]}"
 
 

@@ -1,4 +1,4 @@
-"""Running a plan: all or nothing if the database has transactions for that, else in a safe order."""
+"""Running a plan: all or nothing if the database has transactions for that, otherwise in a safe order."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def run_plan(
     Raises
     ------
     DataError
-        If the database is no longer as the plan found it, or refuses a statement, with a remedy; created objects
-        are then dropped, except for batches, which a second run continues.
+        If the database is no longer as the plan found it, or refuses a statement; the message has a remedy; created
+        objects are then dropped, except for batches, which a second run continues.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -87,7 +87,7 @@ def _prepare(plan: Plan, database: Database) -> int | None:
     changed = f"{plan.target}: the database has changed since this was shown: run the command again"
     try:
         again = plan_in(database, plan.rules, plan.application, undo=plan.undo)
-    except DataError as error:  # which the plan did not meet
+    except DataError as error:  # which the plan did not find
         raise DataError(f"{changed}. Now ", *error.parts) from error
     if again.statements != plan.statements:
         raise DataError(changed)
@@ -124,7 +124,7 @@ def _make(plan: Plan, database: Database, show: Callable[[Counts], None] | None)
 def _write(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> int:
     """Run the update and the statements after it, and return how many rows it has written."""
     connection = database.connection
-    update = None if plan.changes == 0 else plan.update  # which would look at each row again
+    update = None if plan.changes == 0 else plan.update  # which would examine each row again
     written = 0
     if update is not None and plan.batches is not None:
         for looked_at, so_far in plan.batches.run(database, update):
@@ -174,7 +174,7 @@ def _take_back(plan: Plan, session: int | None) -> bool:
         if session is not None:
             _end(session, database)
         if not database.claim(plan.thing, 0):
-            return False  # what is there may be that of another run
+            return False  # the existing object may belong to another run
         database.begin()
         for statement in leftovers(database, plan):
             connection.exec_driver_sql(statement)

@@ -1,12 +1,12 @@
 """The JSON document: how a rule set is written and read; `docs/rules-format.md` describes it.
 
 A part of the document is an object with the fields of a dataclass (`shallowrules.rules.documents.entries`), and a node
-says its kind. `load` checks the type of every entry; whether the parts fit one another is checked where the `RuleSet`
+names its kind. `load` checks the type of every entry; whether the parts fit one another is checked where the `RuleSet`
 is made (`shallowrules.rules.validation`).
 
 To add an optional field, give its dataclass one with a default and ``metadata=OPTIONAL``. Readers of this version that
-do not know it leave it out with a warning, so it must not bear on which cluster a row gets: what does
-needs a new `FORMAT`.
+do not know it leave it out with a warning, so it must not bear on which cluster a row gets: an entry that does needs a
+new `FORMAT`.
 """
 
 from __future__ import annotations

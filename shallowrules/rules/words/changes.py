@@ -32,7 +32,7 @@ __all__ = [
 UNRELATED = "the rules have nothing in common: no rule, and no column"
 
 ROWS_SHOWN = 20
-"""Pairs of clusters between which rows move that are listed, most rows first."""
+"""Maximum number of listed pairs of clusters between which rows move, most rows first."""
 
 
 @dataclass(frozen=True)
@@ -178,10 +178,10 @@ def changes_between(
     old, new : RuleSet
     table : Table, dataframe, mapping of columns or array-like of shape (n_rows, n_columns), optional
         Rows to label by both. With it, clusters are matched by the rows that they share, without it where they have the
-        same rules, so that other numbers for the same clusters do not show as changes; what is left, by number, where
-        both test some column.
+        same rules, so that other numbers for the same clusters do not show as changes; the rest are matched by number,
+        where both test some column.
     labels : (array, array) of int, shape (n_rows,), optional
-        What both give to the rows of a table, in place of it.
+        The labels that both give to the rows of a table, instead of the table.
     same_numbers : bool
         Whether a cluster is the one that had its number before, as where somebody edited the rules.
 
@@ -233,9 +233,9 @@ class PairCounts:
 
 
 def match_clusters(counts: Mapping[tuple[int, int], int]) -> dict[int, int]:
-    """Return the new cluster for each old one, so that they share the most rows in all; not where they share none.
+    """Return the new cluster for each old one, so that they share the most rows in all; none where they share no rows.
 
-    `counts` are the rows by old and new label. No new cluster is that of two old ones.
+    `counts` are the rows by old and new label. No new cluster belongs to two old ones.
     """
     from scipy.optimize import linear_sum_assignment  # whose import takes longer than most commands that read rules
 
@@ -253,7 +253,7 @@ def _match_rules(old: RuleSet, new: RuleSet) -> dict[int, int]:
 
 
 def _may_be_related(old: RuleSet, new: RuleSet) -> bool:
-    """Return whether both test a common column, or one of them tests none."""
+    """Return whether both test a column in common, or one of them tests none."""
     before, now = _tested(old), _tested(new)
     return bool(before & now) or not before or not now
 
@@ -333,7 +333,7 @@ class _ConditionKey(ConditionVisitor[Hashable]):
 
 
 class _ConditionSide(ConditionVisitor[Hashable]):
-    """Of which column a condition asks, and on which side."""
+    """The column that a condition tests, and the sides on which it does."""
 
     def between(self, condition: Between) -> Hashable:
         """Return a key that is equal for the same column and the same open sides."""

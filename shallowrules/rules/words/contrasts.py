@@ -20,13 +20,13 @@ from shallowrules.rules.figures import Cluster
 __all__ = ["MARKS", "MIN_ROWS", "Contrast", "contrasts_of"]
 
 MARKS = (0.15, 0.33)
-"""The deltas, up or down, from which on a column has one mark, and two: Cliff's delta is small, and medium."""
+"""The deltas, up or down, from which a column has one mark, and two: where Cliff's delta is small, and medium."""
 
 MIN_ROWS = 10
 """Rows that a cluster needs for marks, and the rest of the table."""
 
 DECIMALS = 12
-"""Of deltas, so that shares of a category and of a column of 0 and 1 reach a mark alike."""
+"""Tolerance of deltas, so that shares of a category and of a column of 0 and 1 reach a mark alike."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Contrast:
 
     @property
     def short(self) -> str:
-        """The same below a heading that says that it is with all other rows."""
+        """The comparison in words, below a heading that says that it is with all other rows."""
         return self._compared("points", "", "")
 
     def _compared(self, points: str, outside: str, than: str) -> str:
@@ -94,7 +94,7 @@ def contrasts_of(
 ) -> dict[int, tuple[Contrast, ...]]:
     """Return by the index of each cluster how its columns compare with the others', the clearest difference first.
 
-    Of equal ones, and of those that are not known, those of the columns that are `tested` come first.
+    Among equal ones, and unknown ones, the columns that are `tested` come first.
     """
     differences = _differences(columns, clusters)
     rows = sum(cluster.rows for cluster in clusters)
@@ -118,7 +118,7 @@ def contrasts_of(
 def _differences(columns: Sequence[RuleColumn], clusters: Sequence[Cluster]) -> dict[int, NDArray[np.float64]]:
     """Return by column of categories the shares in each cluster minus those in all others, shape (k, n_values).
 
-    They are NaN of a cluster without rows, or with all.
+    They are NaN for a cluster with no rows, or with all rows.
     """
     weight = np.array([cluster.weight for cluster in clusters])
     others = np.where(np.eye(len(weight), dtype=bool), 0.0, weight / weight.max())

@@ -35,7 +35,7 @@ MIN_WORDS, MAX_WORDS = 2, 3
 too."""
 
 MAX_CONDITIONS = 12
-"""Conditions of a rule, the most telling ones, that a name is chosen from."""
+"""Number of conditions of a rule, the most telling ones, from which a name is chosen."""
 
 ALL = -1
 """A bit for each rule, however many there are."""
@@ -51,9 +51,9 @@ def default_names(nodes: Sequence[Node], rules: Sequence[Rule], clusters: Sequen
     """Return a name for each cluster, by its number, all different, and true of all its rows.
 
     A name has two conditions of the cluster's rule, or three where two do not tell it from the rules of the others:
-    those that the fewest rows meet, of the rows that the tree tests for them. They stand in the order of the rule. Of a
-    cluster with several rules they are what holds in all of them, where that tells it from the others, else what the
-    rules ask for, one or the other.
+    those that the fewest rows meet, of the rows that the tree tests for them. They are in the order of the rule. For a
+    cluster with several rules, they are the conditions that hold in all of them, if these tell it from the others, or
+    else those of each rule, joined by "or".
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class _NameCandidates:
     def of(
         cls, conditions: Sequence[Condition], rules: Sequence[Rule], telling: Mapping[tuple[int, int], float]
     ) -> _NameCandidates:
-        """Return those of rules: the ones that fewest rows meet, of columns that have a name to say."""
+        """Return the candidates of rules: those that the fewest rows meet, of columns whose name can be shown."""
         order = [i for i, condition in enumerate(conditions) if condition.column.name.strip()]
         order.sort(key=lambda i: max(telling[rule.leaf, conditions[i].feature] for rule in rules))
         order = order[:MAX_CONDITIONS]
@@ -171,7 +171,7 @@ class _NameCandidates:
         return found
 
     def fewest(self, least: int, having: Mapping[str, int], own: int) -> Sequence[Condition]:
-        """Return the fewest conditions that no rule but a cluster's own has all of, the first ones first, if any.
+        """Return the fewest conditions that only a cluster's own rules have in full, if any, the earlier ones first.
 
         having: by condition the rules that have it or may meet it, a bit for each.
         """
@@ -187,7 +187,7 @@ class _NameCandidates:
 
 
 def _one_or_the_other(words: Sequence[str]) -> str:
-    """Return a name that says rules one beside the other: two if they are short, else the first and how many more."""
+    """Return a name for several rules: both if there are two short ones, else the first and how many more."""
     first, *others = dict.fromkeys(words)
     if not others:
         return first
@@ -197,7 +197,7 @@ def _one_or_the_other(words: Sequence[str]) -> str:
 
 
 def _are_low_and_high(conditions: Sequence[Between]) -> bool:
-    """Return whether low and high mean one thing each for a column, and no value is low and something else."""
+    """Return whether low and high have one meaning each for a column, and no low value also has another name."""
     low = {condition.upper for condition in conditions if condition.lower is None and condition.upper is not None}
     high = {condition.lower for condition in conditions if condition.upper is None and condition.lower is not None}
     middles = _middles(conditions)
@@ -216,7 +216,7 @@ def _middles(conditions: Iterable[Between]) -> set[tuple[Number, Number]]:
 
 
 def _shares(nodes: Sequence[Node]) -> dict[tuple[int, int], float]:
-    """Return for each leaf and column on its path the share of rows that go on, over all cuts of that column."""
+    """Return for each leaf and column on its path the share of rows that pass all cuts of that column."""
     weight = [node.weight if isinstance(node, Leaf) else 0.0 for node in nodes]
     for i in range(len(nodes) - 1, -1, -1):  # children come after their parent
         node = nodes[i]
@@ -238,7 +238,7 @@ def _shares(nodes: Sequence[Node]) -> dict[tuple[int, int], float]:
 
 @dataclass(frozen=True)
 class _Wording(ConditionVisitor[str]):
-    """Says a condition in a few words.
+    """Words a condition briefly.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ EXACT = _Wording()
 
 
 def _value(value: str | bool, column: str) -> str:
-    """Return a category; with its column where it says nothing by itself: yes, no, numbers, single letters."""
+    """Return a category, with its column where it means nothing by itself: yes, no, numbers, single letters."""
     text = _short(str(value).lower() if isinstance(value, bool) else value)
     says_nothing = len(text) <= 1 or text.lower() in ("yes", "no", "true", "false", "none", "other", "unknown")
     return f"{column} {text or 'empty'}" if says_nothing or not any(map(str.isalpha, text)) else text

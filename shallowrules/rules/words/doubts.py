@@ -28,10 +28,10 @@ HARDLY = 0.05
 """Share of the variance between clusters by which the columns of numbers hardly count."""
 
 MAX_SPELT_OUT = 2
-"""Columns of categories that rules alone test, at most, whose categories the clusters are."""
+"""Maximum number of columns of categories, where rules test nothing else, whose categories may be the clusters."""
 
 NEARLY_ALL, NEARLY_FREE = 0.95, 1.02
-"""Share of rows that keep their cluster, or else normalized cost, by which rules say what the clusters are."""
+"""Share of rows that keep their cluster, or else normalized cost, from which rules define the clusters."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _few_columns(rules: RuleSet) -> Doubt | None:
 
 
 def _numbers(rules: RuleSet) -> Doubt | None:
-    """Return the doubt that numbers hardly count beside categories, if there is one."""
+    """Return the doubt that numbers hardly count compared with categories, if there is one."""
     numbers = [share for column, share in rules.separation if column.is_numeric]
     categories = tuple(column for column, _ in rules.separation if not column.is_numeric)
     if not numbers or not categories or sum(numbers) > HARDLY:

@@ -1,4 +1,4 @@
-"""Changes of a person to the tree: values replaced, clusters merged and renamed, all rules rewritten."""
+"""A person's changes to the tree: values replaced, clusters merged and renamed, all rules rewritten."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shallowrules.tables.table import Value
 __all__ = ["EDITED", "Edited", "Replacement", "edit", "notes_of_edits", "read_replacement"]
 
 EDITED = "edited by hand: "
-"""How the note begins that rules keep of an edit."""
+"""The beginning of the note that rules keep on an edit."""
 
 
 def notes_of_edits(rules: RuleSet) -> list[str]:
@@ -29,7 +29,7 @@ def notes_of_edits(rules: RuleSet) -> list[str]:
 
 
 MAX_NAMED = 5
-"""Categories that a message names at most."""
+"""Maximum number of categories that a message names."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,10 @@ def edit(
     Raises
     ------
     OptionError
-        If a replacement cannot be read, or an option has another type.
+        If a replacement cannot be read, or an option has the wrong type.
     DataError
-        If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster is not there.
+        If a text cannot be read; if rules overlap, leave a gap or hold for no row; if a value or cluster does not
+        exist.
     """
     replacements = _checked_texts("replacements", replacements, "changes, such as ['proline: 755 -> 750']")
     renames = _checked_texts("rename", rename, "new names, such as ['0=High spenders']")
@@ -289,7 +290,7 @@ def _renamed(renames: Iterable[str], called: Mapping[int, str], merged: Mapping[
 
 
 def _joined(merged: Mapping[int, int]) -> dict[int, list[int]]:
-    """Return the numbers of the clusters that are now one, ascending, by the number that they have."""
+    """Return the former numbers of merged clusters, ascending, by their number now."""
     return {to: sorted({to, *(n for n, other in merged.items() if other == to)}) for to in merged.values()}
 
 
@@ -303,7 +304,7 @@ def _of_joined(said: Mapping[int, str], joined: Mapping[int, Sequence[int]]) -> 
 
 
 def _without_vain_tests(nodes: Sequence[Node], merged: Mapping[int, int]) -> tuple[Node, ...]:
-    """Return a tree with merged clusters, without tests on both sides of which all is one cluster.
+    """Return a tree with merged clusters, without tests that have a single cluster on both sides.
 
     The rows of the leaves are no longer known.
     """
@@ -327,7 +328,7 @@ def _without_vain_tests(nodes: Sequence[Node], merged: Mapping[int, int]) -> tup
         assert not isinstance(node, Leaf)  # each has a cluster
         kept.append(node)
         sides = [(node.right, place, False), (node.left, place, True)]
-        pending += sorted(sides, reverse=True)  # in the order in which they were
+        pending += sorted(sides, reverse=True)  # in their former order
     return tuple(
         node if isinstance(node, Leaf) else replace(node, left=children[place][True], right=children[place][False])
         for place, node in enumerate(kept)

@@ -78,7 +78,7 @@ class Move:
 
     def __str__(self) -> str:
         if self.above is not None:
-            just = "" if self.column.is_time else "just "  # a duration, which has no next one that a person would say
+            just = "" if self.column.is_time else "just "  # a duration: no person would name the next one
             target = f"{just}above {self.column.show(self.above)}"
         else:
             target = "another value" if self.to is None else self.column.show(self.to)
@@ -199,7 +199,7 @@ def explain_row(
 ) -> Explanation:
     """Return why a row has its cluster; the other parameters are those of a `RuleSet`.
 
-    Of changes that are equally small, the first is taken in the order of the rules.
+    Among equally small changes, the first is taken in the order of the rules.
     """
     by_index = {cluster.index: cluster for cluster in clusters}
     met: dict[int, Condition] = {}
@@ -267,7 +267,7 @@ Target = tuple[Number | Value | None, Number | None, float]
 
 
 class _Target(ConditionVisitor[Target | None]):
-    """The value next to a row's that meets a condition which the row's does not, as `Move` has it: to, above, distance.
+    """The closest value that meets a condition which a row's value does not, as `Move` has it: to, above, distance.
 
     None where there is no such value.
     """

@@ -47,7 +47,7 @@ def nodes_of_rules(
         One or more. No row may meet two of them, and every row without a missing value must meet one.
     columns : sequence of RuleColumn
     like : sequence of Node
-        A tree to ask in the same order where that is possible, so that rules that nobody changed give it again.
+        A tree to ask in the same order where that is possible, so that unchanged rules give it again.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def _choose(
     """Return a test that splits no rule, the model's if possible, and the rules on both sides."""
     tests = _tests(rules, region, model)
     if model is not None:
-        if _divides_as(model, region, columns):  # several categories together need not be in any rule
+        if _divides_as(model, region, columns):  # a rule need not name several categories together
             tests.append(model)
         tests.sort(key=lambda test: _unlike(test, model))
     best: tuple[Test, tuple[list[WrittenRule], list[WrittenRule]]] | None = None
@@ -157,7 +157,7 @@ def _divides_as(test: Test, region: Region, columns: Sequence[RuleColumn]) -> bo
 
 
 def _unlike(test: Test, model: Test) -> tuple[int, float]:
-    """Return how little a test is like another one."""
+    """Return how different two tests are, as a sort key."""
     if test.column != model.column:
         return 2, 0.0
     if isinstance(test, Cut) and isinstance(model, Cut):

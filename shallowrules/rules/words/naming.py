@@ -43,8 +43,8 @@ def read_names(path: str | Path) -> ClusterNames:
     Raises
     ------
     DataError
-        If the file is neither, a number is not a whole number or there twice, or two clusters have one name; names the
-        file and the entry.
+        If the file is neither of these, a number is not a whole number or occurs twice, or two clusters have the same
+        name; names the file and the entry.
     OSError
         If it cannot be read.
     """
@@ -136,7 +136,7 @@ def _read_list(listed: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _entries(given: Sequence[str], where: str) -> list[str]:
-    """Return which entry stands in each place."""
+    """Return the entry in each place."""
     names = [name.strip().lower() for name in given]
     if not set(names) <= set(ENTRIES) or "number" not in names or len(names) == 1 or len(set(names)) != len(names):
         raise DataError(f"{where} has {', '.join(map(repr, given))}; what is read is number, name and note, each once")

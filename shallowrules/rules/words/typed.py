@@ -1,4 +1,4 @@
-"""What a person types for an edit: thresholds with grouped digits or in the column's own format, and new names."""
+"""Edits as a person types them: thresholds with grouped digits or in the column's own format, and new names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shallowrules.tables.times import DAY, format_time
 __all__ = ["read_new_name", "read_threshold"]
 
 GROUPING = f"{BLANKS}'\u2019"
-"""What may stand between groups of three digits in any column, besides the comma."""
+"""Marks that may group digits in any column, besides the comma."""
 
 
 def read_threshold(text: str, column: RuleColumn, among: Collection[Number | Value] = ()) -> Number:
@@ -80,7 +80,7 @@ def _plain_texts(text: str, column: RuleColumn) -> Iterator[str]:
 
 
 def _plainly(number: Number, column: RuleColumn) -> str:
-    """Return a number as it can be read in one way: a further zero makes a fraction no group of three digits."""
+    """Return a number so that it reads in only one way: a further zero keeps a fraction from looking like a group."""
     shown = column.show(number)
     return shown if len(set(_numbers(shown, column))) == 1 else f"{shown}0"
 

@@ -22,12 +22,13 @@ MAX_WHOLE = 2.0**64
 """Columns of whole numbers have at most 64 bits."""
 
 NUMBER = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-"""Thousands may be apart, as the sheet has them."""
+"""Thousands may be grouped, as in the sheet."""
 TAIL = re.compile(r"\s+\([0-9,]+ rows?, [0-9.]+%\)\s*$")
 """A printed rule's remark on its training rows, which need not be kept up to date."""
 HEAD = re.compile(r"cluster (-?[0-9]+)")
 MAX_READINGS = 1000
-"""Ways to read a line that are followed at once. Names such as "a and b" beside "a" have two or three."""
+"""Maximum number of ways to read a line that are followed at once. Names such as "a and b" beside "a" have two or
+three."""
 
 
 def read_rules(
@@ -39,17 +40,17 @@ def read_rules(
     ----------
     text : str
         As ``print(rules)`` shows them; the count of rows after a rule and the line of figures may be left out. Blank
-        lines, and those that begin with #, say nothing.
+        lines, and those that begin with #, are ignored.
     columns : sequence of RuleColumn
-        What rules may test.
+        The columns that rules may test.
     clusters : sequence of Cluster
-        Those that are known. A rule may give another number.
+        The known clusters. A rule may give another number.
 
     Returns
     -------
     list of WrittenRule
     dict from int to str
-        The names that the text has for clusters and that are new.
+        New names that the text gives to clusters.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def read_number(text: str, column: RuleColumn) -> Number:
     Raises
     ------
     DataError
-        If it is not a number, or one with a fraction for a column of whole numbers, or no time of the column's kind.
+        If it is not a number, or has a fraction for a column of whole numbers, or is not a time of the column's kind.
     """
     if column.is_time:
         return read_time(text, column, bound_text(column.type, 0, above=False)[0])
@@ -177,7 +178,7 @@ def _read_conditions(text: str, columns: Sequence[RuleColumn]) -> tuple[Conditio
 
 
 class ConditionReader(ABC):
-    """Reads a text of conditions, whatever the words; it remembers how far it got.
+    """Reads a text of conditions, in any wording; it remembers how far it got.
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ class ConditionReader(ABC):
         yield read_number(found[0], column), found.end()
 
     def bound_at(self, column: RuleColumn, place: int, *, above: bool) -> Iterator[tuple[Number, int]]:
-        """Yield the threshold of a comparison whose sign is at a place; times may have any sign that says so."""
+        """Yield the threshold of a comparison whose sign is at a place; times may have any sign of comparison."""
         if not column.is_time:
             yield from self.number_at(column, self.behind(place, " > " if above else " <= "))
             return

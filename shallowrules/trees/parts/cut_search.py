@@ -20,7 +20,7 @@ FIRST_REACH = 4.0
 """As in the kernel's `fixed_point`."""
 
 NODE_SAMPLE = 4096
-"""Rows of a node's sample that say what its bins are, at most."""
+"""Maximum number of rows of a node's sample, which determines its bins."""
 
 
 @dataclass(eq=False)
@@ -65,7 +65,7 @@ class Node:
 
     @property
     def bin_sample(self) -> NDArray[np.float64]:
-        """The rows that say what its bins are, distinct ones."""
+        """The distinct rows that determine its bins."""
         sample = self.sample[:NODE_SAMPLE]
         return sample if self.inner_sample is None else np.unique(np.concatenate([sample, self.inner_sample]), axis=0)
 
@@ -118,7 +118,7 @@ class CutSearch:
         self.own_centers = np.ascontiguousarray(explain_centers[node.centers])
         table = np.concatenate([self.sample, self.own_centers])
         rows = np.arange(len(table), dtype=np.int32)
-        some = np.ones(len(table))  # rows are counted apart from weights, distinct ones
+        some = np.ones(len(table))  # rows are counted separately from weights, and distinct
         centers = self.own_centers, self.own_centers
         ranges = ranges_of(self.sample)
         self.scan = NodeScan(GrowthInput(table, table, rows, some, *centers, ranges, node.path_sides, self.sample))

@@ -1,8 +1,9 @@
 """Growing the kernel's tree from a table in parts that are never together in memory.
 
-Nodes of one level are worked on together. A pass adds up what the rows of each part add to the cuts of each bin, in the
-kernel's fixed point; a second one fetches the rows of the bins inside which the best cut may lie, those of one value as
-one. Both add up exactly, however the rows are cut into parts. Small nodes are collected and grown by the kernel whole.
+Nodes of one level are worked on together. A pass adds up the contributions of each part's rows to the cuts of each bin,
+in the kernel's fixed point; a second one fetches the rows of the bins inside which the best cut may lie, merging those
+of equal value. Both add up exactly, however the rows are cut into parts. Small nodes are collected and grown whole by
+the kernel.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ from shallowrules.trees.tree import LEAF
 __all__ = ["grow_parts"]
 
 SAMPLE_CELLS, MAX_SAMPLE = 2**20, 2**16
-"""Numbers and rows of the sample that says what the bins of all nodes are, at most; but at least `NODE_SAMPLE` rows."""
+"""Maximum numbers and rows of the sample that determines the bins of all nodes; it has at least `NODE_SAMPLE` rows."""
 
 SAMPLE_MARGIN = 2.0
-"""Rows whose keys are looked at for the sample, in sizes of it: a part need not sort the others."""
+"""Rows whose keys are examined for the sample, as a multiple of its size: a part need not sort the others."""
 
 MIN_FETCHED_ROWS = 2**16
 """Rows of bins whose values are fetched even with little memory: they take no more than the sums of bins."""
@@ -68,7 +69,7 @@ MAX_COARSENESS = 64.0
 """Sums are taken again where a node's cost allows units this many times finer."""
 
 TIE = 1e-9
-"""As in the kernel's `objective`: of the centers whose cost is that near the lowest, the first is a leaf's."""
+"""As in the kernel's `objective`: of the centers whose cost is that close to the lowest, a leaf gets the first."""
 
 
 def grow_parts(
@@ -103,7 +104,7 @@ def grow_parts(
     tradeoff : float
         As for `growing.grow`.
     n_threads : int
-        Threads that grow what is collected.
+        Threads that grow the collected nodes.
     progress, log : callable, optional
         Called with the share of the cuts that are made; with a line for each level.
 
@@ -245,7 +246,7 @@ class _Growth:
         for node in nodes:
             sums = found[node.place]
             scale, cap, reach = node.fixed
-            if not sums["cost"][2]:  # every row is on a center
+            if not sums["cost"][2]:  # every row lies on a center
                 self._collect_distinct(node)
                 continue
             cost = _kernel.cost_of(sums["cost"], scale)
@@ -256,7 +257,7 @@ class _Growth:
                 continue
             if (
                 not cost
-            ):  # of rows nearer to their centers than the units can resolve, because other centers are very far away
+            ):  # rows are nearer to their centers than the units can resolve, because other centers are very far away
                 self._collect_distinct(node)
                 continue
             fixed = scale, cap, reach * node.cost_bound / cost
@@ -276,7 +277,7 @@ class _Growth:
                 node.reach, node.cost_bound = node.reach * REACH_FACTOR, search.cost
                 again.append(node)
             else:
-                # Price is at most the objective: a subtree is no shallower than one condition, and no more than one is
+                # The price is at most the objective: a subtree has at least one condition, and no more than one is
                 # saved.
                 children += self._cut(node, search.cut(lowest), search.cost * max(lowest, 1.0) * (1 + 1e-6))
         self._end_branches(leaves, requests)
@@ -288,7 +289,7 @@ class _Growth:
     def _divide_bins(self, searches: Sequence[CutSearch], requests: Mapping[int, NodeRequest]) -> list[Node]:
         """Find the bins inside which cuts may win, and sample those that are too large; return the nodes of these.
 
-        A bin whose rows hardly get fewer, because they are equal, is not divided again.
+        A bin is not divided again if hardly any rows would leave it, because they are equal.
         """
         wanted, nodes = {}, []
         for search in searches:
@@ -335,7 +336,7 @@ class _Growth:
         return kept
 
     def _end_branches(self, searches: Sequence[CutSearch], requests: Mapping[int, NodeRequest]) -> None:
-        """Make leaves of nodes without a valid cut: of the first of the cheapest centers."""
+        """Make leaves of nodes without a valid cut, each with the first of the cheapest centers."""
         if not searches:
             return
         wanted = {}

@@ -36,7 +36,7 @@ class LeafSums:
     high: NDArray[np.float64]
 
     def merged(self, other: LeafSums) -> LeafSums:
-        """Return those of the rows of both parts."""
+        """Return the facts about the rows of both parts."""
         return LeafSums(
             self.rows + other.rows,
             self.weight.merged(other.weight),

@@ -1,4 +1,4 @@
-"""Passes over the rows of nodes: which rows of a part each node has, and what is found of them."""
+"""Passes over the rows of nodes: the rows of each node in a part, and the facts found about them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """The cuts so far, which say where rows are."""
+    """The cuts so far, which determine the node of each row."""
 
     feature: NDArray[np.int32]
     cut: NDArray[np.float64]
@@ -55,7 +55,7 @@ class Route:
 
 @dataclass(frozen=True, eq=False)
 class NodeRequest:
-    """What a pass has to know of a node.
+    """The facts about a node that a pass needs.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class NodeRequest:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a pass should find of some nodes, by their places in the route."""
+    """The facts that a pass should find about some nodes, by their places in the route."""
 
     encode: Encode
     route: Route
@@ -122,7 +122,7 @@ def find_totals(part: Any, state: tuple[Encode, NDArray[np.float64], int, np.uin
 
 
 def sum_bins(part: Any, request: Request) -> ByKey:
-    """Return by node what its rows add to the cuts of each bin, as `Added` of what `NodeRows.sums` returns."""
+    """Return by node the contribution of its rows to the cuts of each bin, as `Added` of `NodeRows.sums`."""
     names = "tally", "weight", "center step", "cost"
     return ByKey(
         {
@@ -144,7 +144,7 @@ def sum_values(part: Any, request: Request) -> ByKey:
 
 
 def sample_bins(part: Any, state: tuple[Request, int]) -> ByKey:
-    """Return by node a `KeySample` of its rows in the bins asked for; the state is the request and how many at most."""
+    """Return by node a `KeySample` of its rows in the bins asked for; the state is the request and the maximum size."""
     request, n_most = state
     rows = request.encode(part)
     found = {}
@@ -161,7 +161,7 @@ def sample_bins(part: Any, state: tuple[Request, int]) -> ByKey:
 
 
 def sum_center_costs(part: Any, request: Request) -> ByKey:
-    """Return by node what its rows cost with each of its centers."""
+    """Return by node the cost of its rows with each of its centers."""
     found = request.node_rows(request.encode(part))
     return ByKey({place: Added({"costs": node.center_costs()}) for place, node in found})
 

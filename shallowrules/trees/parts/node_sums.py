@@ -23,7 +23,7 @@ N_EXPONENTS = 2**12
 
 @dataclass(frozen=True, eq=False)
 class KeySample:
-    """Some of the distinct rows, those of the smallest keys, which do not depend on the cut into parts.
+    """A sample of the distinct rows, those with the smallest keys, which do not depend on the division into parts.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class KeySample:
         return cls(kept[:n_most], X[picked].astype(np.float64) + 0.0, n_most)
 
     def merged(self, other: KeySample) -> KeySample:
-        """Return that of the rows of both."""
+        """Return the sample from the rows of both parts."""
         keys, first = np.unique(np.concatenate([self.keys, other.keys]), return_index=True)
         rows = np.concatenate([self.rows, other.rows])[first[: self.n_most]]
         return KeySample(keys[: self.n_most], rows, self.n_most)
@@ -58,7 +58,7 @@ class KeySample:
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """What is known of the whole table before a tree is grown.
+    """Facts about the whole table that are known before a tree is grown.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Totals:
 
     @classmethod
     def of(cls, rows: Rows, cluster_centers: NDArray[np.float64], n_sample: int, max_key: np.uint64) -> Totals:
-        """Return those of some rows, with a sample from rows whose keys are at most `max_key`."""
+        """Return the facts about some rows, with a sample from rows whose keys are at most `max_key`."""
         n, m, weighted = len(rows.X_explain), rows.X_cluster.shape[1], rows.weight is not None
         sample = KeySample.of(rows.X_explain, np.arange(n, dtype=np.int32), n_sample, max_key)
         if not n:
@@ -99,12 +99,12 @@ class Totals:
         )
 
     def cost_bound(self) -> float:
-        """Return at least the summed cost of the rows with their nearest centers, and about twice as much at most."""
+        """Return an upper bound on the summed cost of the rows with their nearest centers, at most about twice that."""
         present = np.flatnonzero(self.exponents)
         return float(np.ldexp(self.exponents[present], present - N_EXPONENTS // 2).sum())
 
     def merged(self, other: Totals) -> Totals:
-        """Return those of the rows of both."""
+        """Return the facts about the rows of both."""
         return Totals(
             self.n_rows + other.n_rows,
             self.weighted or other.weighted,
@@ -119,7 +119,7 @@ class Totals:
 def _weigh_exponents(rows: Rows, cluster_centers: NDArray[np.float64]) -> NDArray[np.float64]:
     nearest = nearest_labels(rows.X_cluster, cluster_centers, 1)
     distance = np.zeros(len(nearest))
-    with np.errstate(over="ignore"):  # values so large are refused when all parts are known
+    with np.errstate(over="ignore"):  # values that large are refused when all parts are known
         for j, coordinate in enumerate(cluster_centers.T):
             distance += (rows.X_cluster[:, j] - np.ascontiguousarray(coordinate)[nearest]) ** 2
         away = np.flatnonzero((distance > 0) & (distance < np.inf))
@@ -185,7 +185,7 @@ class Ends:
     n_most: int
 
     def merged(self, other: Ends) -> Ends:
-        """Return those of the rows of both."""
+        """Return the outermost rows of both."""
         left, right = (
             _distinct(*(np.concatenate(both) for both in zip(one, another, strict=True)))
             for one, another in ((self.left, other.left), (self.right, other.right))
@@ -265,7 +265,7 @@ class Collected:
         return Collected((_distinct_rows(both.rows()),), True) if self.distinct else both
 
     def rows(self) -> Rows:
-        """Return all of them together."""
+        """Return all rows of the node together."""
         first = self.pieces[0]
         if len(self.pieces) == 1:
             return first
@@ -278,7 +278,7 @@ class Collected:
 
 
 def _distinct_rows(rows: Rows) -> Rows:
-    """Return rows with equal ones as one; they have weights then."""
+    """Return rows with equal ones merged; they then have weights."""
     weight = np.ones(len(rows.X_explain)) if rows.weight is None else rows.weight
     first, group = _kernel.deduplicate(rows.X_explain, rows.X_cluster, weight)
     if group is None:

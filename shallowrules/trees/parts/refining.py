@@ -1,7 +1,7 @@
 """Refining over parts: trees are searched for on some rows of the table, and judged on all of them.
 
 As `shallowrules.trees.refining` does with a large table: the rows of the search are those of the lowest keys in each
-cluster of the greedy tree, which do not depend on the cut into parts, and sums over all rows are exact.
+cluster of the greedy tree, which do not depend on the division into parts, and sums over all rows are exact.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class _Broad:
         tradeoff: float,
         n_threads: int,
     ) -> _Broad | None:
-        """Look at all parts; None if the clustering costs nothing."""
+        """Examine all parts; None if the clustering costs nothing."""
         k, leaves = len(reference.kept), tree.leaves
         counts, weights = (
             np.bincount(tree.center[leaves], of_node[leaves], k).astype(np.float64)
@@ -220,7 +220,7 @@ class BottomKSample:
         X_cluster: NDArray[Any] | None,
         weight: NDArray[np.float64],
     ) -> BottomKSample:
-        """Return those among some rows; `X_cluster` is None where there is one space."""
+        """Return the lowest-key rows among some rows; `X_cluster` is None where there is one space."""
         order = key_order(keys, X_explain, np.arange(len(keys)), labels)
         labels, keys, X_explain = labels[order], keys[order], X_explain[order]
         is_new = np.ones(len(order), dtype=bool)
@@ -236,7 +236,7 @@ class BottomKSample:
         return cls(sizes, labels[low], keys[low], X_explain[low], cluster, weight[is_low])
 
     def merged(self, other: BottomKSample) -> BottomKSample:
-        """Return those among the rows of both."""
+        """Return the lowest-key rows among those of both parts."""
         X_cluster = None
         if self.X_cluster is not None and other.X_cluster is not None:
             X_cluster = np.concatenate([self.X_cluster, other.X_cluster])
@@ -279,7 +279,7 @@ class Squares:
         around: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
     ) -> Squares:
-        """Return those of some rows; `around` has a point near the mean of each group, shape (k, m)."""
+        """Return the sums of some rows; `around` has a point near the mean of each group, shape (k, m)."""
         k, m = around.shape
         squares = np.zeros(len(X))
         gaps = ExactSums((0,) * (k * m))
@@ -308,7 +308,7 @@ class SurveyResult:
     squares: Squares
 
     def merged(self, other: SurveyResult) -> SurveyResult:
-        """Return those of both parts."""
+        """Return the rows and squares of both parts."""
         return SurveyResult(self.lowest.merged(other.lowest), self.squares.merged(other.squares))
 
 

@@ -1,4 +1,4 @@
-"""What every database engine that is run here can do."""
+"""The abilities of every database engine that is run here."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Engine(ABC):
     @classmethod
     @abstractmethod
     def open(cls) -> AbstractContextManager[Self]:
-        """Start a server of its own; nothing of it is left when the context ends.
+        """Start a server of its own; nothing is left of it when the context ends.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Engine(ABC):
     def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]]) -> None:
         """Make a table of columns, each a name and its declared type, and fill it.
 
-        A value has to fit the declared type; the engine converts it as it does on insertion. EngineError if it refuses
+        A value has to fit the declared type; the engine converts it on insertion. EngineError if it refuses
         the table or a row.
         """
 
@@ -131,7 +131,7 @@ def as_text(value: Cell) -> str | None:
 
 
 def days_and_clock(value: timedelta) -> tuple[str, str]:
-    """Return the days of a duration with its sign, and what is left as hours, minutes and seconds without one."""
+    """Return the days of a duration with its sign, and the rest as hours, minutes and seconds without one."""
     sign, size = ("-", -value) if value < timedelta(0) else ("", value)
     return (
         f"{sign}{size.days}",

@@ -55,7 +55,7 @@ class ClickHouse(Engine):
     @classmethod
     @contextmanager
     def open(cls) -> Iterator[Self]:
-        """Open a database. All of one process share one engine, so its name is one that no other has."""
+        """Open a database. All databases in a process share one engine, so each has a name of its own."""
         database = f"shallowrules_{uuid.uuid4().hex}"
         with closing(_import_session().Session()) as session:
             engine = cls(session)
@@ -78,7 +78,7 @@ class ClickHouse(Engine):
             self.query(f"INSERT INTO {self.quote(table)} FORMAT TabSeparated\n{lines}")
 
     def query(self, statement: str, before: Sequence[str] = ()) -> list[Row]:
-        """Run a statement. What `before` SETs holds for this statement alone, as in a session of its own."""
+        """Run a statement. Settings in `before` hold for this statement alone, as in a session of its own."""
         settings = [name for text in before if text.startswith("SET ") for name in re.findall(r"(\w+) =", text)]
         try:
             for text in (*before, statement):

@@ -69,9 +69,9 @@ class MariaDB(Engine):
         install, server, client = cls._programs()
         with tempfile.TemporaryDirectory(prefix="shallowrules-maria-", ignore_cleanup_errors=True) as folder:
             options = ["--no-defaults", f"--datadir={folder}/data", *(["--user=root"] if is_root() else [])]
-            # At its start a server deletes all temporary tables in its folder for them, those of other servers too.
+            # When a server starts, it deletes all temporary tables in its folder for them, even those of other servers.
             options += [f"--tmpdir={folder}"]
-            options += ["--debug-no-sync"]  # nothing is to outlive it: making its tables waits 980 times for the disk
+            options += ["--debug-no-sync"]  # saves 980 waits for the disk
             run(cls.title, [install, *options, "--auth-root-authentication-method=normal"])
             options += [f"--socket={folder}/socket", f"--pid-file={folder}/pid", "--skip-networking"]
             options += ["--skip-log-bin", "--innodb-flush-log-at-trx-commit=0"]
@@ -98,7 +98,7 @@ class MariaDB(Engine):
         self.query(last, before)
 
     def query(self, statement: str, before: Sequence[str] = ()) -> list[Row]:
-        """Run a statement. A text NULL comes back as NULL: its client writes both alike."""
+        """Run a statement. A text NULL comes back as NULL: the client writes both alike."""
         text = "".join(f"{each.rstrip().removesuffix(';')}\n;\n" for each in (*before, statement))
         said = run(self.title, self._command, text)
         return [

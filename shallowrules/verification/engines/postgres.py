@@ -64,7 +64,7 @@ class Postgres(Engine):
     @classmethod
     @contextlib.contextmanager
     def open(cls) -> Iterator[Self]:
-        """Start a server. It refuses to run as root, and then runs as a user without rights."""
+        """Start a server. PostgreSQL refuses to run as root, so it then runs as a user without rights."""
         initdb, server, psql = cls._programs()
         as_user = unprivileged() if is_root() else []
         if as_user is None:

@@ -1,4 +1,4 @@
-"""Servers and their programs: found where Debian and Python packages put them, run for one user."""
+"""Servers and their programs: found where Debian and Python packages put them, and run as one user."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def program(name: str) -> str | None:
 
 
 def is_root() -> bool:
-    """Return whether this process may do everything."""
+    """Return whether this process runs as root."""
     return os.name == "posix" and os.geteuid() == 0
 
 
@@ -55,10 +55,10 @@ def unprivileged() -> list[str] | None:
 def serving(
     title: str, command: Sequence[str], folder: str, answers: Callable[[], object], end: signal.Signals
 ) -> Iterator[None]:
-    """Run a server from when it answers (`answers` raises EngineError before) until the end of the context.
+    """Run a server from its first answer (until then `answers` raises EngineError) until the end of the context.
 
-    The signal `end` ends it; where there is setpriv, also if the process that started it is killed. It has a session
-    of its own, so that Ctrl-C ends it here and not before.
+    The signal `end` ends it; where setpriv is installed, it also ends if the process that started it is killed. It has
+    a session of its own, so that Ctrl-C ends it here and not before.
     """
     setpriv = [shutil.which("setpriv") or "", "--pdeathsig", end.name.removeprefix("SIG")]
     bound = [*command[:1], *setpriv[1:], *command[1:]] if command[0] == setpriv[0] else [*setpriv, *command]

@@ -1,4 +1,4 @@
-"""Spark, on one core: the package pyspark and a Java of the system."""
+"""Spark, on one core: the package pyspark, with the system's Java."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ __all__ = ["Spark"]
 
 JAVA = "apt-get install default-jre-headless"
 BRIEF_JAVA = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:TieredStopAtLevel=1")
-"""Options for a Java that ends soon: it compiles quickly, as compiling well took more than a third of the time."""
+"""Options for a short-lived Java: it compiles quickly, since thorough compilation took more than a third of the
+time."""
 STOP_SECONDS = 30
 LOADED = "loaded_by_shallowrules"
 
@@ -130,7 +131,7 @@ class Spark(Engine):
 
 
 def _as_read(value: Cell) -> str | None:
-    """Return a value as Spark reads it from text: a duration of one sign."""
+    """Return a value as Spark reads it from text: a duration with a single sign."""
     return " ".join(days_and_clock(value)) if isinstance(value, timedelta) else as_text(value)
 
 
@@ -140,7 +141,7 @@ def _cast(column: str, kind: str) -> str:
 
 
 def _start(pyspark: ModuleType, folder: Path) -> tuple[Any, Any]:
-    """Return a session of a Spark that listens to this machine alone and writes to the folder, and its gateway."""
+    """Return a session of a Spark that listens on this machine only and writes to the folder, and its gateway."""
     from pyspark.java_gateway import launch_gateway
 
     (folder / "log4j2.properties").write_text("rootLogger.level = off\n")
@@ -159,7 +160,7 @@ def _start(pyspark: ModuleType, folder: Path) -> tuple[Any, Any]:
         "spark.sql.shuffle.partitions": "1",
     }
     conf = pyspark.SparkConf(loadDefaults=False).setAll(settings.items())
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it repeats every error at length
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # Spark repeats every error at length
     gateway = None
     try:
         with (folder / "log").open("wb") as log, warnings.catch_warnings():

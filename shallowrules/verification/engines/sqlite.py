@@ -70,7 +70,7 @@ class SQLite(Engine):
 
 
 def _bound(value: Cell) -> Cell:
-    """Return a value as the driver takes it: what is beyond 64 bits as text, which a column of numbers converts."""
+    """Return a value as the driver takes it: numbers beyond 64 bits as text, which a column of numbers converts."""
     if isinstance(value, Decimal | date | timedelta) or (isinstance(value, int) and value not in INT64):
         return as_text(value)
     return value

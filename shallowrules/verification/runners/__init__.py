@@ -1,7 +1,8 @@
 """Running the output of exporters: a module for each, and the tables that name them.
 
-An exporter of shallowrules is in one of three tables: `RUNNERS` for what labels rows by itself, `SQL_RUNNERS` for what
-a database runs, `NOT_RUN` for what is not, with the reason. How a plugin's output is run is not known here.
+An exporter of shallowrules is in one of three tables: `RUNNERS` for output that labels rows by itself, `SQL_RUNNERS`
+for output that a database runs, `NOT_RUN` for output that is not run, with the reason. How a plugin's output is run is
+not known here.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ NOT_RUN: Mapping[str, str] = {"markdown": READ, "mermaid": READ, "svg": READ}
 
 
 def cannot_be_run(exporter: InstalledExporter) -> str | None:
-    """Return why what an exporter writes cannot be run anywhere, None where it can."""
+    """Return why an exporter's output cannot be run anywhere, None where it can."""
     if exporter.distribution != "shallowrules":
         return f"it comes from {exporter.distribution}, and verify does not know how to run it"
     if exporter.name in RUNNERS or exporter.name in SQL_RUNNERS:

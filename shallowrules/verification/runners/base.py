@@ -23,7 +23,7 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Form:
-    """What labels rows.
+    """A function that labels rows.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def spread(n_rows: int, most: int) -> NDArray[np.bool_]:
 
 
 class Runner(Protocol):
-    """Runs what an exporter writes: a function in the table `RUNNERS` that opens what that needs."""
+    """Runs an exporter's output: a function in the table `RUNNERS` that opens whatever the output needs."""
 
     def __call__(self, rules: RuleSet) -> AbstractContextManager[Mapping[str, Form]]:
         """Return the forms of the rules by their names, until the context ends.
@@ -61,7 +61,7 @@ class Runner(Protocol):
         Raises
         ------
         MissingExtraError
-            If what runs them is not installed.
+            If a program that runs them is not installed.
         EngineError
             If it does not start.
         ExportError
@@ -75,7 +75,7 @@ EngineLabeller = Callable[[int], Labels]
 
 
 class SqlRunner(Protocol):
-    """Runs what an exporter writes for databases: a function in the table `SQL_RUNNERS`."""
+    """Runs an exporter's output for databases: a function in the table `SQL_RUNNERS`."""
 
     def __call__(self, rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, EngineLabeller]:
         """Return the functions that label the rows of the engine's table, by the name of the form."""

@@ -64,7 +64,7 @@ def run_page(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
 
 @contextmanager
 def open_chromium() -> Iterator[Any]:
-    """Start the system's chromium; MissingExtraError where it, or what drives it, is not installed."""
+    """Start the system's chromium; MissingExtraError where it, or playwright, is not installed."""
     try:
         api = import_module("playwright.sync_api")
     except ImportError:
@@ -99,7 +99,7 @@ def type_rows(page: Any, rules: RuleSet, rows: Sequence[Sequence[Any]]) -> list[
 
 
 def _type(page: Any, rows: Sequence[dict[str, str]]) -> list[tuple[int | None, Any]]:
-    """Type rows into the page, of texts by the number of the column."""
+    """Type rows into the page; each has its texts by the number of the column."""
     return [
         (None if cluster in (None, "") else int(cluster), move)
         for start in range(0, len(rows), ROWS_AT_ONCE)
@@ -127,7 +127,7 @@ def _field(described: Mapping[str, Any], column: RuleColumn, value: Any) -> str:
 
 
 def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Any]]:
-    """Yield the rows as they are typed in: a category that means "no value" is omitted: no choice stands for it."""
+    """Yield the rows as they are typed in: a category that means "no value" has no choice, and is omitted."""
     given: list[Iterator[Any]] = []
     for column in rules.columns:
         if column.name not in table.names:

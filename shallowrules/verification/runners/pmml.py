@@ -1,4 +1,4 @@
-"""PMML, scored by pypmml, which runs PMML4S in a Java of the system."""
+"""PMML, scored by pypmml, which runs PMML4S in the system's Java."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run_pmml(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
 
 @contextmanager
 def open_models() -> Iterator[Any]:
-    """Start the engine, or take the one of this process; give the function that makes a model of a document."""
+    """Start the engine, or use the one of this process; yield the function that makes a model from a document."""
     try:
         pypmml = import_module("pypmml")
     except ImportError:
@@ -85,7 +85,7 @@ def _own_java(pypmml: Any) -> Iterator[None]:
 
 
 def _told_apart(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
-    """Return the rows without large whole numbers beside large thresholds: PMML4S compares these as doubles."""
+    """Return the rows without large whole numbers near large thresholds: PMML4S compares these as doubles."""
     rows = np.ones(table.n_rows, dtype=bool)
     for feature in rules.tested_columns:
         column = rules.columns[feature]
@@ -111,9 +111,10 @@ def _scored(rules: RuleSet, model: Any, table: Table) -> Labels:
 
 
 def _is_read_from_json(value: Any) -> bool:
-    """Return whether the engine gets a value from JSON as it is, which takes it a fraction of the time.
+    """Return whether the engine gets a value from JSON unchanged, which takes a fraction of the time.
 
-    JSON has no NaN and no infinity, and the engine makes a number or false of null, and doubles of some large numbers.
+    JSON has no NaN and no infinity, and the engine turns null into a number or false, and some large numbers into
+    doubles.
     """
     if isinstance(value, int | float):
         return abs(value) < EXACT  # False for NaN

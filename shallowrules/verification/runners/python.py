@@ -23,7 +23,7 @@ __all__ = ["define", "run_python"]
 
 @contextmanager
 def run_python(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
-    """Define what the modules define."""
+    """Run the modules, and return their functions."""
     forms = {
         f"Python, {style}": Form(
             partial(_by_row, define(export(rules, "python", style=style))["assign_cluster"], Answers(rules).cluster)

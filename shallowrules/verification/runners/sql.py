@@ -118,7 +118,7 @@ def _is_unsigned(column: Column) -> bool:
 
 
 class NotLoadedError(DataError):
-    """DuckDB cannot read a file without being told how."""
+    """DuckDB cannot read a file by itself."""
 
 
 def labels_of_file(rules: RuleSet, relation: str, n_rows: int, answers: Answers) -> Labels:

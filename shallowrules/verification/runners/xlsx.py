@@ -57,7 +57,7 @@ MAX_SECONDS = 1800
 """How long LibreOffice may take for all workbooks; it has no time limit of its own."""
 
 PARTS = "xl/worksheets/sheet4.xml", "xl/worksheets/sheet5.xml"
-"""The sheets with formulas in the file: of labels, and of what they are computed from."""
+"""The sheets with formulas in the file: the one of labels, and the one from which they are computed."""
 
 CSV_OF_LABELS = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,4"
 CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
@@ -65,14 +65,14 @@ CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
 
 
 Pasted = Value | date
-"""What a cell holds."""
+"""The content of a cell."""
 
 CELL = re.compile(r'(<c r="([A-Z]+[0-9]+)".*?</c>)')
 
 
 @contextmanager
 def run_workbook(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
-    """Write the workbook as `export` does; LibreOffice is started for the rows, once for all of them."""
+    """Write the workbook as `export` does; LibreOffice is started once, for all rows."""
     workbook = export(rules, "xlsx")
     find_libreoffice()
     label = partial(_computed, rules, workbook)
@@ -88,7 +88,7 @@ def find_libreoffice() -> str:
 
 
 def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
-    """Return the rows that LibreOffice shows of the sheet of labels in each of several workbooks, as texts.
+    """Return the rows that LibreOffice shows in the sheet of labels of each of several workbooks, as texts.
 
     It is started once, with a profile of its own.
 
@@ -100,7 +100,7 @@ def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
         If it does not compute one of them.
     """
     program = find_libreoffice()
-    if not workbooks:  # it would wait for some
+    if not workbooks:  # it would wait for input
         return []
     with tempfile.TemporaryDirectory(prefix="shallowrules-workbook-") as name:
         folder = Path(name)
@@ -121,7 +121,7 @@ def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
 
 
 def _run(command: Sequence[str]) -> str:
-    """Return a program's output. It is ended with all that it started if it takes too long, or is interrupted."""
+    """Return a program's output. If it takes too long or is interrupted, it is ended with all that it started."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True
     )
@@ -138,7 +138,7 @@ def _run(command: Sequence[str]) -> str:
 
 
 def paste_rows(workbook: bytes, names: Sequence[str], rows: Sequence[Sequence[Pasted | None]]) -> bytes:
-    """Return a workbook with a table pasted where its rows are to be labelled.
+    """Return a workbook with a table pasted where rows get their labels.
 
     Where it has formulas for fewer rows, those of its last row are copied down, as the sheet tells people to do.
 
@@ -163,13 +163,13 @@ def paste_rows(workbook: bytes, names: Sequence[str], rows: Sequence[Sequence[Pa
 
 
 def _with_rows(sheet: str, rows: Sequence[Sequence[Pasted | None]]) -> str:
-    """Return a sheet with rows pasted from the one with the names on."""
+    """Return a sheet with rows pasted, starting at the one with the names."""
     first = FIRST_ROW - 1
     start = sheet.index(f'<row r="{first}"')
     end = sheet.index("</sheetData>")
     written = re.findall(r"(<row [^>]*>)(.*?)</row>", sheet[start:end])
     last = first + len(written) - 1
-    number_of_last = re.compile(rf'(?<=[A-Z"]){last}(?![0-9])')  # of a row, or of a cell that no $ holds in place
+    number_of_last = re.compile(rf'(?<=[A-Z"]){last}(?![0-9])')  # references to a row, or to a cell without $
     copied = [number_of_last.split(part) for part in written[-1]]
     lines = []
     for number, row in enumerate(rows, start=first):
@@ -226,7 +226,7 @@ def _computed(rules: RuleSet, workbook: bytes, tables: Sequence[Table]) -> list[
 
 
 def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Pasted | None]]:
-    """Yield what is pasted of each row: a value for each tested column, None for an empty cell."""
+    """Yield the cells that are pasted for each row: a value for each tested column, None for an empty cell."""
     columns = [rules.columns[feature] for feature in rules.tested_columns]
     given = Table(tuple(_as_pasted(column, table[column.name]) for column in columns), table.n_rows)
     for row in python_rows(given):
@@ -234,14 +234,14 @@ def _rows_of(rules: RuleSet, table: Table) -> Iterator[list[Pasted | None]]:
 
 
 def _as_pasted(column: RuleColumn, given: Column) -> Column:
-    """Return a column as it is pasted: text where the rules have something else is converted before."""
+    """Return a column as it is pasted: text is first converted where the rules have something else."""
     if (given.type == column.type and not column.codes) or (given.is_numeric and column.is_numeric):
         return given
     return replace(column, imputed=None).read(given)
 
 
 def _pasted(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
-    """Return which rows are pasted: at most `MAX_ROWS`, those that cells can hold, and no empty one."""
+    """Return which rows are pasted: at most `MAX_ROWS`, those that cells can hold, and none that is empty."""
     rows = _rows_of(rules, table)
     held = (all(map(is_held, row)) and any(value is not None for value in row) for row in rows)
     return np.fromiter(held, bool, table.n_rows) & spread(table.n_rows, MAX_ROWS)
