@@ -720,7 +720,7 @@ def _from_labels(
 
 
 def classes_of_labels(numbers: Sequence[int] | None, k: int) -> tuple[int, ...]:
-    """Return the labels of the clusters of given labels, which are `numbers` if these are whole."""
+    """Return a number for each given label: its own in `numbers` if these are whole."""
     if numbers is None:
         return tuple(range(k))
     if all(map(is_label, numbers)):

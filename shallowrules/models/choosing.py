@@ -143,7 +143,7 @@ class ClusterCounts(Sequence[ClusterCount]):
 
     @property
     def end(self) -> str:
-        """Which end of those tried the recommended number is: "only", "largest", "smallest", or empty for neither.
+        """The end of the tried numbers at which the recommended one is: "only", "largest", "smallest", or empty for none.
 
         Two is not an end: there are no fewer clusters.
         """

@@ -340,7 +340,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         ----------
         X : array-like, dataframe, Table or mapping of columns, of shape (n_samples, n_features)
             Numbers without missing or infinite values; in a dataframe also text and truth values.
-            float32 and float64 arrays are not copied, but for those up to 1 GiB whose columns are contiguous.
+            float32 and float64 arrays are not copied, except those up to 1 GiB whose columns are contiguous.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weights, none negative, not all 0. A row of weight 0 does not count but gets a label. A weight with a
@@ -685,7 +685,7 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
 
 
 def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
-    """Return X validated as scikit-learn does, but for missing and infinite values.
+    """Return X validated as scikit-learn does, except for missing and infinite values.
 
     With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
     """

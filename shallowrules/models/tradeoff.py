@@ -497,12 +497,12 @@ def check_goal(max_cost: float | None, max_conditions: float | None) -> None:
 
 
 def _meets(point: TradeoffPoint, max_cost: float | None, max_conditions: float | None) -> bool:
-    """Whether a tree is within the bounds, but for rounding."""
+    """Whether a tree is within the bounds, apart from rounding."""
     return _is_within(*_figures(point), max_cost, max_conditions)
 
 
 def _is_within(cost: float, conditions: float, max_cost: float | None, max_conditions: float | None) -> bool:
-    """Whether figures are within the bounds, but for rounding."""
+    """Whether figures are within the bounds, apart from rounding."""
     return (max_cost is None or cost <= max_cost * (1 + TIE)) and (
         max_conditions is None or conditions <= max_conditions * (1 + TIE)
     )
