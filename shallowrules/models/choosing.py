@@ -143,7 +143,7 @@ class ClusterCounts(Sequence[ClusterCount]):
 
     @property
     def end(self) -> str:
-        """The end of the tried numbers at which the recommended one is: "only", "largest", "smallest", or empty for none.
+        """The end of the tried numbers where the recommended one is: "only", "largest", "smallest", or empty for none.
 
         Two is not an end: there are no fewer clusters.
         """
