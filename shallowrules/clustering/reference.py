@@ -435,7 +435,7 @@ def _fitted(
     weighted, without = _weighted_steps(clusterer)
     notes: tuple[str, ...] = ()
     if without and not (sample_weight == sample_weight[0]).all():
-        notes = (f"{' and '.join(without)} took no weights; it was fitted as if each row counted once",)
+        notes = (f"{' and '.join(without)} took no weights: each row counted once there",)
     return fit_clusterer(clusterer, X, n_threads, **dict.fromkeys(weighted, sample_weight)), seen, notes
 
 
