@@ -24,7 +24,7 @@ from shallowrules._kernel import column_ranges
 from shallowrules.encoding import fit_scaler
 from shallowrules.encoding.blocks import BLOCK_VALUES
 from shallowrules.encoding.scaling import scale_rows
-from shallowrules.errors import OptionError
+from shallowrules.errors import OptionError, ShallowRulesWarning
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.measures.summation import exact_weights, group_means, group_sums, in_units
 
