@@ -17,7 +17,7 @@ import pandas as pd
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 from browser import chromium  # noqa: E402
 
 COMMAND = [sys.executable, "-c", "from shallowrules.cli import script; script()"]

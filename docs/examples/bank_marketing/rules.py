@@ -44,8 +44,11 @@ def assign_cluster(row: NamedValues) -> int | None:
         housing = row['housing']
         contact = row['contact']
         pdays = row['pdays']
-    except KeyError as error:
-        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    except KeyError:
+        marital = _of_name(row, 'marital', "row")
+        housing = _of_name(row, 'housing', "row")
+        contact = _of_name(row, 'contact', "row")
+        pdays = _of_name(row, 'pdays', "row")
     if type(marital) is not str:
         marital = _text(marital, 'marital')
     if type(housing) is not str:
@@ -71,6 +74,20 @@ def assign_cluster(row: NamedValues) -> int | None:
     if contact == 'unknown':
         return 4  # 961 rows, 21.3%
     return 0  # 1,084 rows, 24.0%
+
+
+def _of_name(values: Any, column: str, what: str) -> Any:
+    """Return the value of a column whose name is this text, or has it as its text, as the number 1 has "1"."""
+    try:
+        return values[column]
+    except KeyError:
+        pass
+    found = [name for name in getattr(values, "keys", tuple)() if str(name) == column]
+    if not found:
+        raise KeyError("the %s has no column %r, which the rules test" % (what, column))
+    if len(found) > 1:
+        raise KeyError("the %s has several columns named %s" % (what, column))
+    return values[found[0]]
 
 
 def _number(value: Any, column: str) -> Any:
@@ -101,6 +118,8 @@ def _to_float(value: Any, column: str) -> float:
     if _is_missing(value):
         return float("nan")
     try:
+        if type(value).__name__.startswith("complex"):  # of which NumPy drops the imaginary part
+            raise TypeError
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
@@ -114,4 +133,6 @@ def _text(value: Any, column: str) -> str | None:
         return value
     if _is_missing(value) or value != value:
         return None
+    if type(value).__name__ == "Interval":  # of pandas, as (0, 1]
+        return str(value)
     raise TypeError("column %r holds %r, which is not text" % (column, value))

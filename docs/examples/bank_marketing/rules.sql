@@ -1,8 +1,8 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 7614fd532965658f804495cc790bad01abd976afcb46cacfae666f49deda2351.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 e44c91e73127c248fff11eb2b024d55910bbec721917eb3bd84a568e0b047546.
 -- 4,521 rows, 5 clusters; k-means cost 1.010 times that of the clusters without rules; 63.4% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
--- May differ from the tree on NUMERIC values of more than 15 digits or a collation that takes different texts for equal; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits or a collation that treats different texts as equal; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'bank_marketing' AND (numeric_precision > 15 AND numeric_scale > 0 OR collation_name IS NOT NULL)
 
 -- cluster 3 (housing no, married or divorced): 1,198 rows, 26.5%

@@ -42,8 +42,9 @@ def assign_cluster(row: NamedValues) -> int | None:
     try:
         internetservice = row['InternetService']
         totalcharges = row['TotalCharges']
-    except KeyError as error:
-        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    except KeyError:
+        internetservice = _of_name(row, 'InternetService', "row")
+        totalcharges = _of_name(row, 'TotalCharges', "row")
     if type(internetservice) is not str:
         internetservice = _text(internetservice, 'InternetService')
     if type(totalcharges) is not float:
@@ -61,6 +62,20 @@ def assign_cluster(row: NamedValues) -> int | None:
     if totalcharges <= 2181.7:
         return 0  # 1,415 rows, 20.1%
     return 4  # 1,006 rows, 14.3%
+
+
+def _of_name(values: Any, column: str, what: str) -> Any:
+    """Return the value of a column whose name is this text, or has it as its text, as the number 1 has "1"."""
+    try:
+        return values[column]
+    except KeyError:
+        pass
+    found = [name for name in getattr(values, "keys", tuple)() if str(name) == column]
+    if not found:
+        raise KeyError("the %s has no column %r, which the rules test" % (what, column))
+    if len(found) > 1:
+        raise KeyError("the %s has several columns named %s" % (what, column))
+    return values[found[0]]
 
 
 def _number(value: Any, column: str, nulls: tuple[Any, ...] = (), decimal: str = '.') -> Any:
@@ -85,6 +100,8 @@ def _to_float(value: Any, column: str) -> float:
     if _is_missing(value):
         return float("nan")
     try:
+        if type(value).__name__.startswith("complex"):  # of which NumPy drops the imaginary part
+            raise TypeError
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
@@ -98,6 +115,8 @@ def _text(value: Any, column: str, nulls: tuple[str, ...] = ()) -> str | None:
         return None if value.strip(" ") in nulls else value
     if _is_missing(value) or value != value:
         return None
+    if type(value).__name__ == "Interval":  # of pandas, as (0, 1]
+        return str(value)
     raise TypeError("column %r holds %r, which is not text" % (column, value))
 
 

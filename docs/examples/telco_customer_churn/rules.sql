@@ -1,11 +1,11 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 b0bce999f747cd066236bd7184ec22fe534316ebaeb87c1f444d0e76f2647f24.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 504b962246cbda0feb7c0546d3662fc1e165ca6fb2ab4b9cbcdab0d1fb1783a1.
 -- 7,043 rows, 5 clusters; k-means cost 1.015 times that of the clusters without rules; 92.9% of rows in the same cluster.
 -- A missing value of "TotalCharges" counts as 1397.3.
 -- A rule that tests another column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
--- May differ from the tree on a collation that takes different texts for equal; this finds these columns:
+-- May differ from the tree on a collation that treats different texts as equal; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'telco_customer_churn' AND (collation_name IS NOT NULL)
--- NaN may get a cluster, since ANSI SQL does not define how it compares. If there is any, name the database's dialect.
+-- NaN may get a cluster, since ANSI SQL does not define how it compares. If a column has NaN, choose the database's dialect.
 
 -- cluster 3 (Fiber optic, TotalCharges <= 3605.4): 1,815 rows, 25.8%
 "InternetService" = 'Fiber optic'

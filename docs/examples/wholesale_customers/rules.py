@@ -41,8 +41,9 @@ def assign_cluster(row: NamedValues) -> int | None:
     try:
         fresh = row['Fresh']
         detergents_paper = row['Detergents_Paper']
-    except KeyError as error:
-        raise KeyError("the row has no column %s, which the rules test" % error) from None
+    except KeyError:
+        fresh = _of_name(row, 'Fresh', "row")
+        detergents_paper = _of_name(row, 'Detergents_Paper', "row")
     if type(fresh) is not int:
         fresh = _integer(fresh, 'Fresh')
     if type(detergents_paper) is not int:
@@ -58,6 +59,20 @@ def assign_cluster(row: NamedValues) -> int | None:
     if detergents_paper <= 17400:
         return 1  # 72 rows, 16.4%
     return 3  # 10 rows, 2.3%
+
+
+def _of_name(values: Any, column: str, what: str) -> Any:
+    """Return the value of a column whose name is this text, or has it as its text, as the number 1 has "1"."""
+    try:
+        return values[column]
+    except KeyError:
+        pass
+    found = [name for name in getattr(values, "keys", tuple)() if str(name) == column]
+    if not found:
+        raise KeyError("the %s has no column %r, which the rules test" % (what, column))
+    if len(found) > 1:
+        raise KeyError("the %s has several columns named %s" % (what, column))
+    return values[found[0]]
 
 
 def _number(value: Any, column: str) -> Any:
@@ -88,6 +103,8 @@ def _to_float(value: Any, column: str) -> float:
     if _is_missing(value):
         return float("nan")
     try:
+        if type(value).__name__.startswith("complex"):  # of which NumPy drops the imaginary part
+            raise TypeError
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")

@@ -1,8 +1,8 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 f9e1971ae8f62b6718bd07ceda291724f9466afaa29a519b6a86956446159d60.
+-- Written by shallowrules 0.1.0 from the rules with SHA-256 00d01fdaeb2b8a3f684dec5852cd80cc517a511638311ad1bd26cedf0fb1ef7c.
 -- 440 rows, 4 clusters; k-means cost 1.034 times that of the clusters without rules; 92.5% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
--- May differ from the tree on NUMERIC values of more than 15 digits; this finds these columns:
+-- May differ from the tree on NUMERIC values of more than 15 digits; this query finds these columns:
 -- SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'wholesale_customers' AND (numeric_precision > 15 AND numeric_scale > 0)
 
 -- cluster 0 (low Detergents_Paper, low Fresh): 302 rows, 68.6%
