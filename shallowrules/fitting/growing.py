@@ -72,7 +72,7 @@ def grow(
         smaller = data.grown_for(used, tradeoffs, progress, log, tell_best)
         grown = [max(pair, key=lambda trees: trees[0].n_leaves) for pair in zip(grown, smaller, strict=True)]
     are_refined = [len(trees) > 1 for trees in grown]
-    rounded = _round_all(data, grown if with_greedy else [trees[-1:] for trees in grown], tradeoffs, log)
+    rounded = _round_all(data, grown if with_greedy else [trees[-1:] for trees in grown], tradeoffs)
     if progress is not None:
         progress(1.0)
     if len(tradeoffs) > 1 and any(are_refined):
@@ -111,17 +111,14 @@ def _shared(
 
 
 def _round_all(
-    data: FitData, grown: Sequence[tuple[GrownTree, ...]], tradeoffs: Sequence[float], log: Log
+    data: FitData, grown: Sequence[tuple[GrownTree, ...]], tradeoffs: Sequence[float]
 ) -> list[tuple[GrownTree, ...]]:
     """Return the trees, with rounder thresholds where wanted; equal trees stay the same object."""
 
     def rounded(tree: GrownTree, tradeoff: float) -> GrownTree:
         if not rounds(data.parameters.round_within, tree):
             return tree
-        found = data.rounded(tree, tree.objectives or objectives_of(data, tree, tradeoff))
-        for note in found.notes[len(tree.notes) :]:
-            log(note)
-        return found
+        return data.rounded(tree, tree.objectives or objectives_of(data, tree, tradeoff))
 
     same: dict[tuple[int, float], GrownTree] = {}
     for trees, tradeoff in zip(grown, tradeoffs, strict=True):

@@ -135,8 +135,6 @@ def prepare_parts(
                 "columns; remove them"
             )
         reference = replace(reference, explain_centers=_means(grids.explain, sums, "explain"))
-    for note in reference.notes:
-        log(note)
     check_max_leaves(parameters, len(reference.centers), labelled=reference.labelled)
     n_collected = rows_within(memory, row_bytes)
     return PartsData(

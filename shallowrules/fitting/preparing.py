@@ -91,8 +91,6 @@ def prepare(
             n_threads=parameters.n_threads,
         )
     reference = replace(reference, notes=(*notes, *reference.notes))
-    for note in reference.notes:
-        log(note)
     fit_weight = _without_unlabelled(fit_weight, reference.labels)
     data = TableData(parameters, reference, cluster_columns, given, encoding, clusterer, weight, fit_weight, measure)
     has_noise = reference.noise and len(data.kept_centers) > 1

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import logging
+import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from numbers import Real
 from typing import Any
 
@@ -44,6 +47,9 @@ from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
 
 __all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of", "thread_count", "unfitted"]
+
+LOGGER = logging.getLogger("shallowrules")
+"""Gets the stages and notes of every fit, at level INFO."""
 
 MAX_THREADS = 64
 """Threads that `n_jobs` may ask for, at most, where there are not more cores."""
@@ -175,7 +181,9 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         up to 64 or the logical cores where these are more.
         Below 0 it counts from the logical cores, as in joblib: -1 is all, -2 all but one.
     verbose : int, default=0
-        1 reports each stage on standard output, 2 also how far growing is, every second.
+        1 reports each stage and note, in a notebook with tqdm also a bar of how far growing is; 2 reports this every
+        second where there is no bar. Lines are printed where no logging is set up that shows those of level INFO of
+        the logger ``shallowrules``, which gets the stages and notes at 0 too.
 
     Attributes
     ----------
@@ -605,6 +613,9 @@ def fitted(
     fit = finish(data, grown, model.tradeoff)
     if judgement is not None:
         data, fit = go_on(data, fit, judgement)
+    log = log_of(model)
+    for note in fit.rules.statistics.notes:
+        log(note)
     for message, category in fit.warnings:
         warnings.warn(message, category, stacklevel=3)
     kept = {name: value for name, value in vars(model).items() if name not in NOT_OF_ALL_TABLES}
@@ -784,19 +795,24 @@ def _kind_of(X: Any) -> str:
 
 
 def log_of(model: ExplainableKMeans) -> Callable[[str], None]:
-    """Return the function that prints a line, if the model is verbose."""
+    """Return the function that logs a line, or prints it if the model is verbose and no logging would show it."""
 
     def log(message: str) -> None:
-        if model.verbose:
+        if model.verbose and not (LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers()):
             print(f"[ExplainableKMeans] {message}")
+        else:
+            LOGGER.info("%s", message)
 
     return log
 
 
 def progress_of(model: ExplainableKMeans) -> Callable[[float], None] | None:
     """Return the function to call with the completed share of growing."""
-    if model.on_progress is not None or model.verbose < 2:
+    if model.on_progress is not None or not model.verbose:
         return model.on_progress
+    bar = _notebook_bar()
+    if bar is not None or model.verbose < 2:
+        return bar
     log = log_of(model)
     started = last = time.monotonic()
 
@@ -806,6 +822,25 @@ def progress_of(model: ExplainableKMeans) -> Callable[[float], None] | None:
         if now - last >= 1.0:
             last = now
             log(f"growing: {share:.0%} after {now - started:.0f} s")
+
+    return progress
+
+
+def _notebook_bar() -> Callable[[float], None] | None:
+    """Return the function that shows a share as a bar, in a notebook where tqdm is installed; elsewhere None."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if getattr(shell, "kernel", None) is None or find_spec("tqdm") is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # without ipywidgets tqdm says that it draws its bar as text
+        from tqdm.auto import tqdm
+
+    bar = tqdm(total=1.0, desc="growing", bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
+
+    def progress(share: float) -> None:
+        bar.update(share - bar.n)
+        if share >= 1.0:
+            bar.close()
 
     return progress
 

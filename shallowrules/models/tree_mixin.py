@@ -46,7 +46,11 @@ class TreeMixin(TransformerMixin, ABC):
         return self.tree_.apply(columns)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the cluster of each row, one of `classes_`, shape (n_samples,)."""
+        """Return the cluster of each row, one of `classes_`, shape (n_samples,).
+
+        Several threads may call it on one model at the same time, but not while one of them fits that model: fit
+        another, and replace this one by it. A `transformer` of yours must allow it too.
+        """
         _, columns = self._model_columns(X)
         return self.classes_[self.tree_.predict(columns)]
 

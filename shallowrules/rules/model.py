@@ -203,6 +203,8 @@ class RuleSet(Shown):
     def assign(self, table: Any) -> Any:
         """Return the cluster of each row by matching the rules, -1 where no rule matches.
 
+        Several threads may call it on the same rules at the same time.
+
         Parameters
         ----------
         table : Table, dataframe, mapping of columns, or array-like of shape (n_rows, n_columns)

@@ -6,18 +6,21 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from shallowrules import ExplainableKMeans
+from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules.errors import OptionError
 from shallowrules.fitting import whole
+from shallowrules.tables.table import Table
 
 
 def threads_of_fit(n_jobs: int | None = None) -> int:
@@ -126,6 +129,57 @@ def test_results_do_not_depend_on_threads():
         assert model.rules_ == models[0].rules_
         np.testing.assert_array_equal(model.tree_.threshold, models[0].tree_.threshold)
         np.testing.assert_array_equal(model.labels_, models[0].labels_)
+
+
+# --- several threads, one model
+
+
+@pytest.fixture
+def threads_that_alternate():
+    """Let Python change between threads as often as it can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def mixed_rows(n_rows: int, seed: int) -> pd.DataFrame:
+    """Return rows of numbers, integers, texts, truth values and dates, with gaps in one column."""
+    draw = np.random.default_rng(seed)
+    group = draw.integers(4, size=n_rows)
+    return pd.DataFrame(
+        {
+            "amount": np.where(draw.random(n_rows) < 0.1, np.nan, draw.normal(5 * group)),
+            "visits": draw.poisson(3 * (group + 1)),
+            "region": np.array(["north", "south", "east", "west"])[(group + (draw.random(n_rows) < 0.1)) % 4],
+            "member": group > 1,
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(200 * group + draw.integers(100, size=n_rows), "D"),
+        }
+    )
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["own rows", "shared table"])
+def test_threads_predict_and_assign_at_the_same_time(threads_that_alternate, shared):
+    n_threads = 8
+    model = ExplainableKMeans(5, scale="standard", impute="median", n_jobs=2, random_state=0).fit(mixed_rows(400, 0))
+    frames = [mixed_rows(50 if i % 2 else 20_000, 0 if shared else i) for i in range(n_threads)]
+    expected = [(model.predict(frame), model.rules_.assign(frame)) for frame in frames]
+    assert len(np.unique(expected[0][0])) == 5
+    for _ in range(3):
+        rules = RuleSet.from_json(model.rules_.to_json())  # nothing is computed yet
+        tables = {len(frame): Table.of(frame) for frame in frames} if shared else {}
+        start = threading.Barrier(n_threads)
+
+        def answers(frame, rules=rules, tables=tables, start=start):
+            rows = tables.get(len(frame), frame)
+            start.wait()
+            return [(model.predict(rows), rules.assign(rows)) for _ in range(3)]
+
+        with ThreadPoolExecutor(n_threads) as pool:
+            found = list(pool.map(answers, frames))
+        for each, wanted in zip(found, expected, strict=True):
+            for answer in each:
+                np.testing.assert_array_equal(answer, wanted)
 
 
 # --- k-means
