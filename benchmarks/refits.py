@@ -34,7 +34,8 @@ from rounding import read
 from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules.fitting.growing import grow
 from shallowrules.fitting.options import MIN_GAIN
-from shallowrules.models.estimator import fitted, log_of, prepare_fit
+from shallowrules.models.estimator import fitted, prepare_fit
+from shallowrules.models.reporting import log_of
 from shallowrules.rules.words.changes import changes_between
 
 SCRIPT = "refits.py"

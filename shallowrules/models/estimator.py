@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import copy
-import logging
-import sys
-import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from importlib.util import find_spec
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,10 +13,10 @@ from joblib import cpu_count
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_extreme_weights, refuse_unusable
-from shallowrules.errors import DataError, OptionError, OptionName, all_at_once, counted
+from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_unusable
+from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting.data import FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
 from shallowrules.fitting.growing import grow, seed_of
@@ -32,24 +26,21 @@ from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
 from shallowrules.fitting.refitting import Goal, go_on, judge
 from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.fitting.whole import TableData
-from shallowrules.measures.totals import check_measure
+from shallowrules.models.arguments import read_as, read_measure, read_rows, read_weights
+from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.models.silhouettes import plot_silhouettes
 from shallowrules.models.tree_mixin import TreeMixin
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
-from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.order import warn_of_other_order
-from shallowrules.tables.table import Column, Table, frame_of, is_sparse, unmasked
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
 
-__all__ = ["ExplainableKMeans", "fitted", "log_of", "prepare_fit", "progress_of", "thread_count", "unfitted"]
-
-LOGGER = logging.getLogger("shallowrules")
-"""Gets the stages and notes of every fit, at level INFO."""
+__all__ = ["ExplainableKMeans", "fitted", "prepare_fit", "thread_count", "unfitted"]
 
 MAX_THREADS = 64
 """Threads that `n_jobs` may ask for, at most, where there are not more cores."""
@@ -443,7 +434,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         """
         columns, space = self._new_rows(X)
         warn_of_other_order(X, sample_weight=sample_weight)
-        weight = None if sample_weight is None else _read_weights(sample_weight, len(space))
+        weight = None if sample_weight is None else read_weights(sample_weight, len(space))
         gaps = space - self._clustered_centers[self.tree_.predict(columns)]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         return -float(squares.sum() if weight is None else squares @ weight)
@@ -490,9 +481,9 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
     def _model_columns(self, X: Any) -> tuple[GivenTable, NDArray[Any]]:
         """Return new rows, read, and their model columns."""
         check_is_fitted(self)
-        given = _read(self, X, reset=False)
+        given = read_rows(self, X, reset=False)
         if given.matrix is None:
-            given = replace(given, table=_read_as(self.rules_.columns, self.encoder_.names, given.table))
+            given = replace(given, table=read_as(self.rules_.columns, self.encoder_.names, given.table))
         ranges = given.ranges(thread_count(self.n_jobs))
         refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
@@ -540,60 +531,20 @@ def prepare_fit(
     Parameters are those of `ExplainableKMeans.fit`.
     """
     parameters = _parameters(model)
-    given = _read(copy.copy(model), X, reset=True)
+    given = read_rows(copy.copy(model), X, reset=True)
     warn_of_other_order(X, clusterer=parameters.clusterer, sample_weight=sample_weight, measure=measure)
     n_rows = given.table.n_rows
     if y is not None and hasattr(y, "__len__") and len(y) != n_rows:
         raise DataError(f"y has {counted(len(y), 'entry', 'entries')}, X has {counted(n_rows, 'row')}")
     weight = None
     if sample_weight is not None:
-        weight = _read_weights(sample_weight, n_rows)
+        weight = read_weights(sample_weight, n_rows)
         if (weight < 0).any():
             raise DataError(
                 f"Negative values in data passed to `sample_weight`: {counted(int((weight < 0).sum()), 'row')}"
             )
-    added_up = None if measure is None else _read_measure(measure, given.table)
+    added_up = None if measure is None else read_measure(measure, given.table)
     return prepare(given, parameters, weight, log_of(model), added_up)
-
-
-def _read_measure(measure: Any, table: Table) -> Column:
-    """Return the column of numbers to add up by cluster."""
-    name = getattr(measure, "name", None)
-    column = Column.of(name if isinstance(name, str) else "measure", measure)
-    if column.n_rows != table.n_rows:
-        raise DataError(
-            f"measure has {counted(column.n_rows, 'entry', 'entries')}, X has {counted(table.n_rows, 'row')}"
-        )
-    if column.name in table.names:
-        raise DataError(f"the measure {column.name!r} has the name of a column of X: leave that one out, or rename it")
-    check_measure(column)
-    return column
-
-
-def _read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
-    """Return the weight of each row; one number is the weight of all."""
-    rows = np.broadcast_to(np.float64(0), (n_rows, 1))
-    given = [sample_weight] * n_rows if isinstance(sample_weight, Real) else sample_weight
-    column = Column.of("sample_weight", given)
-    missing = int(np.count_nonzero(column.absent))
-    if missing:
-        raise DataError(
-            f"sample_weight contains NaN or another missing value, in {counted(missing, 'row')}; "
-            "give a row that should not count the weight 0"
-        )
-    if column.type not in ("integer", "float", "boolean"):
-        raise DataError(f"sample_weight must hold a number per row, but holds {column.nature}")
-    weight = column.values.astype(np.float64)
-    if not weight.any():  # as scikit-learn words it
-        raise DataError("Sample weights must contain at least one non-zero number, but sample_weight is all 0")
-    infinite = int(np.count_nonzero(np.isinf(weight)))
-    if infinite:
-        raise DataError(
-            f"sample_weight is infinite in {infinite:,} of {counted(len(weight), 'row')}: give finite weights"
-        )
-    refuse_extreme_weights(weight)
-    checked: NDArray[np.float64] = _check_sample_weight(weight, rows, dtype=np.float64)
-    return checked
 
 
 def fitted(
@@ -693,156 +644,6 @@ def _parameters(model: ExplainableKMeans) -> FitParameters:
     others = FitParameters.__dataclass_fields__.keys() - options.keys() - {"n_threads"}
     given = options | {name: getattr(model, name) for name in others}
     return FitParameters(**given, n_threads=thread_count(model.n_jobs))
-
-
-def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
-    """Return X validated as scikit-learn does, except for missing and infinite values.
-
-    With `reset` the model takes over the names and the number of the columns, else they are compared with its own.
-    """
-    matrix = None
-    if is_sparse(X):
-        raise TypeError(  # as scikit-learn does
-            "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and "
-            "explain its labels (clusterer=labels) by a dense table of some of its columns"
-        )
-    frame_of(X)  # which refuses a query without rows
-    if isinstance(X, Mapping):
-        X = Table.of(X)
-    if isinstance(X, Table) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
-        table = Table.of(X)
-        if not table.n_rows or not table.columns:
-            raise DataError(
-                f"Found array with {table.n_rows} sample(s) and {len(table.columns)} feature(s) while a minimum "
-                "of 1 is required: the table needs rows and columns"
-            )
-        if isinstance(X, Table):
-            _check_names(model, X.names, reset=reset)
-        else:
-            validate_data(model, X, reset=reset, skip_check_array=True)
-            if not reset and not hasattr(model, "feature_names_in_"):
-                _check_order(table.names, [column.name for column in model.rules_.columns])
-    else:
-        kind = _kind_of(X)
-        if kind in "mM":
-            times = np.asanyarray(X)  # masked values stay missing
-            validate_data(model, np.asarray(times).view(np.int64), reset=reset, dtype=None)
-            table = Table.of(times)
-            return GivenTable(table, table, None, None)
-        numbers = validate_data(
-            model, unmasked(X), reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
-        )
-        if kind not in "?f":
-            X = np.asanyarray(X)
-        table = Table.of(numbers if kind in "?f" else X)
-        texts = [repr(column.name) for column in table.columns if column.type == "text"]
-        if texts:
-            raise DataError(
-                f"an array holds text in column {', '.join(texts)}: convert it to numbers, or give a dataframe, whose "
-                "text is used as categories"
-            )
-        if all(column.is_numeric for column in table.columns):
-            matrix = numbers
-    return GivenTable(X, table, matrix, getattr(model, "feature_names_in_", None))
-
-
-def _check_names(model: ExplainableKMeans, names: list[str], *, reset: bool) -> None:
-    """Validate a Table as scikit-learn validates a dataframe."""
-    if reset:
-        model.feature_names_in_ = np.array(names, dtype=object)
-        model.n_features_in_ = len(names)
-    elif names != list(getattr(model, "feature_names_in_", names)) or len(names) != model.n_features_in_:
-        raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
-
-
-def _read_as(columns: Sequence[RuleColumn], names: Sequence[str], table: Table) -> Table:
-    """Return new rows with their columns read as the rules read them, so that dates are not taken for points in time.
-
-    `names` are those of the columns in the table, empty where these are all.
-    """
-    rules = dict(zip(names or table.names, columns, strict=True))
-
-    def read(column: Column) -> Column:
-        rule = rules.get(column.name)
-        return column if rule is None or _is_read(column, rule) else replace(rule, imputed=None).read(column)
-
-    return Table(tuple(all_at_once(partial(read, column) for column in table.columns)), table.n_rows)
-
-
-def _is_read(column: Column, rule: RuleColumn) -> bool:
-    """Return whether a column has its values as a rule compares them, numbers of any type."""
-    if rule.is_time or not rule.is_numeric:
-        return column.type == rule.type and not (rule.holds_numbers or column.of_numbers)
-    return column.is_numeric and not column.is_time
-
-
-def _check_order(names: list[str], known: list[str]) -> None:
-    """Refuse columns of names that are not all text in another order: scikit-learn would take them by position."""
-    given = [name for name in names if name in known]
-    if given != [name for name in known if name in given]:
-        raise DataError(
-            f"the columns {', '.join(map(repr, given))} stand in another order than in fit, which was "
-            f"{', '.join(map(repr, known))}: give them in that one, or use rules_.assign, which takes them by name"
-        )
-
-
-def _kind_of(X: Any) -> str:
-    """Return NumPy's kind of an array-like's numbers, "?" if it has none."""
-    try:
-        return str(np.asarray(X).dtype.kind)
-    except ValueError:
-        return "?"
-
-
-def log_of(model: ExplainableKMeans) -> Callable[[str], None]:
-    """Return the function that logs a line, or prints it if the model is verbose and no logging would show it."""
-
-    def log(message: str) -> None:
-        if model.verbose and not (LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers()):
-            print(f"[ExplainableKMeans] {message}")
-        else:
-            LOGGER.info("%s", message)
-
-    return log
-
-
-def progress_of(model: ExplainableKMeans) -> Callable[[float], None] | None:
-    """Return the function to call with the completed share of growing."""
-    if model.on_progress is not None or not model.verbose:
-        return model.on_progress
-    bar = _notebook_bar()
-    if bar is not None or model.verbose < 2:
-        return bar
-    log = log_of(model)
-    started = last = time.monotonic()
-
-    def progress(share: float) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= 1.0:
-            last = now
-            log(f"growing: {share:.0%} after {now - started:.0f} s")
-
-    return progress
-
-
-def _notebook_bar() -> Callable[[float], None] | None:
-    """Return the function that shows a share as a bar, in a notebook where tqdm is installed; elsewhere None."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if getattr(shell, "kernel", None) is None or find_spec("tqdm") is None:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # without ipywidgets tqdm says that it draws its bar as text
-        from tqdm.auto import tqdm
-
-    bar = tqdm(total=1.0, desc="growing", bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
-
-    def progress(share: float) -> None:
-        bar.update(share - bar.n)
-        if share >= 1.0:
-            bar.close()
-
-    return progress
 
 
 def thread_count(n_jobs: int | None = None) -> int:

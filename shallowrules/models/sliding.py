@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.searching import MORE_RULES, grow_more, takes_more_rules
 from shallowrules.fitting.whole import TableData
-from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of, unfitted
+from shallowrules.models.estimator import ExplainableKMeans, fitted, prepare_fit, unfitted
+from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.models.tradeoff import (
     TIE,
     TRADEOFFS,

@@ -29,7 +29,8 @@ from shallowrules.fitting.whole import Explained, TableData
 from shallowrules.measures.metrics import (
     partition_cost,
 )
-from shallowrules.models.estimator import ExplainableKMeans, fitted, log_of, prepare_fit, progress_of, unfitted
+from shallowrules.models.estimator import ExplainableKMeans, fitted, prepare_fit, unfitted
+from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
 from shallowrules.tables.frames import frame_of
