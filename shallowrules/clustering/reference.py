@@ -394,7 +394,7 @@ def _split(clusterer: Any) -> tuple[list[Any], Any]:
 
 
 def last_step(clusterer: Any) -> Any:
-    """Return the clusterer behind the transformers of a Pipeline; one that is none, as it is."""
+    """Return the clusterer behind the transformers of a Pipeline; return any other clusterer unchanged."""
     return _split(clusterer)[1]
 
 

@@ -22,7 +22,7 @@ MAX_CELLS = 2**19
 10 columns takes as long as a fit."""
 
 MAX_BIN_CELLS, MAX_BIN_BITS = 2**21, 16
-"""Pairs of a bin and a group, and bits of the number of a bin, at most."""
+"""Maximum number of pairs of a bin and a group, and of bits of the number of a bin."""
 
 MIN_MEDIAN_BITS = 10
 """Bits of a double's fraction that bins leave, without which there are no medians: they would be off by over 0.1%."""

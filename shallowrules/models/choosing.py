@@ -36,11 +36,11 @@ SEEDS = 5
 """Clusterings of that sample that are compared with one another."""
 
 MAX_COUNTS = 1000
-"""Numbers of clusters that are compared, at most."""
+"""The most numbers of clusters that are compared."""
 
 STABLE, CHEAP, SMALL = 0.8, 0.1, 0.02
-"""What a number of clusters has to have to be recommended, where one has: so much agreement over seeds, at most this
-extra cost of rules, and at least this share of the weight in its smallest cluster."""
+"""Requirements for recommending a number of clusters, where one meets them: at least this agreement over seeds, at most
+this extra cost of rules, and at least this share of the weight in its smallest cluster."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ClusterCount:
 
     @property
     def shortcomings(self) -> tuple[str, ...]:
-        """In what it falls short of `STABLE`, `CHEAP` and `SMALL`, in words that are the same for every number."""
+        """Where it falls short of `STABLE`, `CHEAP` and `SMALL`, in words that are the same for every number."""
         found = []
         if self.stability < STABLE:
             found.append("clusters differ from seed to seed")

@@ -18,7 +18,7 @@ from shallowrules.tables.table import Table
 __all__ = ["DaskParts"]
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-"""Names of this machine, by which a cluster on it knows its workers."""
+"""Names of this machine: a cluster whose workers have one of these runs here."""
 
 
 class DaskParts(Partitions):

@@ -190,7 +190,7 @@ class RuleSet(Shown):
         Raises
         ------
         DataError
-            If there is a single cluster, which no other can be compared with.
+            If there is a single cluster, so that there is no other to compare it with.
         MissingExtraError
             If matplotlib is not installed: it needs the extra ``plot``.
         """

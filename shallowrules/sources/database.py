@@ -168,7 +168,7 @@ class DatabaseSource(Source):
         return self.as_declared(columns, positions)
 
     def as_declared(self, columns: Sequence[Column], positions: Sequence[int]) -> list[Column]:
-        """Return columns of values, by position, with the types of their declarations."""
+        """Return columns of values, by position, with their declared types."""
         declared = self._declared_in_table()
         return [self._as_declared(column, j, declared) for column, j in zip(columns, positions, strict=True)]
 

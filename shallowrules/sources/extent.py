@@ -43,7 +43,7 @@ MIN_POSITIONS = 3
 """Number of columns from which 0, 1, 2 … count as names, as pandas and NumPy name columns."""
 
 MIN_NOTE_WORDS = 3
-"""Number of words from which a line below a table is a note."""
+"""A line below a table is a note if it has at least this many words."""
 
 MIN_ADDENDS = 10
 """Number of rows that have to be summed in a table of figures alone, where no empty field of words marks the total."""

@@ -228,9 +228,9 @@ def is_moment(kind: str) -> bool:
 
 
 def bound_text(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
-    """Return how rules ask for a value above a bound, or at most the bound: the sign, and the text after it.
+    """Return the comparison of rules for values above a bound, or for those up to it: the sign, and the text after it.
 
-    A point in time is compared with the next microsecond, which is rounder: it is before it, or not.
+    A point in time is compared with the next microsecond, which is a rounder number: it is before that, or not.
 
     Examples
     --------

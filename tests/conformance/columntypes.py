@@ -248,7 +248,7 @@ def signed(bits: int) -> Whole:
 
 
 def unsigned(bits: int) -> Whole:
-    """Return the whole numbers of a number of bits, from 0 on."""
+    """Return the whole numbers of a number of bits, from 0 up."""
     return Whole(0, 2**bits - 1)
 
 

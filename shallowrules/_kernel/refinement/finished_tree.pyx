@@ -214,7 +214,7 @@ cdef double objective_below(const Tree* tree, Walk* walk, double condition_penal
 
 
 cdef (double, double) figures_of(const Tree* tree, Walk* walk) noexcept nogil:
-    """Return the squared distances of all rows to the mean of their leaf, and their conditions, both by weight."""
+    """Return the weighted sums of the squared distances of rows to the mean of their leaf, and of their conditions."""
     cdef int i, leaf, n_leaves = list_leaves(tree, walk, 0)
     cdef double squares = 0.0, conditions = 0.0
     for i in range(n_leaves):

@@ -280,9 +280,8 @@ class Numbers:
         What a number with a fraction is made of, so that a column of singles is compared with it as doubles, and one of
         any other number type as well: its digits, those with an exponent, or what `double` makes of it.
     beside_texts : str or None
-        What makes a ``{number}`` one beside which a column that is declared as text compares by the numbers in it, and
-        what is not a number as text in a column of numbers does; None where the engine compares these by itself, or
-        refuses to.
+        The expression that a ``{number}`` needs if a column declared as text, or a column of numbers that holds other
+        text as well, is to be compared with it as numbers; None where the engine does so by itself, or refuses to.
     """
 
     double: str

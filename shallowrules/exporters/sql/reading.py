@@ -509,7 +509,7 @@ class TruthColumn:
         return f"CASE WHEN {is_number} THEN {number} IN ({wanted}) ELSE {spelt} END"
 
     def _plain(self, values: Sequence[bool]) -> str:
-        """Return the comparison with a column of the type of truth values, or of numbers."""
+        """Return the comparison with a column of a boolean or a number type."""
         assert self.held is not None
         if self.held.kind == "truths":
             tests = [TYPES[self.dialect.name].truths[not value].format(value=self.value) for value in values]
