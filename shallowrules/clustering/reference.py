@@ -81,7 +81,7 @@ class Labelling:
         Raises
         ------
         DataError
-            If no row has a label, or two different labels have the same text, as 1 and "1".
+            If no row has a label, or two different labels have the same text, such as 1 and "1".
         """
         if absent.all():
             raise DataError("no row has a label, so there is no clustering to explain")

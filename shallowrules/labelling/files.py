@@ -260,7 +260,7 @@ def _declared(column: RuleColumn) -> str:
 
 
 def _as_they_stand(source: DuckDBSource, kind: str) -> bool:
-    """Whether columns are written as they are in the file: to a file of the same kind, or if they have types."""
+    """Whether columns are written as in the file: if the output is of the same kind, or if the file has types."""
     return source.provenance.kind in (kind, "parquet")
 
 

@@ -25,7 +25,7 @@ MAX_BIN_CELLS, MAX_BIN_BITS = 2**21, 16
 """Maximum number of pairs of a bin and a group, and of bits of the number of a bin."""
 
 MIN_MEDIAN_BITS = 10
-"""Bits of a double's fraction that bins leave, without which there are no medians: they would be off by over 0.1%."""
+"""Bits of a double's fraction that bins must keep; with fewer there are no medians: they would be off by over 0.1%."""
 
 SIGN = np.uint64(1 << 63)
 FRACTION_BITS = 52

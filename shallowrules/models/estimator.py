@@ -52,7 +52,7 @@ LOGGER = logging.getLogger("shallowrules")
 """Gets the stages and notes of every fit, at level INFO."""
 
 MAX_THREADS = 64
-"""Threads that `n_jobs` may ask for, at most, where there are not more cores."""
+"""The most threads that `n_jobs` may ask for, unless there are more cores."""
 
 NOT_OF_ALL_TABLES = ("feature_names_in_", "labels_", "reference_labels_")
 """Attributes that some tables do not set: those of an earlier fit go."""
@@ -704,7 +704,7 @@ def _read(model: ExplainableKMeans, X: Any, *, reset: bool) -> GivenTable:
     if is_sparse(X):
         raise TypeError(  # as scikit-learn does
             "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and "
-            "explain its labels (clusterer=labels) by a dense table of some of its columns"
+            "explain its labels (clusterer=labels) with a dense table of some of its columns"
         )
     frame_of(X)  # which refuses a query without rows
     if isinstance(X, Mapping):
@@ -777,7 +777,7 @@ def _is_read(column: Column, rule: RuleColumn) -> bool:
 
 
 def _check_order(names: list[str], known: list[str]) -> None:
-    """Refuse columns of names that are not all text in another order: scikit-learn would take them by position."""
+    """Refuse a changed order of columns whose names are not all text: scikit-learn would take them by position."""
     given = [name for name in names if name in known]
     if given != [name for name in known if name in given]:
         raise DataError(

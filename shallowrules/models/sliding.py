@@ -189,7 +189,7 @@ def fit_table(
     sample_weight: ArrayLike | None = None,
     measure: Any = None,
 ) -> TableFit:
-    """Return the fit of a model to a table in memory, or of its trade-off to a goal.
+    """Return the fit of a model to a table in memory; with a goal, the fit whose trade-off meets it.
 
     Parameters
     ----------

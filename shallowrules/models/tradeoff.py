@@ -472,7 +472,7 @@ def fit_to_goal(
     Returns
     -------
     ExplainableKMeans
-        Fitted, its `tradeoff` the one that was found, or that of a tree from which a search under the bounds went on.
+        Fitted, with the `tradeoff` that was found, or that of the tree from which a search within the bounds continued.
 
     Raises
     ------

@@ -199,9 +199,9 @@ def _reading_fault(column: RuleColumn) -> str | None:
         return None
     if column.is_numeric:
         fault = _number_fault(column.imputed, column)
-        return fault and f"is of type {column.type} and replaces missing values by something that is {fault}"
+        return fault and f"is of type {column.type} and replaces missing values with something that is {fault}"
     if type(column.imputed) is not (bool if column.type == "boolean" else str):
-        return f"is of type {column.type} and replaces missing values by {column.imputed!r}"
+        return f"is of type {column.type} and replaces missing values with {column.imputed!r}"
     return None
 
 

@@ -289,7 +289,7 @@ def _named_by_figures(fields: Sequence[str], body: Body, figures: Sequence[int])
 
 
 def _sure_names(fields: Sequence[str], texts: Sequence[int], named: Sequence[int]) -> bool:
-    """Return whether numbers certainly name columns: among other names, or as 0, 1, 2 … of all columns."""
+    """Return whether numbers certainly name columns: beside other names, or as 0, 1, 2 … over all columns."""
     numbers = [int(fields[j]) for j in named]
     if numbers[0] in YEARS:
         return bool(texts) or len(named) > 1

@@ -223,7 +223,7 @@ def _duration(text: str) -> int | None:
 
 
 def is_moment(kind: str) -> bool:
-    """Return whether a kind is one of points in time."""
+    """Return whether a kind means points in time."""
     return kind in ("timestamp", "timestamptz")
 
 

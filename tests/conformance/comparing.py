@@ -110,7 +110,7 @@ def labels_of(
 
 
 def _statement(engine: Engine, blocks: Sequence[Block], style: str) -> str:
-    """Return a query of row number, block and label; for an expression of row number and the labels."""
+    """Return a query of row number, block and label; for an expression, of row number and labels."""
     number = engine.quote(NUMBER)
     parts: list[str] = []
     for place, block in enumerate(blocks):

@@ -270,7 +270,7 @@ class Run:
     def watched(
         self, title: str, table: str, rules: RuleSet, expected: Labels, columns: Mapping[str, str], *answers: str
     ) -> None:
-        """Verify the answers of SQL, and count the drift, by the commands."""
+        """Verify the answers of SQL and count the drift with the commands."""
         there = ["rules.json", "--database", self.place.url, "--table", table]
         there += [word for old, new in columns.items() for word in ("--column", f"{old}={new}")]
         counts: Counter[int | None] = Counter(expected.values())

@@ -31,7 +31,7 @@ def draws(count: int, **others: Any) -> settings:
 
 
 def few(cases: Iterable[Any], count: int = 1) -> list[Any]:
-    """Return the cases of a test: the quick suite runs `count` of them, spread over all, the full suite each.
+    """Return the cases of a test: the quick suite runs `count` of them, spread over all, and the full suite runs every one.
 
     A tuple has the values of several arguments; a case may be a `pytest.param`.
     """

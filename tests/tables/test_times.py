@@ -724,7 +724,7 @@ def numbers_of(row):
 
 
 def value_of(text):
-    """Return the date or the point in time that a text is."""
+    """Return the date or the point in time that a text means."""
     return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
 
 

@@ -68,7 +68,7 @@ cdef int threads_for_node(const Rows* rows, const Tree* tree, int n_threads, int
 cdef void _measure_cluster(
     const Rows* rows, Tree* tree, Stale* stale, const int* leaves, int n_leaves, int center, double* buffer
 ) noexcept nogil:
-    """Find the mean of a cluster, made of those of some leaves with its center, and their weight and cost around it."""
+    """Find a cluster's mean from the means of the leaves that have its center, and their weight and cost around it."""
     cdef Py_ssize_t m = rows.n_columns, i, j
     cdef double* mean = NULL
     cdef double total = 0.0, mass, w, sum

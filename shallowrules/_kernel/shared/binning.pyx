@@ -26,7 +26,7 @@ MIN_CELLS_OF_MANY = 128  # of each of more than MANY_COLUMNS columns
 MANY_COLUMNS = 64
 MAX_CODES = 1 << 16
 SAMPLE_ROWS = 8192      # from which the distribution of values is estimated
-CROWDED = 8             # linear cells are given up if they do the work of an eighth of them
+CROWDED = 8             # linear cells are given up if an eighth as many would do as well
 
 
 cdef struct Grid:

@@ -409,7 +409,7 @@ class Dialect:
         length = len(name.encode()) if facts.unit == "bytes" else len(name)
         if facts.longest is not None and length > facts.longest:
             raise ExportError(
-                f"the name {shown} has {length} {facts.unit}, {self.name} allows {facts.longest}: ", *RENAME
+                f"the name {shown} has {length} {facts.unit}, but {self.name} allows {facts.longest}: ", *RENAME
             )
         if self.quotes != "always" and BARE.fullmatch(name):
             folded = facts.unquoted(name)
@@ -421,7 +421,7 @@ class Dialect:
         return to_identifier(name, quoted=True).sql(dialect=self.name)
 
     def fold(self, name: str) -> str:
-        """Return a name that is written here in the form in which the engine compares it."""
+        """Return a name, as this dialect writes it, in the form in which the engine compares it."""
         return name.casefold() if self.quotes == "folded" else self.names.fold(name)
 
     def column(self, name: str) -> str:
