@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 __all__ = ["MAX_CELLS", "Standing", "ValueBins", "WeightsByValue", "codes_of", "values_of"]
 
 MAX_CELLS = 2**19
-"""Values of all columns together up to which each counts by itself. More are put into bins: sorting a million rows of
-10 columns takes as long as a fit."""
+"""Up to this many values in all columns together, each value is counted by itself. More are put into bins: sorting a
+million rows of 10 columns takes as long as a fit."""
 
 MAX_BIN_CELLS, MAX_BIN_BITS = 2**21, 16
 """Maximum number of pairs of a bin and a group, and of bits of the number of a bin."""

@@ -166,7 +166,7 @@ class ClusterCounts(Sequence[ClusterCount]):
 
     @property
     def price_remark(self) -> str:
-        """Why rules can cost less than k-means, where some do, a sentence; else empty."""
+        """Why rules can cost less than k-means, where some do, in a sentence; empty otherwise."""
         cheaper = [count.k for count in self.counts if is_cheaper(count.price)]
         return f"{describe_cheaper()} ({self._listed(cheaper)})" if cheaper else ""
 

@@ -264,7 +264,7 @@ BOUND_WORDS: Mapping[str, tuple[str, str]] = {
 
 
 def threshold_of(kind: str, sign: str, text: str) -> int | None:
-    """Return the threshold of a comparison by ``<=``, ``<``, ``>`` or ``>=`` with a text; None if it is not a time."""
+    """Return the threshold of a text compared with ``<=``, ``<``, ``>`` or ``>=``; None if it is not a time."""
     number = parse_time(kind, text)
     if number is None:
         return None

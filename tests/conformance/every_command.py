@@ -1,4 +1,4 @@
-"""Every command on rows of a database, and every style of SQL run there, held against `RuleSet.assign` and the tree.
+"""Every command on rows of a database, and every style of SQL run there, checked against `RuleSet.assign` and the tree.
 
     all places, real tables, all cases on all column types:
         python tests/conformance/every_command.py

@@ -67,7 +67,7 @@ class Nan:
         that each comparison with a number is false; the engine has no such value; or that depends on the engine, which
         the emitted text says.
     infinity : str or None
-        Infinity as a double, to hold a value against, where NaN may sort above or below.
+        Infinity as a double, to compare a value with, where NaN may sort above or below.
     finite : str or None
         Where the engine may decide a comparison with a bound before it sees the values, from bounds of the column
         that leave NaN out: what is true of a finite ``{value}`` and else not, and is not decided so.
