@@ -78,7 +78,7 @@ print(time.time() - start)
 
 
 def spent_on(path: Path, k: int) -> dict[str, float]:
-    """Return the seconds of each part of the command, as a process of its own."""
+    """Return the seconds of each part of the command, run in a process of its own."""
     times = path.with_name("times.json")
     command = [sys.executable, "-c", WATCHED, str(times), "run", str(path), "-k", str(k), "--seed", "0", "--force"]
     start = time.time()
@@ -90,7 +90,7 @@ def spent_on(path: Path, k: int) -> dict[str, float]:
 
 
 def seconds_of_pandas(path: Path) -> float:
-    """Return the seconds that ``pandas.read_csv`` takes, as a process of its own and without the import."""
+    """Return the seconds that ``pandas.read_csv`` takes, in a process of its own and without the import."""
     return float(subprocess.run([sys.executable, "-c", READ, str(path)], check=True, capture_output=True).stdout)
 
 

@@ -16,7 +16,7 @@ rules alone, each row's cluster in the fastest form for the engine: the ratio of
             by ADBC, and ADBC by psycopg.
 
 PostgreSQL is a server of its own, the system's or that of the extra `test`; so is the system's MariaDB. Ratios are of
-elapsed time. All steps of a round run one after the other: the quartiles of the rounds' own ratios are shown beside the
+elapsed time. All steps of a round run one after another: the quartiles of the rounds' own ratios are shown beside the
 ratio of the least times.
 """
 

@@ -102,7 +102,7 @@ def own(X: NDArray[np.float64], k: int, seed: int) -> Measured:
 
     KMeans takes two to three times as long in one run as in the next where threads of BLAS get in its way; the best of
     a few runs would not be the time that a user waits. These threads keep the cores busy after it, too: each fit begins
-    when they are at rest, as that of a user does.
+    when they are at rest, as a user's fit does.
     """
     models = ExplainableKMeans(k, random_state=seed), KMeans(k, n_init=10, random_state=seed)
     ours, theirs = zip(*([_rested(partial(model.fit, X)) for model in models] for _ in range(TURNS)), strict=True)

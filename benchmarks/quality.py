@@ -417,7 +417,7 @@ KINDS = ("both lower", "one lower", "equal", "one higher", "J higher")
 
 
 def kind_of(greedy: dict[str, float], refined: dict[str, float]) -> str:
-    """Return the one of `KINDS` that a run is."""
+    """Return which of `KINDS` a run is."""
     if lower(greedy["J"], refined["J"]):
         return "J higher"
     measures = ("cost", "waes")

@@ -11,8 +11,8 @@ Each version runs in a worker process of its own. Tables and centers are made he
 so that both grow from the same numbers. Both run every table with every method and each number of threads; what a user
 gets (the tree's arrays, labels, centers, figures, the printed rules, `assign`, and the text of every exporter and SQL
 dialect) is compared, to the last bit, and each kind that differs is named with one such fit. Growing, refining and
-labelling of `TIMED` are timed unless trees, labels or figures differ: two versions may write different texts for one
-tree.
+labelling are timed on the tables in `TIMED` unless trees, labels or figures differ. Texts may differ: two versions may
+write one tree differently.
 
 Both workers do a step in each round, in alternating order, each repeating it for at least `SECONDS`; a
 round's time is the least of these. Two times are taken: the processor time of the process, which other processes of

@@ -200,7 +200,7 @@ def install(tmp_path, monkeypatch):
 
 @pytest.fixture
 def words(request, tmp_path):
-    """Return a function that holds a text, or pairs of a question and its answer, against the golden words of the test.
+    """Return a function that checks text, or pairs of a question and its answer, against the golden words of the test.
 
     Sentences are only in ``golden/words``, so that a better one takes a single switch; tests ask for the kind of
     a finding, and for the names and numbers in it. The folder of the test is written ``…``.

@@ -145,11 +145,11 @@ def write_result(content: str | bytes, target: Path | None) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write files to a folder, so that those of two runs are never side by side under these names.
+    """Write files to a folder, so that it never holds files of two runs under these names.
 
     A name may contain folders, with ``/`` between its parts; missing ones are created.
 
-    They are written beside the old ones, which are then removed before the new ones take their places: a run that is
+    New files are written beside the old ones, which are removed before the new ones take their places: a run that is
     killed in between leaves files of one run only. Runs into one folder wait for one another.
     """
     made = not folder.exists()

@@ -67,7 +67,7 @@ _limit = _SharedLimit()
 
 
 def forget_limit() -> None:
-    """Begin without a limit in a forked child: the threads that hold the parent's, or its lock, are not there."""
+    """Start a forked child without a limit: it lacks the threads that hold the parent's limit or its lock."""
     global _limit
     _limit = _SharedLimit()
 

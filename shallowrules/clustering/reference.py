@@ -81,7 +81,7 @@ class Labelling:
         Raises
         ------
         DataError
-            If no row has a label, or two different labels have the same text, as 1 and "1".
+            If no row has a label, or two different labels have the same text, such as 1 and "1".
         """
         if absent.all():
             raise DataError("no row has a label, so there is no clustering to explain")
@@ -394,7 +394,7 @@ def _split(clusterer: Any) -> tuple[list[Any], Any]:
 
 
 def last_step(clusterer: Any) -> Any:
-    """Return the clusterer behind the transformers of a Pipeline; one that is none, as it is."""
+    """Return the clusterer behind the transformers of a Pipeline; return any other clusterer unchanged."""
     return _split(clusterer)[1]
 
 

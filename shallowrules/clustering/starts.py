@@ -3,9 +3,9 @@
 In a fit by scikit-learn's KMeans with ten starts, its own k-means++ takes a third of the time on two cores (1,000,000
 rows of 10 columns, k=10): it works in NumPy, on one core. With these starts, the fit takes 0.72 of the time. Each takes
 the random numbers that it would have in a fit by KMeans alone, and with them the same rows, so that the clustering is
-the same, bit by bit. Both add up distances, and their sums differ in the last bits; where that could decide which row
-is taken, scikit-learn's function finds the start. That is rare up to some millions of rows, and usual from ten millions
-on, or where a few values are thousands of times as far out as most: little is gained then.
+the same, bit for bit. Both add up distances, and their sums differ in the last bits; where that could decide which row
+is taken, scikit-learn's function finds the start. That is rare up to a few million rows, and usual beyond ten
+million, or where a few values are thousands of times as far out as most: little is gained then.
 
 k-means++ as implemented there (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", 2007): the
 first center is a row drawn by its weight. For each further one some candidates are drawn by their weighted squared
@@ -180,9 +180,9 @@ def _choose_rows(
     + |c|² and the sum of squared differences here by (m + 2) of itself. |c|² is at most twice |x|² and the squared
     distance of the two. So their distances from a row to the nearest center differ by no more than 6 (m
     + 8) roundoffs of |x|² and that distance, however far other centers are. A running sum less a share of the total
-    differs by the sum of these at most. Adding n numbers one after the other, as scikit-learn does for the running sum
-    and may do for the total, costs up to n roundoffs of each result. Where results have few digits, each of the
-    operations adds `TINIEST` at most.
+    differs by at most the sum of these bounds. Adding n numbers one after another, as scikit-learn does for the running
+    sum and may do for the total, costs up to n roundoffs of each result. Where results have few digits, each of the
+    operations adds at most `TINIEST`.
     """
     (n_rows, n_columns), (n_starts, n_further) = X.shape, draws.shape[:2]
     each = np.arange(n_starts)
@@ -194,7 +194,7 @@ def _choose_rows(
         squares, total_weight = np.vdot(X, X), float(n_rows)
     else:
         squares, total_weight = np.einsum("i,ij,ij", weight, X, X), weight.sum()
-    # Those of adding the rows of a chunk one after the other, and of adding the sums of chunks.
+    # Those of adding the rows of a chunk one after another, and of adding the sums of chunks.
     own_roundings = 8192 + 2 * (n_rows // 4096)
     tiny = 4 * (n_columns + 8) * (n_rows + total_weight) * TINIEST
     for i in range(n_further):

@@ -41,7 +41,7 @@ class _Distinct:
 
 
 def with_all_codes(parts: Partitions, roles: Roles, encoder: Encoder) -> Encoder:
-    """Return an encoder whose codes count the numbers of all rows that count.
+    """Return an encoder whose columns of codes know the numbers of all rows that count.
 
     Raises
     ------

@@ -549,7 +549,7 @@ def _model_columns(table: Table, sample_weight: NDArray[np.float64] | None) -> t
 def code_columns(
     columns: Sequence[ModelColumn], table: Table, sample_weight: NDArray[np.float64] | None
 ) -> tuple[ModelColumn, ...]:
-    """Return a column of codes for each raw column whose numbers, which are among `columns`, doubles may round."""
+    """Return a column of codes for each number column among `columns` with raw values that doubles may round."""
     rows = slice(None) if sample_weight is None else sample_weight > 0
     return tuple(
         ModelColumn(column.source, "code", bounds=np.unique(raw.values[rows][~raw.absent[rows]]))

@@ -40,7 +40,7 @@ def unfitted(estimator: Any) -> Any:
     for part in (estimator, *estimator.get_params(deep=True).values()):
         if hasattr(part, "__sklearn_tags__") and not isinstance(part, type) and get_tags(part).target_tags.required:
             raise OptionError(
-                f"{type(part).__name__} learns from a target y, and a clustering has none: leave it out, or give the "
-                "estimator fitted"
+                f"{type(part).__name__} learns from a target y, and a clustering has none: leave it out, or pass "
+                "it already fitted"
             )
     return clone(estimator)

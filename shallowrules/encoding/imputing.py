@@ -114,7 +114,7 @@ def values_for_missing(
 ) -> dict[str, Number | Value]:
     """Return the substitute for missing values by column name.
 
-    Medians take a few passes, the most frequent categories one, a category of its own none.
+    Medians take a few passes, and the most frequent categories one; a category for missing values takes none.
 
     Parameters
     ----------

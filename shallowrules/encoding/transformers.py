@@ -223,7 +223,7 @@ def _through_columns(transformer: Any, traces: list[_Trace], table: Table) -> li
 
 
 def _positions(columns: Any, n_columns: int, names: Any) -> list[int]:
-    """Return the positions that a ColumnTransformer's specification of columns means."""
+    """Return the positions that a ColumnTransformer's specification of columns refers to."""
     known = [] if names is None else list(names)
     if isinstance(columns, str):
         return [known.index(columns)]

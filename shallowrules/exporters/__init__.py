@@ -1,7 +1,7 @@
 """Rules in other forms: a registry of exporters, the built-in ones registered like any other.
 
 An exporter is a class that fits `Exporter`, named by an entry point of the group
-``shallowrules.exporters``. `check_exporter` holds a class against that contract.
+``shallowrules.exporters``. `check_exporter` checks a class against that contract.
 """
 
 from shallowrules.exporters.base import Exporter, check_exporter

@@ -88,7 +88,7 @@ def check_whole_thresholds(rules: RuleSet, exporter: str, held: range) -> None:
 
 
 def check_whole_columns(rules: RuleSet, exporter: str, held: range) -> None:
-    """Raise ExportError for rules that test a column with a whole number that a format does not hold at all."""
+    """Raise ExportError if a tested column has whole numbers that a format cannot hold, compared with or not."""
     check_whole_thresholds(rules, exporter, held)
     for feature in rules.tested_columns:
         column = rules.columns[feature]

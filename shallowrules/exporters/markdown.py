@@ -202,7 +202,7 @@ def _agreement(statistics: Statistics) -> str:
 
 
 def _tested(rules: RuleSet) -> str:
-    """Return the columns that rules test, as Markdown; of many the first, and how many more there are."""
+    """Return the columns that rules test, as Markdown; if there are many, the first ones and the number of the rest."""
     names = [escape_markdown(rules.columns[feature].name) for feature in rules.tested_columns]
     more = len(names) - COLUMNS_SHOWN
     return ", ".join(names[:COLUMNS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

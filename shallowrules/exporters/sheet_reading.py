@@ -79,7 +79,7 @@ class SheetReader(ConditionReader):
     closing = ""
 
     def show(self, value: Value) -> str:
-        """Return a category as the sheet has it."""
+        """Return a category as the sheet writes it."""
         return escape_markdown(format_value(value))
 
     def conditions_at(self, place: int) -> Iterator[tuple[Condition, int]]:

@@ -1,7 +1,7 @@
 """Where the nodes of a tree are drawn: levels and positions without a unit, for whoever draws it.
 
 `lay_out` gives each node a level, its distance from the root, and a position across the levels: leaves have whole
-numbers from 0 on, in the tree's order, and an inner node lies in the middle of its children. A drawing chooses which of
+numbers from 0 up, in the tree's order, and an inner node lies in the middle of its children. A drawing chooses which of
 the two runs down the page, and how far apart levels and leaves are.
 """
 

@@ -58,7 +58,7 @@ def rules_of_tree(
     tree : Tree
         For example one of `Tree.from_sklearn`, over the columns of `X`.
     X : Table, dataframe or array-like of shape (n_rows, n_columns)
-        The raw columns, complete. Names and types of the rules' columns are theirs.
+        The raw columns, complete. The rules take names and types from them.
     reference : array-like of shape (n_rows,), optional
         The clustering that the tree follows: for a classifier, its labels. Costs, agreement,
         precision and recall are against it; by default it is the tree's own prediction. A row whose

@@ -266,7 +266,7 @@ def costs_of_grown(
 ) -> tuple[float, float]:
     """Return the result of `costs_of` for a tree whose thresholds are still to be placed, in two passes.
 
-    `head` has the types of the columns, `reference` is the result of `sum_reference` for the centers.
+    `head` has the types of the columns; `reference` is the result of `sum_reference` for the centers.
     """
     on = TreeOnParts(rows, place_thresholds(grown, rows.encoder, head), centers, grids, Counting(len(centers)))
     return costs_of(parts, on, count_tree(parts, on), reference)

@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words; with `or_none` None is a choice too, written ``none``."""
+    """One of several words; with `or_none`, None is a choice too, written ``none``."""
 
     values: tuple[str, ...]
     or_none: bool = False

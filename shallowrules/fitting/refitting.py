@@ -201,7 +201,7 @@ class _Judging:
         return self.placed_again(rows, rows.sample())
 
     def placed_again(self, data: FitData, rows: RowSample) -> GrownTree:
-        """Return the earlier cuts with thresholds for the rows of a table, by a sample of them."""
+        """Return the earlier cuts with thresholds for the rows of a table, placed on a sample of them."""
         round_within = data.parameters.round_within
         tree = data.routed(self.old)
         placed = place_again(

@@ -230,7 +230,7 @@ class TableData(FitData):
         return grown
 
     def _with_noise_split(self, n_groups: int) -> TableData:
-        """Return the rows with noise, the last cluster, in several: groups of near rows, for a leaf each."""
+        """Return the rows with noise, the last cluster, split into groups of nearby rows, one per leaf."""
         encoding, reference, n_threads = self.encoding, self.reference, self.parameters.n_threads
         X, weight, noise = encoding.X_cluster, self.fit_weight, len(reference.centers) - 1
         rows = np.flatnonzero(reference.labels == noise)

@@ -54,7 +54,7 @@ class Answers:
         return self._clusters.get(kind(answer), self.foreign)
 
     def clusters(self, numbers: NDArray[Any], absent: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the clusters that many answers mean, which are numbers, -1 where one is absent."""
+        """Return the cluster that each of many numeric answers means, -1 where there is no answer."""
         found = numbers.astype(np.int64)
         for label, cluster in self._clusters.items():
             if label != cluster:

@@ -77,7 +77,7 @@ def label_file(
     """Write every row of a file with one more column, its cluster.
 
     The cluster is its given label where the rules have names, else its number; NULL where no rule matches.
-    A column keeps the file's text if the kind of file stays the same, and otherwise has the type as which it is read.
+    A column keeps the file's text if the kind of file stays the same, and otherwise has the type that it is read as.
 
     A CSV file is read three times: by a query that finds every field sound and counts the numbers of the tested
     columns, on which the CASE expression depends; by one that counts the rows of each cluster; and by COPY, which
@@ -260,7 +260,7 @@ def _declared(column: RuleColumn) -> str:
 
 
 def _as_they_stand(source: DuckDBSource, kind: str) -> bool:
-    """Whether columns are written as they are in the file: to a file of the same kind, or if they have types."""
+    """Whether columns are written as in the file: if the output is of the same kind, or if the file has types."""
     return source.provenance.kind in (kind, "parquet")
 
 
@@ -277,7 +277,7 @@ def _as_compared(column: RuleColumn, source: DuckDBSource, j: int, field: Field)
     if column.is_time:
         return _as_time(column, source, j, field)
     if _kind(column.type) != _kind(field.type) and not (column.from_text and field.type == "text"):
-        raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}")
+        raise DataError(f"column {column.name!r} was read as {field.type}, but the rules test it as {column.type}")
     return field
 
 
@@ -286,7 +286,7 @@ def _as_codes(column: RuleColumn, source: DuckDBSource, field: Field) -> Field:
     if field.type in NUMERIC:
         return field
     if field.type != "text":
-        raise DataError(f"column {column.name!r} was read as {field.type}, the rules test it as codes")
+        raise DataError(f"column {column.name!r} was read as {field.type}, but the rules test it as codes")
 
     def is_code(text: str) -> str:
         return f"regexp_full_match({text}, {quote_text(GRAMMAR.code)}) AND length({text}) <= {GRAMMAR.longest}"
@@ -321,7 +321,7 @@ def _as_time(column: RuleColumn, source: DuckDBSource, j: int, field: Field) -> 
         if kind is not None and (kind == column.type or {kind, column.type} == {"date", "timestamp"}):
             return Field(kind, time_cast(value, kind))
     raise DataError(
-        f"column {column.name!r} was read as {field.type}, the rules test it as {column.type}: write its values as "
+        f"column {column.name!r} was read as {field.type}, but the rules test it as {column.type}: write its values as "
         f"{column.show(int(cast(int, column.minimum)))}"
     )
 

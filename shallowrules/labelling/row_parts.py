@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["RowParts"]
 
 NUMBERS = {"BIGINT", "DOUBLE"}
-"""The types as which numbers are loaded; a column that has both is of the second type."""
+"""The types that numbers are loaded as; a column that has both is of the second type."""
 
 
 TIMES: Mapping[str, str] = {
@@ -31,7 +31,7 @@ TIMES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class _Part:
-    """Successive batches of the same types: those of DuckDB, and which columns have values at all."""
+    """Successive batches of the same types: the types in DuckDB, and which columns have any values."""
 
     types: tuple[str, ...]
     has_values: tuple[bool, ...]

@@ -48,7 +48,7 @@ def label_rows(
 ) -> Labelled:
     """Write rows of a database as `label_file` writes those of a file; clusters are those of the tree.
 
-    Columns keep the type as which they are read: a NUMERIC with a fraction is a double. Rows are fetched in batches,
+    Columns keep the type that they are read as: a NUMERIC with a fraction is a double. Rows are fetched in batches,
     which DuckDB keeps, on disk beyond its memory limit, until the types of all columns are known. They are fetched
     a second time, and held whole, only where the values of a column are of several types (only SQLite has these) or
     the rules cannot be compared with some of them.

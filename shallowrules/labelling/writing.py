@@ -32,8 +32,7 @@ __all__ = ["Labelled", "Output", "Progress", "bound_memory", "check_format", "cl
 TAB = "\t"
 
 MEMORY_PER_THREAD = 256
-"""MiB for each thread that labels a file, plus that of two more threads: 400 columns of text fit. The rest is on
-disk."""
+"""MiB for each thread that labels a file, and for two more: enough for 400 columns of text. The rest is on disk."""
 
 COUNTING = 0.3
 """Share of the time that counting the rows of each cluster takes, before they are written: 0.28 to 0.74 s of CSV."""

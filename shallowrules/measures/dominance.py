@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 __all__ = ["MAX_CELLS", "Standing", "ValueBins", "WeightsByValue", "codes_of", "values_of"]
 
 MAX_CELLS = 2**19
-"""Values of all columns together up to which each counts by itself. More are put into bins: sorting a million rows of
-10 columns takes as long as a fit."""
+"""Up to this many values in all columns together, each value is counted by itself. More are put into bins: sorting a
+million rows of 10 columns takes as long as a fit."""
 
 MAX_BIN_CELLS, MAX_BIN_BITS = 2**21, 16
-"""Pairs of a bin and a group, and bits of the number of a bin, at most."""
+"""Maximum number of pairs of a bin and a group, and of bits of the number of a bin."""
 
 MIN_MEDIAN_BITS = 10
-"""Bits of a double's fraction that bins leave, without which there are no medians: they would be off by over 0.1%."""
+"""Bits of a double's fraction that bins must keep; with fewer there are no medians: they would be off by over 0.1%."""
 
 SIGN = np.uint64(1 << 63)
 FRACTION_BITS = 52

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 BLOCK = 65_536
-"""Rows whose ranges are found together where some do not count."""
+"""Number of rows whose ranges are found at once if some rows do not count."""
 
 PRODUCT_ERROR = 2.0**-50
 """Largest share of a mean by which the rounded products of equal rows and their weights may miss it."""

@@ -101,7 +101,7 @@ def group_sums(
         From 0 to ``n_groups - 1``.
     n_groups : int
     weight : ndarray of float64, shape (n_rows,), optional
-        All positive. For whole numbers (that sum to less than 2**43) the result is, bit by bit, that of rows repeated
+        All positive. For whole numbers (that sum to less than 2**43) the result is, bit for bit, that of rows repeated
         that many times; for others each row's term is rounded once. It does not depend on the order of the rows.
     n_threads : int
         The result does not depend on it.
@@ -319,7 +319,7 @@ def group_means(
 ) -> NDArray[np.float64]:
     """Return the weighted mean row of each group, shape (n_groups, n_columns), NaN for a group without rows.
 
-    The same holds for a group whose weight is beyond 300 decimal places smaller than the largest weight of a row.
+    The same holds for a group whose weight is more than 300 decimal places smaller than the largest weight of a row.
     The parameters are those of `group_sums`, but rows may be in no group (-1) or have weight 0; these do not count.
     """
     counted = groups >= 0

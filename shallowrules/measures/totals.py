@@ -45,7 +45,7 @@ class Totals:
         Raises
         ------
         DataError
-            If a sum is beyond the doubles.
+            If a sum is beyond the range of doubles.
         """
         units: list[int] = found["sums"].tolist()
         try:

@@ -32,7 +32,7 @@ def read_rows(model: BaseEstimator, X: Any, *, reset: bool) -> GivenTable:
     if is_sparse(X):
         raise TypeError(  # as scikit-learn does
             "X is a sparse matrix, and rules need a dense table: give X.toarray(), or cluster the sparse one and "
-            "explain its labels (clusterer=labels) by a dense table of some of its columns"
+            "explain its labels (clusterer=labels) with a dense table of some of its columns"
         )
     frame_of(X)  # which refuses a query without rows
     if isinstance(X, Mapping):
@@ -105,12 +105,12 @@ def _is_read(column: Column, rule: RuleColumn) -> bool:
 
 
 def _check_order(names: list[str], known: list[str]) -> None:
-    """Refuse columns of names that are not all text in another order: scikit-learn would take them by position."""
+    """Refuse a changed order of columns whose names are not all text: scikit-learn would take them by position."""
     given = [name for name in names if name in known]
     if given != [name for name in known if name in given]:
         raise DataError(
-            f"the columns {', '.join(map(repr, given))} stand in another order than in fit, which was "
-            f"{', '.join(map(repr, known))}: give them in that one, or use rules_.assign, which takes them by name"
+            f"the columns {', '.join(map(repr, given))} are in a different order than in fit, which was "
+            f"{', '.join(map(repr, known))}: give them in that order, or use rules_.assign, which takes them by name"
         )
 
 

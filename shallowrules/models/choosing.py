@@ -37,11 +37,11 @@ SEEDS = 5
 """Clusterings of that sample that are compared with one another."""
 
 MAX_COUNTS = 1000
-"""Numbers of clusters that are compared, at most."""
+"""The most numbers of clusters that are compared."""
 
 STABLE, CHEAP, SMALL = 0.8, 0.1, 0.02
-"""What a number of clusters has to have to be recommended, where one has: so much agreement over seeds, at most this
-extra cost of rules, and at least this share of the weight in its smallest cluster."""
+"""Requirements for recommending a number of clusters, where one meets them: at least this agreement over seeds, at most
+this extra cost of rules, and at least this share of the weight in its smallest cluster."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class ClusterCount:
 
     @property
     def shortcomings(self) -> tuple[str, ...]:
-        """In what it falls short of `STABLE`, `CHEAP` and `SMALL`, in words that are the same for every number."""
+        """Where it falls short of `STABLE`, `CHEAP` and `SMALL`, in words that are the same for every number."""
         found = []
         if self.stability < STABLE:
             found.append("clusters differ from seed to seed")
@@ -167,7 +167,7 @@ class ClusterCounts(Sequence[ClusterCount]):
 
     @property
     def price_remark(self) -> str:
-        """Why rules can cost less than k-means, where some do, a sentence; else empty."""
+        """Why rules can cost less than k-means, where some do, in a sentence; empty otherwise."""
         cheaper = [count.k for count in self.counts if is_cheaper(count.price)]
         return f"{describe_cheaper()} ({self._listed(cheaper)})" if cheaper else ""
 

@@ -43,7 +43,7 @@ from shallowrules.trees.tree import Tree
 __all__ = ["ExplainableKMeans", "fitted", "prepare_fit", "thread_count", "unfitted"]
 
 MAX_THREADS = 64
-"""Threads that `n_jobs` may ask for, at most, where there are not more cores."""
+"""The most threads that `n_jobs` may ask for, unless there are more cores."""
 
 NOT_OF_ALL_TABLES = ("feature_names_in_", "labels_", "reference_labels_")
 """Attributes that some tables do not set: those of an earlier fit go."""
@@ -65,16 +65,16 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         "imm" the rows that are separated from their center, "exkmc" the cost of giving each side a single
         center.
     tradeoff : float, default=0.03
-        The paper's lambda: the share of k-means cost given up to save one condition. Of "exshallow" only: like every
+        The paper's lambda: the share of k-means cost given up to save one condition. For "exshallow" only: like every
         option of one method, it is ignored beside others, so that a search may cross them.
     max_leaves : int or None, default=None
-        Of "exshallow" and "exkmc": leaves at which to stop, at least one per cluster; None is one per cluster.
+        For "exshallow" and "exkmc": leaves at which to stop, at least one per cluster; None is one per cluster.
         More leaves make more rules and cost less: a cluster may have several. "exshallow" stops where another leaf no
         longer lowers ``normalized_cost_ + tradeoff * waes_``; there it goes with neither given labels nor `keep`.
     base : {"none", "imm"}, default="none"
-        Of "exkmc" only: what it starts from, a single leaf or the tree of "imm".
+        For "exkmc" only: what it starts from, a single leaf or the tree of "imm".
     refine : {"full", "thorough", "none"}, default="full"
-        Of "exshallow" only, and not for given labels, whose leaves stay near their labels. "none" is the published
+        For "exshallow" only, and not for given labels, whose leaves stay near their labels. "none" is the published
         greedy tree. "full" improves it to a tree of as many leaves
         whose ``normalized_cost_ + tradeoff * waes_`` is lower, and never higher: a lookahead grows subtrees before
         a cut is chosen, and cuts and leaves are changed at random and the tree repaired around them, on a sample of
@@ -83,8 +83,8 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         clusters are then numbered so that as many rows as possible keep the number of their reference cluster. With
         ``tradeoff=0`` "full" takes the cheapest tree of a few small trade-offs.
     budget : float or str, default=100
-        Of ``refine="thorough"`` only: about how many times the work of growing the greedy tree it may take, or how many
-        seconds, as in ``"30s"``. Either way a note in the rules gives the former: with that number the tree is the
+        For ``refine="thorough"`` only: about how many times the work of growing the greedy tree it may take, or how
+        many seconds, as in ``"30s"``. Either way a note in the rules gives the former: with that number the tree is the
         same.
     round_within : float or None, default=None
         The share of ``normalized_cost_ + tradeoff * waes_`` by which it may rise for rounder thresholds: 0.002 is
@@ -127,8 +127,8 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         category are as far apart as the ends of a column that ``scale="minmax"`` brought to 0 and 1: they
         differ in two columns of 0 and 1, which makes a squared distance of ``2 * category_weight**2``.
         "auto" is the weight by which a column of categories varies as much as a column of numbers, on average over the
-        columns that are not constant, once these are scaled: the square root of the mean variance of numbers by the
-        mean Gini impurity of categories, to four digits. A column of two numbers then counts as categories. Without
+        columns that are not constant, once these are scaled: the square root of the mean variance of numbers over
+        the mean Gini impurity of categories, to four digits. A column of two numbers then counts as categories. Without
         columns of both kinds it is sqrt(1/2). `category_weight_` holds it.
     two_values : {"number", "category"}, default="number"
         How a column of two numbers, such as 0 and 1, is clustered: scaled as other numbers, or weighed as if its
@@ -182,8 +182,8 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         Cluster of each training row, by the tree: one of `classes_`. int64 where these need it.
     classes_ : ndarray of int32 or int64, shape (k,)
         The label of each cluster, ascending; row i of `cluster_centers_` and of `reference_centers_` belongs to
-        ``classes_[i]``. Labels that were given as whole numbers are these numbers; other clusters are numbered from 0
-        on, and so are, with a warning, those of given labels that contain -1 or go beyond 64 bits.
+        ``classes_[i]``. Labels that were given as whole numbers are these numbers; other clusters are numbered from
+        0, and so are, with a warning, those of given labels that contain -1 or go beyond 64 bits.
     tree_ : Tree
         The tree over the columns of X, thresholds in their units; where X has categories, over a column of 0 and 1
         for each, and where it has integers of 2**53 and more, over a column of codes, as ``encoder_.columns`` lists

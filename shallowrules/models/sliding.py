@@ -45,10 +45,10 @@ MAX_CLUSTERS = 250
 most 600 kB."""
 
 CLIPPED = 0.005
-"""Share of rows on each side that is put to the end of a scatter, so that one far row does not fill it."""
+"""Share of rows on each side that are moved to the edge of a scatter plot, so that no distant row stretches it."""
 
 STEPS = (2, 4, 6)
-"""Every second of `TRADEOFFS` is tried, or every fourth or sixth where that would be too many visits."""
+"""Every second value of `TRADEOFFS` is tried, or every fourth or sixth where that would take too many visits."""
 
 
 class _SliderPath(TradeoffPath):
@@ -93,7 +93,7 @@ def _as_good(one: TradeoffPoint, other: TradeoffPoint) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TableFit:
-    """A fit of a table in memory, and the input from which the trees beside it are grown.
+    """A fit of a table in memory, and the input from which the neighboring trees are grown.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ def fit_table(
     sample_weight: ArrayLike | None = None,
     measure: Any = None,
 ) -> TableFit:
-    """Return the fit of a model to a table in memory, or of its trade-off to a goal.
+    """Return the fit of a model to a table in memory; with a goal, the fit whose trade-off meets it.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The search over the trade-off: every tree worth having between cheap and short (ExShallow*).
 
 The table is read and clustered once; the trees for all trade-offs are grown together. This replaces the
-binary search of the paper's section 4.4, which looks at one tree after the other and may miss some,
-because neither cost nor length are monotone in the trade-off.
+binary search of the paper's section 4.4, which looks at one tree after another and may miss some,
+because neither cost nor length is monotone in the trade-off.
 """
 
 from __future__ import annotations
@@ -473,7 +473,7 @@ def fit_to_goal(
     Returns
     -------
     ExplainableKMeans
-        Fitted, its `tradeoff` the one that was found, or that of a tree from which a search under the bounds went on.
+        Fitted, with the `tradeoff` that was found, or that of the tree from which a search within the bounds continued.
 
     Raises
     ------

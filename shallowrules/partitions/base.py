@@ -336,7 +336,7 @@ class WholeTable(Partitions):
         return self.table
 
     def complete(self, names: Sequence[str]) -> WholeTable:
-        """Return the rows in which none of these columns lacks a value."""
+        """Return the rows that have a value in each of these columns."""
         return self.with_table(self.table.take(has_values(self.table, names)))
 
     def with_table(self, table: Table) -> WholeTable:
@@ -355,7 +355,7 @@ def has_values(table: Table, names: Sequence[str]) -> NDArray[np.bool_]:
 
 
 class ThreadedPartitions(Partitions):
-    """Parts that come one after the other into this process, and are worked on by its threads."""
+    """Parts that come into this process one after another, and are worked on by its threads."""
 
     reads_anew = True
     """Whether every pass reads the rows and converts them."""
@@ -374,7 +374,7 @@ class ThreadedPartitions(Partitions):
             return next(parts)
 
     def complete(self, names: Sequence[str]) -> ThreadedPartitions:
-        """Return the rows in which none of these columns lacks a value."""
+        """Return the rows that have a value in each of these columns."""
         return CompleteRows(self, names)
 
     def _map_reduce(self, function: Callable[[Part, State], Result], state: State) -> Result | None:

@@ -18,7 +18,7 @@ from shallowrules.tables.table import Table
 __all__ = ["DaskParts"]
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-"""Names of this machine, by which a cluster on it knows its workers."""
+"""Names of this machine: a cluster whose workers have one of these runs here."""
 
 
 class DaskParts(Partitions):
@@ -77,7 +77,7 @@ class DaskParts(Partitions):
             ) from error
 
     def _reaches_workers(self) -> bool | None:
-        """Return whether the workers are on this machine, None if not: then the client decides."""
+        """Return True if the workers are on this machine; otherwise None, and the client decides."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         return all(urlsplit(address).hostname in LOOPBACK for address in workers) or None
 

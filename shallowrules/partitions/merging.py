@@ -18,7 +18,7 @@ def at_once(rows: Any) -> Run:
 
 
 def as_given(rows: Any) -> Any:
-    """Return rows of a table in memory, which need no encoding."""
+    """Return the rows unchanged: those of a table in memory need no encoding."""
     return rows
 
 

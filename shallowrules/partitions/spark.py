@@ -14,7 +14,7 @@ __all__ = ["SparkParts"]
 
 
 class SparkParts(Partitions):
-    """The rows of a Spark dataframe, in the batches of Arrow that Spark cuts its partitions into.
+    """The rows of a Spark dataframe, in the Arrow batches that Spark cuts its partitions into.
 
     They are computed again in every pass unless the dataframe is cached (``frame.cache()``). A task whose executor dies
     is run again, as Spark does by itself.

@@ -114,7 +114,7 @@ class Flow:
     def check(self, clusters: set[int]) -> None:
         """Raise RulesFormatError if this is not a flow into these clusters."""
         if len(self.clusters) != len(self.titles) or len(set(self.clusters)) != len(self.clusters):
-            raise RulesFormatError("flow has a cluster twice, or clusters without a title each")
+            raise RulesFormatError("flow has a cluster twice, or a cluster without a title")
         if not self.pairs or any(len(pair) != 3 for pair in self.pairs):
             raise RulesFormatError("flow.pairs must be lists of an earlier cluster, a cluster and a number of rows")
         known, new = {*self.clusters, NO_CLUSTER}, {*clusters, NO_CLUSTER}

@@ -30,7 +30,7 @@ BOUND_TYPES: Mapping[str, nw.dtypes.DType] = {
     "timestamptz": UTC_TIME,
     "duration": nw.Duration("us"),
 }
-"""By the type of a column, that of its bounds where a double does not hold them."""
+"""The type of a column's bounds, by the type of the column, where a double cannot hold them."""
 
 
 ALWAYS = "every row"
@@ -41,15 +41,15 @@ class _Kind(ConditionVisitor[tuple[str, list[str] | None]]):
     """The name of a condition's kind, and its categories as text."""
 
     def between(self, condition: Between) -> tuple[str, None]:
-        """Return both for a number between bounds."""
+        """Return the kind of a condition on a number; there are no categories."""
         return "between", None
 
     def one_of(self, condition: OneOf) -> tuple[str, list[str]]:
-        """Return both for one of some categories."""
+        """Return the kind of a condition that lists the categories that match, and these."""
         return "one of", _texts(condition.values)
 
     def none_of(self, condition: NoneOf) -> tuple[str, list[str]]:
-        """Return both for none of some categories."""
+        """Return the kind of a condition that lists the categories that do not match, and these."""
         return "none of", _texts(condition.values)
 
 

@@ -190,7 +190,7 @@ class RuleSet(Shown):
         Raises
         ------
         DataError
-            If there is a single cluster, which no other can be compared with.
+            If there is a single cluster, so that there is no other to compare it with.
         MissingExtraError
             If matplotlib is not installed: it needs the extra ``plot``.
         """
@@ -369,7 +369,7 @@ class RuleSet(Shown):
     def trained_totals(self, measure: str) -> dict[int | None, float]:
         """Return the share of each cluster in the total of a column in training.
 
-        It is empty where that is not known, or rows had weights, so that it is not that of rows.
+        It is empty where the share is not known, or where rows had weights, so that it is not a share of rows.
         """
         statistics = self.statistics
         shares = {cluster.index: statistics.share_of_total(cluster) for cluster in self.clusters}

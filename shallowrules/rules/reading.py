@@ -73,7 +73,7 @@ def read_numbers(column: Column, conversion: Conversion, *, whole: bool) -> Colu
 
 
 def _of_numbers(column: Column) -> Column:
-    """Return a column of truth values, beside numbers or not, as one of numbers, 0 and 1; any other as it is."""
+    """Return a column of truth values, alone or mixed with numbers, as numbers 0 and 1; return any other unchanged."""
     values = [None if absent else value for value, absent in zip(column.values.tolist(), column.absent, strict=True)]
     if not all(value is None or isinstance(value, Real | Decimal | np.bool_) for value in values):
         return column

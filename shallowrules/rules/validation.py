@@ -192,16 +192,16 @@ def _reading_fault(column: RuleColumn) -> str | None:
     if column.format and not (column.is_numeric and not column.is_time and _is_format(column)):
         return f"is of type {column.type} and has the format {column.format!r}"
     if column.nulls and column.type == "boolean":
-        return "is of type boolean, and no text means a missing value in it"
+        return "is of type boolean, which has no text that means a missing value"
     if any(token != token.strip(" ") for token in column.nulls):
         return "has spaces around a text that means a missing value"
     if column.imputed is None:
         return None
     if column.is_numeric:
         fault = _number_fault(column.imputed, column)
-        return fault and f"is of type {column.type} and replaces missing values by something that is {fault}"
+        return fault and f"is of type {column.type} and replaces missing values with something that is {fault}"
     if type(column.imputed) is not (bool if column.type == "boolean" else str):
-        return f"is of type {column.type} and replaces missing values by {column.imputed!r}"
+        return f"is of type {column.type} and replaces missing values with {column.imputed!r}"
     return None
 
 

@@ -210,7 +210,7 @@ def _column(name: str, copied: Copied, values: Any) -> Column:
     """Return the fetched values as the column that a `ColumnBuilder` would make of a cursor's values."""
     mask = np.ma.getmaskarray(values)
     if copied.type == "duration":
-        values = values.astype("m8[us]")  # as which they are fetched
+        values = values.astype("m8[us]")  # the type that they are fetched as
     if copied.type != "decimal" and not mask.all():
         return typed_column(name, copied.type, values)
     if copied.scale is not None and not mask.all() and not np.isnan(np.ma.getdata(values)[~mask]).any():

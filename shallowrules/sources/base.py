@@ -160,7 +160,7 @@ class Source(ABC):
         """Yield the rows as Arrow record batches, in order, typed as `table` types them; needs pyarrow."""
         pyarrow = import_pyarrow()
         table = self.table(columns, exclude)
-        # A batch without values tells nothing about the type.
+        # A batch without values says nothing about the type.
         objects = {"text": pyarrow.string(), "boolean": pyarrow.bool_(), "other": pyarrow.string()}
         for start in range(0, table.n_rows, n_rows):
             part = table.take(np.arange(start, min(start + n_rows, table.n_rows)))

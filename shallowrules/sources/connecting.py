@@ -128,7 +128,7 @@ def _show_beginning(text: str) -> str:
 
 
 def _secrets_of(url: URL) -> list[str]:
-    """Return the secrets of a URL, which no message may have, in each form in which a driver may write them."""
+    """Return the secrets of a URL, which no message may contain, in each form in which a driver may write them."""
     values = [] if url.password is None else [str(url.password)]
     for name, value in url.query.items():
         if name.lower() not in SHOWN_PARAMETERS:

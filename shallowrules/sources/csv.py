@@ -313,7 +313,7 @@ class CsvSource(DuckDBSource):
         return f"CASE WHEN trim({column}) NOT IN ({text_literals(self.told.nulls)}) THEN {column} END"
 
     def _counted(self, positions: Sequence[int], counts: Callable[[str], Sequence[str]]) -> dict[int, tuple[Any, ...]]:
-        """Return the counts by SQL of the values of each column; many columns take no more expressions than one."""
+        """Return the counts of values in each column, made by SQL; many columns take no more expressions than one."""
         if not positions:
             return {}
         if len(positions) <= COUNTED_COLUMNS:
@@ -491,7 +491,7 @@ class CsvSource(DuckDBSource):
         return {self.names[j] for row in self._sample() for j, field in enumerate(row) if PADDED.fullmatch(field)}
 
     def _sampled_types(self) -> dict[int, ColumnType]:
-        """Return the columns that look like numbers in a sample or are surely text: only a hint which way to try first.
+        """Return the columns that look like numbers in a sample or are surely text: only a hint at what to try first.
 
         Numbers whose points may group digits are not among them.
         """

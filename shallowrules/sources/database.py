@@ -159,7 +159,7 @@ class DatabaseSource(Source):
         return self._n_rows
 
     def read(self, positions: Sequence[int], as_text: Sequence[str], findings: list[Finding]) -> list[Column]:
-        """Return columns by position. The rows are counted as they come, so that all columns are of the same state."""
+        """Return columns by position. The rows are counted as they come, so that all columns show the same state."""
         columns = self._copy(positions) if is_usable(self.connection) else None
         if columns is None:
             columns = self._build(positions)
@@ -168,7 +168,7 @@ class DatabaseSource(Source):
         return self.as_declared(columns, positions)
 
     def as_declared(self, columns: Sequence[Column], positions: Sequence[int]) -> list[Column]:
-        """Return columns of values, by position, with the types of their declarations."""
+        """Return columns of values, by position, with their declared types."""
         declared = self._declared_in_table()
         return [self._as_declared(column, j, declared) for column, j in zip(columns, positions, strict=True)]
 

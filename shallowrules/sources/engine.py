@@ -103,7 +103,7 @@ class DuckDBSource(Source):
     """A file in a database, its columns by position.
 
     `relation` is the table or expression to select from. Each column has two expressions: `original`, as it stands in
-    the file, and that of `fields`, in the type as which it is read.
+    the file, and that of `fields`, in the type that it is read as.
     """
 
     def __init__(
@@ -317,7 +317,7 @@ def written_cast(text: str, form: str) -> str:
 
 
 def time_type(source: DuckDBSource, text: str, given: int) -> TimeType | None:
-    """Return the type of times of which all values of a column of text are, in ISO 8601; None if there is none.
+    """Return the type of time that all values of a text column have, in ISO 8601; None if there is none.
 
     `text` is SQL for a value, `given` how many are not NULL.
     """
@@ -384,7 +384,7 @@ def note_dates(source: DuckDBSource, name: str, text: str, dates: int, given: in
 
 
 def _note_mixed(source: DuckDBSource, others: Finding) -> None:
-    """Note a column of which at least half are numbers or dates, as `message` says, and the rest other text."""
+    """Note, with `message`, a column of which at least half are numbers or dates, and the rest other text."""
     if 2 * (others.count or 0) <= (others.rows or 0):
         name = str(others.column)
         source.column_notes[name] = (*source.column_notes.get(name, ()), others)

@@ -43,7 +43,7 @@ MIN_POSITIONS = 3
 """Number of columns from which 0, 1, 2 … count as names, as pandas and NumPy name columns."""
 
 MIN_NOTE_WORDS = 3
-"""Number of words from which a line below a table is a note."""
+"""A line below a table is a note if it has at least this many words."""
 
 MIN_ADDENDS = 10
 """Number of rows that have to be summed in a table of figures alone, where no empty field of words marks the total."""
@@ -289,7 +289,7 @@ def _named_by_figures(fields: Sequence[str], body: Body, figures: Sequence[int])
 
 
 def _sure_names(fields: Sequence[str], texts: Sequence[int], named: Sequence[int]) -> bool:
-    """Return whether numbers certainly name columns: among other names, or as 0, 1, 2 … of all columns."""
+    """Return whether numbers certainly name columns: beside other names, or as 0, 1, 2 … over all columns."""
     numbers = [int(fields[j]) for j in named]
     if numbers[0] in YEARS:
         return bool(texts) or len(named) > 1

@@ -174,7 +174,7 @@ class Finder:
         return list(fitting)
 
     def _decided(self, name: str, value: str, given: int, full: Sequence[NumberFormat]) -> DetectedFormat:
-        """Return the format that the values decide for, of those that fit all; or a finding that they do not decide."""
+        """Return the format that the values single out among those that fit; or a finding that none stands out."""
         mark = next((each.decimal for each in full if not each.thousands), full[0].decimal)
         bare, long, example = self.source.row(
             f"count(*) FILTER (NOT contains({value}, '{mark}'))",

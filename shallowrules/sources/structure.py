@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 DELIMITERS = (",", ";", "\t", "|")
-"""The delimiters that a CSV file may have without being asked."""
+"""The delimiters that are tried for a CSV file if none is given."""
 
 SAMPLE_ROWS = 200
 """Rows that decide the delimiter."""

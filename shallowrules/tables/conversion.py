@@ -187,7 +187,7 @@ class Conversion:
         return float(plain)
 
     def written(self, number: Number) -> str:
-        """Return a finite number as a column has it."""
+        """Return a finite number as a column writes it."""
         if self.format:
             return self.number_format.written(f"{Decimal(str(number)):f}")
         return str(number).replace(".", self.decimal)

@@ -58,7 +58,7 @@ def written_pattern(form: str) -> str:
 
 
 def written_time(form: str, text: str) -> int | None:
-    """Return the microseconds since 1970 of a point in time as a format has it; None if the text is not one.
+    """Return the microseconds since 1970 of a point in time written in a format; None if the text is not one.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def whole_numbers(given: Iterable[Any]) -> tuple[int, ...] | None:
 
 
 def own_numbers(given: Iterable[Any]) -> tuple[int, ...]:
-    """Return given labels where they are the labels of their clusters; none where these are numbered from 0 on."""
+    """Return given labels where they are the labels of their clusters; none where these are numbered from 0."""
     numbers = whole_numbers(given)
     return numbers if numbers is not None and all(map(is_label, numbers)) else ()
 

@@ -2,7 +2,7 @@
 
 A format is given, kept and shown as an example of a number, ``$1,234.50``. `docs/numbers.md` has the grammar. Through
 the two patterns of a format, the CSV reader, the rules, the emitted Python and the page all read a text alike: a match
-of `pattern` is a number, which without the matches of `removed` is digits with a decimal separator.
+of `pattern` is a number; removing the matches of `removed` leaves digits with a decimal separator.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def warn_of_other_order(table: Any, **values: Any) -> None:
         if sorted(map(hash, index)) == sorted(map(hash, rows)):
             warnings.warn(
                 f"{name} has the index of the table in another order, and is taken by position, row by row: "
-                f"to have it by the index, give {name}.loc[X.index]",
+                f"to match it by index, give {name}.loc[X.index]",
                 ShallowRulesWarning,
                 stacklevel=3,
             )

@@ -85,7 +85,7 @@ COLLECTED = {
     "pyspark[connect]": ".toPandas()",
     "sqlframe": ".toPandas()",
 }
-"""How the rows of a table are had that is only a query, by the library; of Polars and any other, by ``.collect()``."""
+"""The call that gets the rows of a table that is only a query, by library; for Polars and all others ``.collect()``."""
 
 NESTED = "mixed or nested values"
 """Possible contents of a column of type "other"; any other column has one kind of value."""
@@ -250,7 +250,7 @@ class Column:
 
     @cached_property
     def value_types(self) -> frozenset[Any]:
-        """The types of the values, as Python has them."""
+        """The Python types of the values."""
         return frozenset(map(type, self.values.tolist()))
 
     @property
@@ -259,7 +259,7 @@ class Column:
         return self.conversion.codes
 
     def show(self, value: Any) -> str:
-        """Return a value as a message shows it: a time as one, anything else as Python does."""
+        """Return a value as a message shows it: a time as text, anything else as Python prints it."""
         return format_time(self.type, value) if self.is_time else str(value)
 
     def numbers(self) -> NDArray[Any]:
@@ -385,7 +385,7 @@ class Table:
         return matrix if all(_is_same(c, matrix[:, j]) for j, c in enumerate(self.columns)) else None
 
     def ranges(self, n_threads: int = 1) -> Ranges | None:
-        """Return the ranges of the columns of `matrix`, None where there is none; its columns know their `ends` then.
+        """Return the ranges of the columns of `matrix`, None where there is none; set the `ends` of its columns.
 
         All are found in one pass; the columns would each take their own.
         """
@@ -490,7 +490,7 @@ def is_sparse(data: Any) -> bool:
 
 
 def frame_of(data: Any) -> Any:
-    """Return a dataframe as narwhals has it, anything else as it is.
+    """Return a dataframe wrapped by narwhals, and anything else unchanged.
 
     Raises
     ------
@@ -884,7 +884,7 @@ def nearest_double(number: Any) -> float:
 
 
 def _array(series: Any) -> NDArray[Any]:
-    """Return a series as NumPy has it; values that its library cannot convert are taken one by one."""
+    """Return a series as a NumPy array; values that its library cannot convert are taken one by one."""
     try:
         return np.asarray(series.to_numpy())
     except NotImplementedError:

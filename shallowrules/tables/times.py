@@ -223,14 +223,14 @@ def _duration(text: str) -> int | None:
 
 
 def is_moment(kind: str) -> bool:
-    """Return whether a kind is one of points in time."""
+    """Return whether a kind means points in time."""
     return kind in ("timestamp", "timestamptz")
 
 
 def bound_text(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
-    """Return how rules ask for a value above a bound, or at most the bound: the sign, and the text after it.
+    """Return the comparison of rules for values above a bound, or for those up to it: the sign, and the text after it.
 
-    A point in time is compared with the next microsecond, which is rounder: it is before it, or not.
+    A point in time is compared with the next microsecond, which is a rounder number: it is before that, or not.
 
     Examples
     --------
@@ -264,7 +264,7 @@ BOUND_WORDS: Mapping[str, tuple[str, str]] = {
 
 
 def threshold_of(kind: str, sign: str, text: str) -> int | None:
-    """Return the threshold of a comparison by ``<=``, ``<``, ``>`` or ``>=`` with a text; None if it is not a time."""
+    """Return the threshold of a text compared with ``<=``, ``<``, ``>`` or ``>=``; None if it is not a time."""
     number = parse_time(kind, text)
     if number is None:
         return None

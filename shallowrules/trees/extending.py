@@ -1,6 +1,6 @@
 """Extending: more rules than clusters, where that is worthwhile. A cluster is then the rows of several leaves.
 
-The objective is ``J' = cost / reference cost + tradeoff * WAES``, as of other trees: the cost is that of the clusters
+The objective is ``J' = cost / reference cost + tradeoff * WAES``, as for other trees: the cost is that of the clusters
 around their means, the length that of each row's own rule. It does not account for the extra reading that a cluster of
 several rules takes.
 

@@ -49,7 +49,7 @@ def search_within(
     n_clusters: int = 0,
     n_threads: int = 1,
 ) -> GrownTree | None:
-    """Return the best tree within a bound that a search from some trees finds, perhaps one of these; None without any.
+    """Return the best tree within a bound, of some trees and those that a search from them finds; None without any.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ MAX_TABLE = 1 << 20
 """Keys up to this one are looked up in a table; more are sorted."""
 
 MIN_GROUP_ROWS = 8
-"""From this many rows per group on, threads share the rows."""
+"""With at least this many rows per group, threads share the rows."""
 
 MAX_MOVED = 0.02
 """A threshold that moves more than this share of the weight is not a candidate; so the rows that it moves are few."""

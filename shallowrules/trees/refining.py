@@ -97,8 +97,8 @@ MAX_JUDGED = 2
 letter gain no more."""
 PENALTY_FACTORS = (1.5, 3.0)
 """If the best tree is longer or more expensive than the greedy one, one that is neither is searched for with the
-condition penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, by the tables whose mean cost and mean
-WAES both fall."""
+condition penalty multiplied or divided by these. Tuned, with `MIN_GAIN_SHARE`, for the number of tables whose mean cost
+and mean WAES both fall."""
 PENALTY_PASSES = 7.0
 """Small tables of not too many clusters are searched by an iterated local search that visits all rows this many
 times, others, and parts of a table, are searched by improving a tree. Without it anuran's mean WAES rises on some ten

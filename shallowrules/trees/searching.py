@@ -107,8 +107,8 @@ searches side by side, of half the work each, which improve the best of theirs. 
 do for 6 ms of 86 of a fit of digits. On `WIDE_ROWS` digits gains 2.8% instead of 3.3%. With the work of 8 to 10 trees
 J is the same within 0.03%. Avila and letter, looked at in three rounds, gain nothing by it."""
 DATA_PASSES, MAX_DATA_VALUES = 64.0, 1e7
-"""A tree from the data alone visits all rows of the sample this many times at most; in a wide table, those columns are
-cut that separate the clusters best, so that a visit takes no more sums than this. Not tuned."""
+"""A tree from the data alone visits all rows of the sample at most this many times; in a wide table, only the columns
+that separate the clusters best are cut, so that a visit takes no more sums than this. Not tuned."""
 WHOLE_DATA_CLUSTERS, FEW_DATA_ROWS, FEW_DATA_VALUES = 30, 512, 1e6
 """For fewer clusters that tree is grown on `WIDE_ROWS` rows, or on that many of a longer table, and a visit takes no
 more sums than this: on the tables tried it is then never the best start, and on all rows a fit of digits takes a third
@@ -118,15 +118,15 @@ MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 few rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6% with 64, instead of
 1.5%."""
 STREAM_PASSES, SHORT_STREAM_PASSES, MIN_STREAM_VISITS = 75.0, 42.0, 28e3
-"""An iterated local search visits all rows of the sample this many times at most; those of a table that is
+"""An iterated local search visits all rows of the sample at most this many times; those of a table that is
 looked at in one round the second number of times, since a visit is a larger part of a growth there, but a very small
 table's until it has visited so many rows in all."""
 PART_STREAM_PASSES = 31.0
 """The same for a table of which a part is searched. With 62, 22 tables of 100,000 rows gain 0.01% more, and a fit takes
 up to 14% longer."""
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
-"""The share of random changes that move a leaf; the share of the objective that a step of a repair gains, at least;
-and the share of it by which it rises with a change that is repaired, at most. Shares of leaf moves from 0.3 to 0.9,
+"""The share of random changes that move a leaf; the least share of the objective that a step of a repair
+must gain; and the largest share by which a change that is repaired may raise it. Shares of leaf moves from 0.3 to 0.9,
 steps from 1e-9 to 3e-4 and rises from 0.3 on gain the same within the differences between seeds; a rise of 0.1 gains
 0.1% less on some tables."""
 N_KEPT = 2
@@ -135,8 +135,8 @@ of the work. Later ones fit the sample closer, and not always the table."""
 MAX_BINS = 512
 """Cuts of a node are searched between this many bins of a feature, then within the best bin. Not tuned."""
 MAX_PASSES, MAX_VISITED_VALUES = 40.0, 1.5e7
-"""An improvement visits all rows at most `MAX_PASSES` times, and at most `MAX_VISITED_VALUES` values in all, but twice
-in any case. With 3e7, ten tables of 100,000 x 50 gain 0.03% more, and a fit takes 5% longer; of 10 columns, nothing
+"""An improvement visits all rows at most `MAX_PASSES` times, and at most `MAX_VISITED_VALUES` values in all, but
+at least twice. With 3e7, ten tables of 100,000 x 50 gain 0.03% more, and a fit takes 5% longer; of 10 columns, nothing
 changes."""
 MAX_SORTED_ROWS = 1 << 16
 """Tables of at most this many distinct rows are summed in an order that does not depend on theirs. A bound on the work
@@ -415,7 +415,7 @@ def coded_table(coded: Coded, tree: GrownTree, n_threads: int) -> CodedTable:
 def key_order(
     keys: NDArray[np.uint64], X_explain: NDArray[Any], rows: NDArray[np.integer], labels: NDArray[np.integer]
 ) -> NDArray[np.intp]:
-    """Return the order of some rows by their labels and keys; rows of one key by their explained columns."""
+    """Return the order of some rows by their labels and keys; rows with the same key by their explained columns."""
     order = np.lexsort((keys, labels))
     in_order, label_of = keys[order], labels[order]
     is_next = (in_order[1:] == in_order[:-1]) & (label_of[1:] == label_of[:-1])

@@ -78,7 +78,7 @@ class Tree:
         scikit-learn rounds every value to float32 before it compares it with a threshold. The
         thresholds here are for the values as they are: the largest float64 that scikit-learn sends
         left. So `apply` and `predict` agree with those of the classifier on every complete row
-        whose values are float64 numbers (only integers beyond 2**53 may not be). A row
+        whose values are float64 numbers (integers beyond 2**53 may not be). A row
         whose path tests a missing value gets -1, as in every `Tree`; scikit-learn sends it where most rows went.
 
         Parameters

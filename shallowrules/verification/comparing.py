@@ -87,7 +87,7 @@ def _place(found: int | str | None) -> str:
 
 
 def python_rows(table: Table) -> Iterator[tuple[Any, ...]]:
-    """Return the rows as Python values, None where a value is missing beyond NaN; times as dates and the like."""
+    """Return the rows as Python values: None for a missing value that is not NaN, times as dates and the like."""
     if not table.columns:
         return iter([()] * table.n_rows)
     columns = []

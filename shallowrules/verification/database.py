@@ -2,8 +2,8 @@
 
 A row comes from the database with its values and with the cluster that SQL gives it, in one query, so the order of rows
 does not matter. Every style is run on the rows of the table, or a sample of them that is drawn once, and on boundary
-rows in a temporary table whose columns have the types of the table's own. The tree labels each value as the column
-stores it.
+rows in a temporary table whose columns have the types of the table's own. The tree labels each row by
+its values as the columns store them.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ class _Verification:
         return export(self.rules, "sql", style=style, **self.options, **answers, **options)
 
     def _by_predicates(self, relation: _Relation, numbered: Mapping[int, str]) -> list[str]:
-        """Return statements for the rows that meet each of some predicates, by its number, and for all rows, by -1."""
+        """Return statements that select the rows of each numbered predicate with its number, and all rows with -1."""
         values = "".join(f", {value}" for value in self._values)
         every = f"SELECT -1{values}\nFROM {self._quoted(relation)}"
         chosen = [

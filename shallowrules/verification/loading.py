@@ -377,8 +377,8 @@ TABLE = "data"
 def import_csv(database: sqlite3.Connection, file: CsvFile) -> list[str]:
     """Load a file as ``.import`` of SQLite's shell does in ``.mode csv``, and return the names of the columns.
 
-    They are named by the first line and all of them TEXT. An empty field is an empty text; a line that is too short is
-    filled up with NULL, and one that is too long is cut off.
+    The first line names them, and all are TEXT. An empty field is an empty text; a line that is too short is padded
+    with NULL, and one that is too long is cut off.
     """
     try:
         with open(file.path, encoding="utf-8-sig", newline="") as stream:

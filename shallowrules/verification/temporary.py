@@ -107,7 +107,7 @@ class TemporaryTable:
         """Return the collation by which SQLite compares a column, found by texts that are equal under it."""
         source = self._source
         column = source.quote(source.names[position])
-        # The text is compared with the column by the column's collation.
+        # Comparing text with the column uses the column's collation.
         alike = f"SELECT {column} AS text FROM {source.relation} WHERE 1 = 0 UNION ALL SELECT 'a'"
         [shown] = source.connection.exec_driver_sql(f"SELECT text = 'A', text = 'a ' FROM ({alike})").all()
         return {(1, 0): "NOCASE", (0, 1): "RTRIM"}.get(tuple(shown), "BINARY")

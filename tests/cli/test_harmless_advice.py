@@ -45,7 +45,7 @@ def plain(n_rows=100):
 
 
 def sprinkled(values, others, share):
-    """Return values with others in their place, in a share of the rows."""
+    """Return values, a share of them replaced by other values."""
     pick = random.Random(2)
     places = pick.sample(range(len(values)), max(1, round(share * len(values))))
     return [others[place % len(others)] if place in places else value for place, value in enumerate(values)]

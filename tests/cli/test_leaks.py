@@ -309,7 +309,7 @@ def test_with_a_password_that_lets_in(guarded, name):
 
 
 def _command_lines(parent):
-    """Return the command line of each process below one, which itself was told no password."""
+    """Return the command line of each child of a process that was itself given no password."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == parent:

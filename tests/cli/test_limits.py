@@ -1,4 +1,4 @@
-"""Numbers far beyond sense, for every option and parameter: each works or is refused in words."""
+"""Absurd numbers for every option and parameter: each works or is refused in words."""
 
 from __future__ import annotations
 

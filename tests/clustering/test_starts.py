@@ -30,7 +30,7 @@ RANDOM_STATES = [
 
 
 def outcome(kmeans, X, weight, fit):
-    """Return a fit's warnings, its result, bit by bit, or error, and the next random number after it."""
+    """Return a fit's warnings, its result, bit for bit, or error, and the next random number after it."""
     kmeans = deepcopy(kmeans)
     if kmeans.random_state is None:
         np.random.seed(3)  # noqa: NPY002 - the numbers that KMeans takes
@@ -147,7 +147,7 @@ def test_numbers_of_few_bits(n_clusters):
 
 
 class Scripted(np.random.RandomState):
-    """Random numbers that are given: the first row, and then those that draw each further one."""
+    """Random numbers that are given: one for the first row, and then those that draw each further row."""
 
     def __init__(self, first, draws):
         super().__init__(0)

@@ -50,7 +50,7 @@ class Numbers(ABC):
 
     @abstractmethod
     def beside(self, number: int | float) -> list[int | float | Decimal]:
-        """Return the numbers that it holds at a finite number and next to it; none where all are far from it."""
+        """Return the column values equal or next to a finite number; none where all are far from it."""
 
     @abstractmethod
     def ends(self) -> list[int | float | Decimal]:
@@ -71,7 +71,7 @@ class Doubles(Numbers):
         return [x for x in near if math.isfinite(x)]
 
     def ends(self) -> list[int | float | Decimal]:
-        """Return the ends, and the smallest numbers."""
+        """Return the ends of the range, and the numbers nearest to 0."""
         greatest = float(np.finfo(np.float64).max)
         return [-greatest, -5e-324, -0.0, 0.0, 5e-324, greatest]
 
@@ -133,7 +133,7 @@ class Decimals(Numbers):
             return [x for x in near if abs(x) <= self._greatest()]
 
     def ends(self) -> list[int | float | Decimal]:
-        """Return the ends, and the smallest numbers."""
+        """Return the ends of the range, and the numbers nearest to 0."""
         greatest, unit = self._greatest(), Decimal(f"1E-{self.scale}")
         return [greatest.copy_negate(), unit.copy_negate(), Decimal(f"0E-{self.scale}"), unit, greatest]
 
@@ -248,7 +248,7 @@ def signed(bits: int) -> Whole:
 
 
 def unsigned(bits: int) -> Whole:
-    """Return the whole numbers of a number of bits, from 0 on."""
+    """Return the whole numbers of a number of bits, from 0 up."""
     return Whole(0, 2**bits - 1)
 
 

@@ -77,7 +77,7 @@ def _held(kind: ColumnType, value: Cell) -> Cell:
 
 
 def create(engine: Engine, blocks: Sequence[Block]) -> None:
-    """Make a table of several blocks side by side, the shorter ones filled up by their first row."""
+    """Make a table of several blocks side by side, the shorter ones padded with their first row."""
     longest = max(len(block.rows) for block in blocks)
     declared = [(NUMBER, engine.types["integer"])]
     for block in blocks:
@@ -110,7 +110,7 @@ def labels_of(
 
 
 def _statement(engine: Engine, blocks: Sequence[Block], style: str) -> str:
-    """Return a query of row number, block and label; for an expression of row number and the labels."""
+    """Return a query of row number, block and label; for an expression, of row number and labels."""
     number = engine.quote(NUMBER)
     parts: list[str] = []
     for place, block in enumerate(blocks):

@@ -1,6 +1,6 @@
 """The meaning of a row by docs/numbers.md, and the cluster that the tree gives it: written again, value by value.
 
-It is the truth that every engine is held against, and shares no code with the forms of the rules.
+It is the truth that every engine is checked against, and shares no code with the forms of the rules.
 """
 
 from __future__ import annotations

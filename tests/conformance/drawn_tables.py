@@ -1,4 +1,4 @@
-"""Draw small tables of all kinds of columns in all forms of input; hold every form of their rules against the labels.
+"""Draw small tables of all kinds of columns in all forms of input; check every form of their rules against the labels.
 
     tests/conformance/drawn_tables.py --tables 5000 --seed 1
 

@@ -1,4 +1,4 @@
-"""Every command on rows of a database, and every style of SQL run there, held against `RuleSet.assign` and the tree.
+"""Every command on rows of a database, and every style of SQL run there, checked against `RuleSet.assign` and the tree.
 
     all places, real tables, all cases on all column types:
         python tests/conformance/every_command.py
@@ -270,7 +270,7 @@ class Run:
     def watched(
         self, title: str, table: str, rules: RuleSet, expected: Labels, columns: Mapping[str, str], *answers: str
     ) -> None:
-        """Verify the answers of SQL, and count the drift, by the commands."""
+        """Verify the answers of SQL and count the drift with the commands."""
         there = ["rules.json", "--database", self.place.url, "--table", table]
         there += [word for old, new in columns.items() for word in ("--column", f"{old}={new}")]
         counts: Counter[int | None] = Counter(expected.values())

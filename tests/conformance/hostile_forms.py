@@ -412,7 +412,7 @@ class FewNames(ManyNames):
 
 
 def check_dmn(drawn: ManyNames, tools: Tools) -> Findings:
-    """Execute decision tables of the example plugin by a rule engine."""
+    """Execute decision tables of the example plugin with a rule engine."""
     for _ in range(TABLES_OF_DMN):
         yield from _decided(FewNames(drawn.chooser), tools)
 

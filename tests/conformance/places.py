@@ -82,7 +82,7 @@ class Place:
 
 @contextmanager
 def open_place(name: str) -> Iterator[Place]:
-    """Open one of which nothing is left afterwards.
+    """Open a place, and leave nothing of it behind.
 
     Raises
     ------

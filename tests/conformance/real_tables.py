@@ -57,7 +57,7 @@ def verified(table: RealTable) -> tuple[list[Comparison], list[NotRun]]:
 
 
 def section(found: Mapping[str, tuple[int, Sequence[Comparison]]], not_run: Sequence[NotRun]) -> Iterator[str]:
-    """Yield the lines of the page, of comparisons by table beside the number of its rows."""
+    """Yield the page's lines: for each table the number of its rows and its comparisons."""
     yield "Rules are fitted to each table by `shallowrules fit`, written by every exporter, and run by `verify` on all"
     yield "rows of the table and on boundary rows: on each threshold, beside it, and with missing values."
     yield ""

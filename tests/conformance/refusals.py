@@ -59,8 +59,8 @@ REFUSALS: tuple[Refusal, ...] = (
         "text",
         ".*",
         "VARCHAR COLLATE .*",
-        "A text column declared with a collation cannot be compared by another. It is cast, but not beside a text that "
-        "may stand for a number or a truth value, which DuckDB may hold as one: the query ends with an error.",
+        "A text column declared with one collation cannot be compared under another. It is cast, but not beside a text "
+        "that may stand for a number or a truth value, which DuckDB may hold as one: the query ends with an error.",
         "SELECT 'A' COLLATE NOCASE = '7' COLLATE C",
         texts=DIALECTS["duckdb"].texts.typed,
     ),

@@ -1,4 +1,4 @@
-"""Every engine on every kind of value in every type of column, held against the definition: docs/conformance.md.
+"""Every engine on every kind of value in every type of column, checked against the definition: docs/conformance.md.
 
     python tests/conformance/run.py                      all engines; rewrites the page
     python tests/conformance/run.py --only duckdb spark  some of them

@@ -75,7 +75,7 @@ def unpacked(page):
 
 
 def joined(steps, lines):
-    """Return the texts of pieces."""
+    """Return the text of each piece, joined from its lines."""
     places = iter(accumulate(chain.from_iterable(steps)))
     return ["".join(lines[next(places)] for _ in piece) for piece in steps]
 

@@ -543,7 +543,7 @@ def test_names_taken_for_one_are_refused():
 @pytest.mark.parametrize(
     ("dialect", "name", "message"),
     [
-        ("postgres", "é" * 32, "64 bytes, postgres allows 63"),
+        ("postgres", "é" * 32, "64 bytes, but postgres allows 63"),
         ("mysql", "x" * 65, "65 characters"),
         ("mysql", "a\n", r"mysql cannot hold the name 'a\\n'.*columns"),
         ("mysql", "😀", "mysql cannot hold the name '😀'"),

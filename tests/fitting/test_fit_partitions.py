@@ -297,7 +297,7 @@ def test_parquet_and_csv_files(tmp_path, memory):
 
 
 class MLlibModel:
-    """A model with centers as Spark MLlib has them."""
+    """A model that gives its centers as those of Spark MLlib do."""
 
     def __init__(self, centers):
         self.centers = centers

@@ -145,7 +145,7 @@ NOT_MADE = (OverflowError, TypeError, pa.ArrowException, pl.exceptions.PolarsErr
 
 
 def check_table(seed: int) -> str:
-    """Draw a table, fit it, and hold every form of its rules against the labels; return the outcome.
+    """Draw a table, fit it, and check every form of its rules against the labels; return the outcome.
 
     The AssertionError says which form differs. Any error other than a refusal in words is passed on, and so is a
     warning that is not one of the package's own.

@@ -31,7 +31,7 @@ def draws(count: int, **others: Any) -> settings:
 
 
 def few(cases: Iterable[Any], count: int = 1) -> list[Any]:
-    """Return the cases of a test: the quick suite runs `count` of them, spread over all, the full suite each.
+    """Return the cases of a test: the quick suite runs `count` of them, spread over all; the full suite, every one.
 
     A tuple has the values of several arguments; a case may be a `pytest.param`.
     """
@@ -41,7 +41,7 @@ def few(cases: Iterable[Any], count: int = 1) -> list[Any]:
 
 
 def spread(cases: Iterable[Any], count: int) -> list[Any]:
-    """Return `count` cases of a test, spread over all; a long run takes each."""
+    """Return `count` cases of a test, spread over all; a long run takes every one."""
     cases = list(cases)
     return cases if DRAWS == "long" else [cases[i] for i in sorted(_spread(len(cases), count))]
 

@@ -72,7 +72,7 @@ class Finished:
         return found
 
     def figures(self) -> tuple[float, float]:
-        """Return the sum of squared distances to the means, and that of conditions, both by weight."""
+        """Return the weighted sums of squared distances to the means and of conditions."""
         leaf, edges = self.route(), self.edges()
         squares = conditions = 0.0
         for node, mean in self.means().items():

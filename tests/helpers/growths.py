@@ -74,10 +74,10 @@ def grown_once(problem: Problem, tradeoff: float | None = None) -> GrownTree:
 
 
 def check(problem: Problem, n_threads: int = 1, **options: Any) -> GrownTree:
-    """Grow a tree and hold it against the oracle.
+    """Grow a tree and check it against the oracle.
 
     In the short form of `make sanitize`, larger tables are only grown: the oracle, which is in Python, takes
-    nearly all the time there, and tells nothing about the kernel's memory.
+    nearly all the time there, and says nothing about the kernel's memory.
     """
     tree = grow(*problem.arrays, **problem.options, **options, n_threads=n_threads)
     if not IS_SHORT or len(problem.X_explain) <= MAX_ROWS_IN_SHORT:

@@ -255,7 +255,7 @@ NO_NUMBERS = [
 
 
 def text_rules(bound: float, imputed: float | None = None) -> RuleSet:
-    """Return rules that cut a column of the bound's type at it, which was text because of its missing values."""
+    """Return rules that cut a column at a bound of its type; missing values had made it a column of text."""
     rules = make_rules([("n", "integer" if isinstance(bound, int) else "float")], (0, bound, 0, 1))
     return replace(rules, columns=(replace(rules.columns[0], nulls=("NA", "-9"), imputed=imputed),))
 

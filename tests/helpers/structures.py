@@ -27,7 +27,7 @@ def markdown_structure(text: str) -> list[str]:
 
 
 def python_structure(text: str) -> str:
-    """Return a module's syntax without its texts and the names of variables."""
+    """Return a module's syntax without its strings and variable names."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):

@@ -66,7 +66,7 @@ def folder_of(opened):
 
 
 def process_of(opened):
-    """Return the number of a server's process and its command."""
+    """Return the ID of a server's process and its command."""
     name, option = SERVER[opened.dialect]
     for folder in Path("/proc").iterdir():
         with suppress(OSError, ValueError):

@@ -38,7 +38,7 @@ class NumberExporter(ShoutExporter):
 
 
 class MoodyExporter(ShoutExporter):
-    """Gives another text each time."""
+    """Gives a different text each time."""
 
     calls = 0
 

@@ -456,7 +456,7 @@ def test_versions_compares_the_least_times_of_rounds_that_begin_in_turn() -> Non
 
 
 class Fits:
-    """A version whose fits differ in one kind where a question has the odd word, and whose steps take no time."""
+    """A version whose fits differ in one kind if a question contains `odd`, and whose steps take no time."""
 
     def __init__(self, odd: str, kind: str = "labels") -> None:
         self.odd, self.kind, self.timed = odd, kind, 0

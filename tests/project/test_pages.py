@@ -1,4 +1,4 @@
-"""The pages of docs/ that show commands show their present output."""
+"""The pages of docs/ that show commands show their current output."""
 
 from __future__ import annotations
 

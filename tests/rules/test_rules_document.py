@@ -285,7 +285,7 @@ def lacking(*place, names):
 
 
 def mistyped(*place, meant, values):
-    """Yield a change to each value that is not of the meant type, and the message."""
+    """Yield a change to each value that gives it a wrong type, and the message."""
     first, *rest = place
     where = first + "".join(rf"\[{entry}\]" if isinstance(entry, int) else f".{entry}" for entry in rest)
     for value in values:

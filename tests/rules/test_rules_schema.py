@@ -1,4 +1,4 @@
-"""The JSON Schema and the page of the format, held against the loader."""
+"""The JSON Schema and the page of the format, checked against the loader."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def refused(document, damage):
 
 
 def refusals(rules, damages):
-    """Yield each damage, and how it is refused."""
+    """Yield each change that damages a document, and the error that it causes."""
     for *place, value in damages:
         written = "left out" if value is DELETE else repr(value)
         yield f"{'.'.join(map(str, place))}: {written}", refused(json.loads(rules.to_json()), change(*place, value))

@@ -309,7 +309,7 @@ VALUES = {
 
 @st.composite
 def plain_tables(draw):
-    """Return names, types and rows of a table, at least one column of which is of figures."""
+    """Return names, types and rows of a table with at least one column of figures."""
     kinds = draw(st.lists(st.sampled_from(list(VALUES)), min_size=2, max_size=5).filter(lambda k: set(k) != {"text"}))
     names = [f"{draw(NAMED)}{j}" for j in range(len(kinds))]
     rows = draw(st.lists(st.tuples(*(VALUES[kind] for kind in kinds)), min_size=4, max_size=12))

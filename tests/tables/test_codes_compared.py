@@ -142,7 +142,7 @@ CELLS = st.one_of(
 
 
 def meaning(cell):
-    """Return the label of a cell, given as Python has it."""
+    """Return the label of a cell, given as a Python value."""
     if cell is None or cell is pd.NA:
         return None
     if isinstance(cell, str):

@@ -31,7 +31,7 @@ TEXTS = ["a", "b", "cc", "7", "7.0"]
 
 
 def arrow(values: Sequence[Any], dtype: pa.DataType) -> pa.ChunkedArray:
-    """Return values as Arrow has them."""
+    """Return values in Arrow types."""
     if pa.types.is_dictionary(dtype):
         return pa.chunked_array([pa.array(values, dtype.value_type).dictionary_encode()])
     if pa.types.is_run_end_encoded(dtype):

@@ -170,7 +170,7 @@ BERLIN = timezone(timedelta(hours=2))
 
 
 def held(values):
-    """Return values as columns of every library have them, with the type that each is read as."""
+    """Return values in columns of every library, with the type that each column is read as."""
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -719,12 +719,12 @@ def test_a_table_of_a_database_from_end_to_end(database, fill, tmp_path, monkeyp
 
 
 def numbers_of(row):
-    """Return a row of a database's values as Python has them, where SQLite has text."""
+    """Return a row of a database with Python values in place of the texts that SQLite stores."""
     return [value_of(value) if isinstance(value, str) else value for value in row]
 
 
 def value_of(text):
-    """Return the date or the point in time that a text is."""
+    """Return the date or the point in time that a text means."""
     return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
 
 

@@ -145,7 +145,7 @@ def test_truth_values_in_decimals(engine):
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["mysql"], indirect=True)
 def test_no_year_is_a_truth_value(engine):
-    """Compared with 1, the year 2001 would be equal in MariaDB."""
+    """MariaDB takes the year 2001 as equal to 1, but no year is a truth value."""
     engine.create("years", [("b", "YEAR")], [("2001",), ("2000",), ("0000",), (None,)])
     case = export(make_rules([("b", "boolean")], (0, True, 0, 1)), "sql", dialect="mysql", style="case")
     try:

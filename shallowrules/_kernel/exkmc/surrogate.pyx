@@ -137,7 +137,7 @@ cdef inline int64_t _surrogate_cost(
 ) noexcept nogil:
     """Return the cost of the left side with its cheapest center, plus that of the right side with its own.
 
-    inside: NULL, or the costs of rows that are on neither side yet. Then this is a lower bound of all cuts among them.
+    inside: NULL, or the costs of rows that are on neither side yet. Then this is a lower bound on all cuts among them.
     """
     cdef int64_t least_left = left[0], least_right = all_costs[0] - left[0] - (inside[0] if inside != NULL else 0)
     cdef int c

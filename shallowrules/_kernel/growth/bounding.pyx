@@ -1,4 +1,4 @@
-"""A lower bound of the induced cost of all cuts of all features at a node of few centers, many rows at once.
+"""A lower bound on the induced cost of each cut of each feature at a node of few centers, for many rows at once.
 
 The amount that a row adds is rounded down to 32 bits: enough to choose a cut at nearly every node
 (`cut_search._choose_if_certain`), and to tell good cuts from better ones.

@@ -343,7 +343,7 @@ cdef int _of_lowest_bound(int n_features, const FeatureResults* features) noexce
 
 
 cdef inline double _error_of_bounds(const NodeSearch* search, double unit_scale) noexcept nogil:
-    """Return the largest error of an objective by bounding sums."""
+    """Return the largest error that bounding sums cause in an objective."""
     cdef Py_ssize_t n_rows = search.node.last - search.node.first
     return objective_error(&search.of_node, (n_rows + 1) * (1.0 / unit_scale + 2.0 / search.fixed.scale))
 

@@ -272,9 +272,9 @@ static inline void sr_dense_exact(int instructions, const int64_t *units, ptrdif
     SR_CHOOSE(sr_dense_exact, units, n_groups, n_centers, at, q, place, sums, own);
 }
 
-/* The most centers of a dense node: beyond, walking lists is faster. Without vectors it always is. With AVX-512,
- * limits of 24 to 96 were all slower at k = 100 (0.355 to 0.385 s against 0.348); with AVX2, one of 64 took 1.12 to 1.78
- * times as long on eight tables of 70 to 128 clusters, and 0.82 of it on one of two columns. */
+/* The most centers of a dense node: beyond it, walking lists is faster. Without vectors it always is. With AVX-512,
+ * limits of 24 to 96 were all slower at k = 100 (0.355 to 0.385 s against 0.348); with AVX2, a limit of 64
+ * took 1.12 to 1.78 times as long on eight tables of 70 to 128 clusters, and 0.82 times on a table of two columns. */
 static inline int sr_dense_limit(int instructions)
 {
     return instructions == SR_PORTABLE ? 1 : SR_MAX_DENSE;

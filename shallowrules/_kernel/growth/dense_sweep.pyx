@@ -114,7 +114,7 @@ cdef void _take_exact_units(
     const Table* table, const Slots* slots, const Node* node, Share block, RowBuffers* rows, const FixedPoint* fixed,
     int64_t* units, ExactCost* cost,
 ) noexcept nogil:
-    """Write the amounts that a block's rows add with each center to `units`, lanes beyond the last row 0; add their
+    """Write to `units` the amounts that a block's rows add with each center, 0 in lanes beyond the last row; add their
     costs."""
     cdef Py_ssize_t begin = block.first, end, r, j
     cdef int n_members = node.last_center - node.first_center

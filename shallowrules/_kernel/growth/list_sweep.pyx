@@ -98,8 +98,8 @@ cdef void _load_values(
     const Table* table, const Slots* slots, const NearestLists* lists, const FixedPoint* fixed, int64_t* value,
     Py_ssize_t begin, Py_ssize_t end,
 ) noexcept nogil:
-    """Write the amount that each listed center of a block's rows adds; in place of the first one's 0, the row's
-    weight."""
+    """Write the amount that each listed center of a block's rows adds. The first center adds 0; the row's weight is
+    written in its place."""
     cdef Py_ssize_t slot
     cdef int j
     cdef double weight

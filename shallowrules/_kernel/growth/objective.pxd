@@ -14,8 +14,8 @@ Cuts are found without evaluating them all. Conditions for that:
 1. **Bounds stay below.** `objective_bound` is at most `objective_of` for every cut with no less `induced` and a share
    between the two given. So the price must not fall as `induced` rises.
 2. **The cuts of a run are off by one constant.** If the `induced` of all cuts of a run are too high by the same
-   amount, their objectives are too high by the same amount, at most `objective_error` of it. So the price must be
-   linear in `induced` where it is not clamped. Where this does not hold, set SR_RUNS_SHIFT to 0: every node is then
+   amount, their objectives are too high by the same amount, at most `objective_error` of that amount. So the price must
+   be linear in `induced` where it is not clamped. Where this does not hold, set SR_RUNS_SHIFT to 0: every node is then
    summed exactly, and that sweep was a fifth to a quarter of growing.
 3. **The trade-off is a factor and nothing else.** Price and DExp do not depend on it: the trees of several trade-offs
    share a node's sums.
@@ -170,7 +170,7 @@ cdef inline double highest_tie_limit(double lowest) noexcept nogil:
 
 
 cdef inline double lowest_tie_limit(double lowest, double error) noexcept nogil:
-    """Return the tie limit, rounded so that all below it tie, also if `lowest` is too high by up to `error`."""
+    """Return the tie limit, rounded so that all below it tie, even if `lowest` is too high by up to `error`."""
     return lowest * (1.0 + TIE - ROUNDING) - error * TIE
 
 

@@ -100,7 +100,7 @@ cdef struct Node:
 
 cdef struct State:
     # The whole state of a growth. It goes to the functions that drive a node: choosing its cuts, cutting it, preparing
-    # it. Functions that these call get the parts that they read.
+    # it. The functions that those call get only the parts that they read.
     Table table
     Slots slots
     NearestLists lists

@@ -83,7 +83,7 @@ cdef void _grow_subtree(
 cdef int _grow_large_nodes(
     State* state, Scratch* scratches, int n_threads, double tradeoff, int* stack, int* tasks
 ) noexcept nogil:
-    """Cut the large nodes with all threads; return how many subtrees are left, each a task for one of them."""
+    """Cut the large nodes with all threads; return how many subtrees are left, each a task for one thread."""
     cdef int n_stacked = 1, n_tasks = 0, index
     cdef bint is_split
     cdef Node* node

@@ -1,9 +1,9 @@
 """The memory of one growth: the state, a scratch for each thread, and the arrays that they point to.
 
 All memory is allocated before any thread starts. Each part is declared in a table, a row for each pointer with its
-shape and dtype, and allocated in one loop (`allocate`). A mode takes the tables that it needs: every mode the slots and
-the scanning of features; ExShallow (`sweeps`) the buffers of dense nodes, and lists of nearest centers if there are
-more centers than a dense node may have.
+shape and dtype, and allocated in one loop (`allocate`). A mode takes the tables that it needs: every mode takes
+those of the slots and of the scanning of features; ExShallow (`sweeps`) also takes the buffers of dense nodes, and
+lists of nearest centers if there are more centers than a dense node may have.
 """
 
 import numpy as np

@@ -131,9 +131,9 @@ def read_number_rows(const uint8_t[::1] content, uint8_t delimiter, arrays, Py_s
     delimiter : int
         The byte between fields.
     arrays : list of ndarray of float64 or int64
-        The columns. An empty field is NaN, and not a whole number.
+        The columns. An empty field is NaN; it is not a whole number.
     row : int
-        The row of the arrays that the first line is.
+        The row of the arrays that the first line fills.
     last : int
         The row after the last one to read.
 

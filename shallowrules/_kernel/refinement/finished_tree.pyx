@@ -68,7 +68,7 @@ cdef int threads_for_node(const Rows* rows, const Tree* tree, int n_threads, int
 cdef void _measure_cluster(
     const Rows* rows, Tree* tree, Stale* stale, const int* leaves, int n_leaves, int center, double* buffer
 ) noexcept nogil:
-    """Find the mean of a cluster, made of those of some leaves with its center, and their weight and cost around it."""
+    """Find a cluster's mean from the means of the leaves that have its center, and their weight and cost around it."""
     cdef Py_ssize_t m = rows.n_columns, i, j
     cdef double* mean = NULL
     cdef double total = 0.0, mass, w, sum
@@ -214,7 +214,7 @@ cdef double objective_below(const Tree* tree, Walk* walk, double condition_penal
 
 
 cdef (double, double) figures_of(const Tree* tree, Walk* walk) noexcept nogil:
-    """Return the squared distances of all rows to the mean of their leaf, and their conditions, both by weight."""
+    """Return the weighted sums of the squared distances of rows to the mean of their leaf, and of their conditions."""
     cdef int i, leaf, n_leaves = list_leaves(tree, walk, 0)
     cdef double squares = 0.0, conditions = 0.0
     for i in range(n_leaves):

@@ -100,7 +100,7 @@ def improve_tree(
     Returns
     -------
     dict
-        The improved tree, the root first, other nodes in no order: `feature`, `left`, `right`, `center` (int32), `cut`,
+        The improved tree, the root first, others in any order: `feature`, `left`, `right`, `center` (int32), `cut`,
         `lower`, `upper` (float64). Its figures now and before, as pairs `after` and `before`: the sum of
         squared distances of rows to the mean of their cluster, and of their conditions, by weight. And `ended`, whether
         the limit of the work ended it.

@@ -101,7 +101,7 @@ cdef struct Buffers:
 cdef struct Terms:
     # [n_groups, n_codes, GROUP] extra cost of the rows of a code on the left; all 0 between uses.
     double* as_is
-    double* swapped             # the same for swapped subtrees; of free features it is as_is, negated
+    double* swapped             # the same for swapped subtrees; for free features it is as_is, negated
 
 
 cdef struct Move:

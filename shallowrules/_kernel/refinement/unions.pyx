@@ -260,7 +260,7 @@ cdef bint exchange_parts(Work* work, int gone, int cut) noexcept nogil:
 def split_leaves(
     inputs, tree, *, int n_clusters, int n_leaves, double condition_penalty, progress=None, int instructions=2
 ):
-    """Cut leaves of a finished tree in two, one after the other, where that lowers the objective most.
+    """Cut leaves of a finished tree in two, one after another, where that lowers the objective most.
 
     One part of the leaf goes to another cluster: a cluster is all leaves of one center.
 

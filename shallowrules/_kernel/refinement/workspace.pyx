@@ -14,7 +14,7 @@ from shallowrules._kernel.shared.matrix cimport matrix_of
 from shallowrules._kernel.shared.threads cimport HAS_OPENMP
 
 cdef enum:
-    SUM_BUFFER = 32768      # numbers that are summed into together: 256 KiB stay in a cache
+    SUM_BUFFER = 32768      # numbers that one pass adds to: 256 KiB stay in a cache
 
 
 cdef list _set_rows(Rows* table, inputs):

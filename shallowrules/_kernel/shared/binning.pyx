@@ -2,7 +2,7 @@
 
 A code is a bin of values, or a single value. Every center coordinate has a code of its own, so that comparing codes
 tells exactly on which side of a center a row lies; only the order of rows inside one bin is left open, and scans look
-at raw values there. Bins are linear cells; a column whose rows crowd in few cells (heavy tails, spikes) gets quantile
+at raw values there. Bins are linear cells; a column whose rows crowd into few cells (heavy tails, spikes) gets quantile
 edges from a sample instead, and a frequent value a code of its own.
 
 To code a value, its linear cell is found, then its place among the edges inside this cell. The cell of a value is
@@ -26,7 +26,7 @@ MIN_CELLS_OF_MANY = 128  # of each of more than MANY_COLUMNS columns
 MANY_COLUMNS = 64
 MAX_CODES = 1 << 16
 SAMPLE_ROWS = 8192      # from which the distribution of values is estimated
-CROWDED = 8             # linear cells are given up if they do the work of an eighth of them
+CROWDED = 8             # linear cells are given up if an eighth as many would do as well
 
 
 cdef struct Grid:
@@ -119,7 +119,7 @@ cdef inline void find_rank_codes(
 
 
 cdef bint _is_crowded(const Grid* grid, const double[::1] sample) noexcept:
-    """Return whether the values of a sorted sample crowd in few cells."""
+    """Return whether the values of a sorted sample crowd into few cells."""
     cdef Py_ssize_t n = sample.shape[0], i, here = 0, n_distinct = 1
     cdef int cell, before = -1
     cdef double squares = 0.0
@@ -142,7 +142,7 @@ cdef int _find_rank_edges(
 ) noexcept:
     """Find edge values between which there are about equally many rows; return how many.
 
-    Values of very many rows are codes of their own, like the given ones. `sample` is sorted, `singles` too, without
+    Values of very many rows get codes of their own, like the given ones. `sample` is sorted, `singles` too, without
     duplicates; edges, is_single: [as many as both together] are written to.
     """
     cdef Py_ssize_t n = sample.shape[0], n_singles = singles.shape[0], first = 0, last, next_last, at = 0

@@ -1,6 +1,6 @@
 """Rows whose values lie near the cuts of a tree: between the candidates that a threshold may move to.
 
-The edges of a node are ascending; they stand one node after the other. The interval below an edge has its place: values
+The edges of a node are ascending; they stand one node after another. The interval below an edge has its place: values
 above the edge before it, and up to it. Values below a node's first edge or above its last one are not near any cut.
 """
 

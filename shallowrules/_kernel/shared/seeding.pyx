@@ -64,7 +64,7 @@ def sum_closest(
     Returns
     -------
     ndarray of float64, shape (n_chunks, n_starts, n_trials)
-        The sum over each 4,096 rows.
+        The sum over every 4,096 rows.
     """
     cdef Matrix matrix = matrix_of(X)
     cdef Py_ssize_t n = X.shape[0], n_starts = closest.shape[0], n_centers = centers.shape[0], m = matrix.n_columns

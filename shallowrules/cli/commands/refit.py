@@ -43,7 +43,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str) -> Name
 @method_options
 @memory_option
 @click.option(
-    "--rescale", is_flag=True, help="Scale the columns by this table; without, they keep the scale of RULES' table."
+    "--rescale", is_flag=True, help="Scale the columns by this table; by default they keep the scale of RULES' table."
 )
 @click.option(
     "--min-gain",

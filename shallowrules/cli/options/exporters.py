@@ -210,7 +210,7 @@ class ExporterChoice:
 
     @contextmanager
     def as_typed(self) -> Iterator[None]:
-        """Word the exporter's refusals by the options as the user typed them, or could type them."""
+        """Word the exporter's refusals in terms of the options that the user typed, or could type."""
 
         def spell(option: OptionName) -> str:
             return self.typed.get(option.name, self.spellings.get(option.name, option.name))
@@ -367,7 +367,7 @@ def _as_given(spec: OptionSpec, value: Any, locate: Callable[[str], str]) -> Any
 
 
 def _collect(spec: OptionSpec, value: Any, context: click.Context, parameter: click.Parameter) -> Any:
-    """Return an option's value as the exporter takes it, from click's."""
+    """Turn click's value of an option into the one that the exporter takes."""
     if spec.shape == "mapping":
         kind, pairs = _type(spec), {}
         for pair in value:
@@ -382,7 +382,7 @@ def _collect(spec: OptionSpec, value: Any, context: click.Context, parameter: cl
 
 
 def _chosen(spec: OptionSpec, value: Any) -> Any:
-    """Return a choice as the dataclass has it, and any other value as it is."""
+    """Return a choice as the dataclass stores it, and any other value unchanged."""
     return next((choice for choice in spec.choices if str(choice) == value), value)
 
 

@@ -176,7 +176,7 @@ def _declared(
     metavar: str | None = None,
     repeated: bool = False,
 ) -> Callable[[Any], Any]:
-    """Return the option of the command line for one of a fit.
+    """Return the command-line option for an option of a fit.
 
     Parameters
     ----------
@@ -184,8 +184,8 @@ def _declared(
     note : str
         More for the help, such as the default.
     typed : object
-        The default here. Otherwise a choice has its own default, and a number none, so that it is known whether one was
-        given.
+        The default on the command line. Without it a choice keeps its own default, and a number has none, so that the
+        command knows whether one was given.
     words : tuple of str
         Choices that only the command line has.
     metavar : str, optional

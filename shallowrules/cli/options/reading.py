@@ -73,7 +73,7 @@ def refuse_reading(options: Mapping[str, Any]) -> None:
 def read_tested(
     rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading, measure: str | None = None
 ) -> tuple[RuleSet, Table]:
-    """Read the columns that rules test; text, and columns that the rules convert, unchanged.
+    """Read the columns that rules test. Text stays as it is, and so do columns that the rules convert.
 
     `measure` is another column to read.
 

@@ -152,7 +152,7 @@ def _within(settings: str, option: str, path: str) -> str:
     Raises
     ------
     OptionError
-        If it is not in the folder of the settings or below: someone who uses another's settings may not know of it.
+        If it is not in the folder of the settings or below: users of somebody else's settings may not know of it.
     """
     folder = os.path.dirname(settings)
     found = _seen_from(path, folder)
@@ -203,7 +203,7 @@ def repeated_names(names: ClusterNames | NamedRules | None) -> ClusterNames | Na
 
 
 def exporters_of_settings(path: str) -> list[str] | None:
-    """Return the exporters that a file of settings names, None where it cannot be read, which its option reports."""
+    """Return the exporters that a settings file names; None if it cannot be read: the option that reads it says why."""
     try:
         written = _load(path).get("write")
     except (DataError, OSError):

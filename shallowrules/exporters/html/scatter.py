@@ -34,7 +34,7 @@ def read_points(given: str | Path | Points) -> Points:
     Raises
     ------
     OptionError
-        If the file has other columns, or none or no numbers in them. OSError if it cannot be read.
+        If the file has other columns, no columns, or values that are not numbers. OSError if it cannot be read.
     """
     if isinstance(given, Points):
         return given

@@ -63,7 +63,7 @@ def _are(variable: str, numbers: tuple[Number, ...]) -> Iterable[str]:
 
 
 def _as_compared(number: Number, column: RuleColumn) -> Number:
-    """Return a number as the values of a column are compared with it: a float column has doubles."""
+    """Return a number in the type in which a column is compared with it: a double for a float column."""
     nearest = float(number)
     return nearest if column.type == "float" and nearest != number else number
 

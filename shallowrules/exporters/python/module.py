@@ -97,7 +97,7 @@ class ModuleOptions(Protocol):
 def check_function_name(value: object) -> None:
     """Raise OptionError unless the value of the option ``function_name`` can be the name of a function."""
     name = check_text("function_name", value)
-    # Python folds other alphabets' letters in names to ASCII ones, so ASCII is what is told apart.
+    # Python folds other letters in names to ASCII ones, so names must differ in ASCII.
     if not name.isascii() or not name.isidentifier() or keyword.iskeyword(name):
         raise OptionError(FUNCTION_NAME, f" {name!r} is not a Python name: use ASCII letters, digits and _")
     if name in MODULE_NAMES or hasattr(builtins, name) or name.startswith("__"):

@@ -69,12 +69,12 @@ class Types:
         By a pattern for the whole of a declaration, in capital letters; the first that matches. Declarations that
         match none are unknown. A group ``scale`` is how many digits a decimal has after the point.
     truths : tuple of str
-        The predicates for a ``{value}`` of the type of truth values that is true, and for one that is false.
+        The predicates for a ``{value}`` of a boolean type: that it is true, and that it is false.
     bytewise : bool
         Whether ``=`` compares texts character by character in the engine's default collation.
     others : mapping from str to (str, str)
-        By "numbers" and "texts", what a column is not expected to hold where its type is not known, because it would
-        get a different cluster than from the tree, and the predicate for columns that may, for the query.
+        By "numbers" and "texts": what a column of unknown type is assumed not to hold, because SQL would give it a
+        different cluster than the tree; and the predicate by which the query finds columns that may hold it.
     query : str
         The query that finds ``{these}`` columns in a table whose ``{name}`` is given as a text.
     """

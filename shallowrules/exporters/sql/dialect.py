@@ -67,7 +67,7 @@ class Nan:
         that each comparison with a number is false; the engine has no such value; or that depends on the engine, which
         the emitted text says.
     infinity : str or None
-        Infinity as a double, to hold a value against, where NaN may sort above or below.
+        Infinity as a double, to compare a value with, where NaN may sort above or below.
     finite : str or None
         Where the engine may decide a comparison with a bound before it sees the values, from bounds of the column
         that leave NaN out: what is true of a finite ``{value}`` and else not, and is not decided so.
@@ -280,9 +280,8 @@ class Numbers:
         What a number with a fraction is made of, so that a column of singles is compared with it as doubles, and one of
         any other number type as well: its digits, those with an exponent, or what `double` makes of it.
     beside_texts : str or None
-        What makes a ``{number}`` one beside which a column that is declared as text compares by the numbers in it, and
-        what is not a number as text in a column of numbers does; None where the engine compares these by itself, or
-        refuses to.
+        The expression that a ``{number}`` needs if a column declared as text, or a column of numbers that holds other
+        text as well, is to be compared with it as numbers; None where the engine does so by itself, or refuses to.
     """
 
     double: str
@@ -410,7 +409,7 @@ class Dialect:
         length = len(name.encode()) if facts.unit == "bytes" else len(name)
         if facts.longest is not None and length > facts.longest:
             raise ExportError(
-                f"the name {shown} has {length} {facts.unit}, {self.name} allows {facts.longest}: ", *RENAME
+                f"the name {shown} has {length} {facts.unit}, but {self.name} allows {facts.longest}: ", *RENAME
             )
         if self.quotes != "always" and BARE.fullmatch(name):
             folded = facts.unquoted(name)
@@ -422,7 +421,7 @@ class Dialect:
         return to_identifier(name, quoted=True).sql(dialect=self.name)
 
     def fold(self, name: str) -> str:
-        """Return a name that is written here in the form in which the engine compares it."""
+        """Return a name, as this dialect writes it, in the form in which the engine compares it."""
         return name.casefold() if self.quotes == "folded" else self.names.fold(name)
 
     def column(self, name: str) -> str:

@@ -47,7 +47,7 @@ _DUCKDB_DOUBLE = (
     "ELSE TRY_CAST({value} AS DOUBLE) END"
 )
 
-# PostgreSQL refuses a text beyond the doubles: below half of the smallest one it is 0, and above the largest infinite.
+# PostgreSQL refuses text out of range for a double; here it becomes 0 or infinite, as in the nearest double.
 _POSTGRES_DOUBLE = (
     "CASE WHEN ABS({text}::NUMERIC) < 2.4703282292062328e-324 THEN 0 "
     "WHEN ABS({text}::NUMERIC) < 1.797693134862315808e308 THEN {text}::FLOAT8 "
@@ -62,7 +62,7 @@ _MYSQL_INFINITIES = (
     "THEN CASE WHEN {text} LIKE '-%' THEN -1.7976931348623157e308 ELSE 1.7976931348623157e308 END"
 )
 
-# ClickHouse converts a Decimal, or a whole number of 128 bits or more, to a double by steps that each round: -999 as
+# ClickHouse converts a Decimal, or a whole number of 128 bits or more, to a double in steps that each round: -999 as
 # Decimal(38, 20) is not -999e0. Converting the text gives the nearest double; adding 0 first turns a Float32 into a
 # double.
 _CLICKHOUSE_DOUBLE = "toFloat64OrNull(toString({value} + 0))"

@@ -12,7 +12,7 @@ its rows get) of every cluster and rule, ``named`` (SQL text, what they get besi
 ``label``) and ``otherwise`` (SQL text, or none), and ``marker``, a label that will become NULL (or none). In the style
 ``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``training``, ``findings`` and ``shares``, names that
 the table does not have, and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and
-the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, those of its parts. In both,
+the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, the names of its parts. In both,
 ``measure`` is SQL text, the number to add up, or none, and ``total_share`` of every cluster its share of the total in
 training (SQL text), where ``knows_total``. For clusters that are kept in the database there are ``into`` (the parts of
 the name of the view, table or function), ``statement`` (the kind of statement, a field of

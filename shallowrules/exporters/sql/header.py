@@ -68,7 +68,7 @@ def _unsuited(rules: RuleSet, predicates: Predicates, settings: SqlOptions) -> l
     types = TYPES[dialect.name]
     kinds = {held.kind for feature in tested if (held := predicates.held[feature]) is not None}
     if settings.style == "function" and FUNCTIONS[dialect.name][1]:
-        kinds -= {"numbers"}  # which become those of the arguments
+        kinds -= {"numbers"}  # numbers take the types of the arguments
     others = [types.others[kind] for kind in ("numbers", "texts") if kind in kinds and kind in types.others]
     if not others:
         return []

@@ -99,13 +99,13 @@ class SqlOptions:
     ddl : str or path, optional
         A file with the CREATE TABLE of the table, which has all types.
     guards : {"usual", "full"}
-        What conditions are right for: the types that are given, or else the usual ones of numbers and texts; or any.
+        The types that conditions are right for: those given, or else the usual types of numbers and texts; or any type.
     identifiers : {"quoted", "folded", "as-in-table"}
         Names: all in quotes; without quotes where they need none, for a table that was made without, so that
         MonthlyCharges is monthlycharges in PostgreSQL and MONTHLYCHARGES in Snowflake; or, where the types are given,
         in quotes only where the table's names need them.
     output_columns : sequence of str
-        What a query gives of the table's columns beside the cluster, by their names there; by default all of them.
+        The table's columns that a query returns beside the cluster, by their names in the database; by default all.
     cluster_column : str
         Name of the column that holds the cluster.
     cluster_as : {"number", "name", "both"}

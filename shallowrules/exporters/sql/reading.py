@@ -183,8 +183,8 @@ class NumberColumn:
     def _beside(self, number: Number, equal: bool) -> tuple[str, str]:
         """Return the operands of a comparison in a column that is declared for its kind of values.
 
-        A column of whole numbers that may be text is compared by the difference to the number, since no type holds all
-        whole numbers of 64 bits and all fractions.
+        A column of whole numbers that may be text is compared by its difference from the number, since no type holds
+        all whole numbers of 64 bits and all fractions.
         """
         facts = self.dialect.numbers
         plain = self._plain(number, equal=equal)
@@ -509,7 +509,7 @@ class TruthColumn:
         return f"CASE WHEN {is_number} THEN {number} IN ({wanted}) ELSE {spelt} END"
 
     def _plain(self, values: Sequence[bool]) -> str:
-        """Return the comparison with a column of the type of truth values, or of numbers."""
+        """Return the comparison with a column of a boolean or a number type."""
         assert self.held is not None
         if self.held.kind == "truths":
             tests = [TYPES[self.dialect.name].truths[not value].format(value=self.value) for value in values]
@@ -530,7 +530,7 @@ def _double_below(number: int) -> int:
 
 
 def _among(text: str, words: Iterable[str], dialect: Dialect, test: str = "IN") -> str:
-    """Return the predicate for texts that are one of some words; empty if none can be told from NULL."""
+    """Return the predicate for texts that are among some words; empty if none can be told from NULL."""
     writable = [word for word in dict.fromkeys(words) if word or dialect.texts.empty]
     if not writable:
         return ""

@@ -15,7 +15,7 @@ __all__ = ["WRITING", "Writing", "dropping"]
 class Writing:
     """How one dialect keeps the clusters of rows.
 
-    A template gets quoted names, ``{query}``, what the style ``select`` writes, and ``{value}``, a CASE expression.
+    A template gets quoted names, ``{query}`` (what the style ``select`` writes) and ``{value}`` (a CASE expression).
 
     Attributes
     ----------

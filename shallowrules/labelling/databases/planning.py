@@ -30,7 +30,7 @@ __all__ = ["APPLIED_STYLES", "Application", "Plan", "leftovers", "plan_in", "pla
 APPLIED_STYLES = ("view", "table", "update", "column", "labels")
 
 BATCH_ROWS = 100_000
-"""Rows of a batch of an update that is run in batches because the table is long."""
+"""Rows per batch when the update of a long table is run in batches."""
 
 INTO, KEY, CLUSTER_COLUMN = map(OptionName, ("into", "key", "cluster_column"))
 REPLACE, UNDO = map(OptionName, ("replace", "undo"))

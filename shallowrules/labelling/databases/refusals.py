@@ -69,7 +69,7 @@ RIGHTS: Mapping[str, Mapping[str, str]] = {
 NOTHING_CHANGED = ("Nothing has changed",)
 
 State = Sequence[str | OptionName]
-"""The remains of a failure, as parts of a message."""
+"""What a failure left behind, as parts of a message."""
 
 
 def explain(

@@ -106,7 +106,7 @@ def _is_whole(value: object) -> bool:
 
 
 def is_written(value: object) -> bool:
-    """Return whether a value can be written: JSON can escape half a surrogate pair, UTF-8 cannot hold it."""
+    """Return whether a value can be written: JSON can escape half a surrogate pair, but UTF-8 cannot hold it."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, int):

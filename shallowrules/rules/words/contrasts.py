@@ -76,7 +76,7 @@ class Contrast:
 
     @property
     def title(self) -> str:
-        """The column, and of categories the one that differs most."""
+        """The column and, if it has categories, the one that differs most."""
         value = "" if self.value is None else f" {format_value(self.column.values[self.value])}"
         return f"{self.column.name}{value}"
 

@@ -160,7 +160,7 @@ class _NameCandidates:
         return cls(conditions, order, [EXACT(conditions[i]) for i in order])
 
     def met_by(self, rules: Sequence[Rule]) -> dict[str, int]:
-        """Return for each condition the rules of which some row may meet it, a bit for each."""
+        """Return for each condition the rules with a row that may meet it, one bit per rule."""
         found = dict.fromkeys(self.keys, 0)
         for i, rule in enumerate(rules):
             own = {condition.feature: condition for condition in rule.conditions}

@@ -136,10 +136,10 @@ def _read_list(listed: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _entries(given: Sequence[str], where: str) -> list[str]:
-    """Return the entry in each place."""
+    """Return the name of the entry in each place."""
     names = [name.strip().lower() for name in given]
     if not set(names) <= set(ENTRIES) or "number" not in names or len(names) == 1 or len(set(names)) != len(names):
-        raise DataError(f"{where} has {', '.join(map(repr, given))}; what is read is number, name and note, each once")
+        raise DataError(f"{where} has {', '.join(map(repr, given))}; expected number, name and note, each once")
     return names
 
 

@@ -204,7 +204,7 @@ class ConditionReader(ABC):
 
     @abstractmethod
     def show(self, value: Value) -> str:
-        """Return a category as the text has it."""
+        """Return a category as the text writes it."""
 
     def read(self) -> tuple[Condition, ...]:
         """Return the conditions in the text, one per column in its order.

@@ -118,7 +118,7 @@ class CutSearch:
         self.own_centers = np.ascontiguousarray(explain_centers[node.centers])
         table = np.concatenate([self.sample, self.own_centers])
         rows = np.arange(len(table), dtype=np.int32)
-        some = np.ones(len(table))  # rows are counted separately from weights, and distinct
+        some = np.ones(len(table))  # rows are distinct, and counted apart from their weights
         centers = self.own_centers, self.own_centers
         ranges = ranges_of(self.sample)
         self.scan = NodeScan(GrowthInput(table, table, rows, some, *centers, ranges, node.path_sides, self.sample))
