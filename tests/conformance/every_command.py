@@ -291,8 +291,8 @@ class Run:
         if done.exit_code:
             self.refused["drift", title][" ".join(done.stderr.split())[:160]] += 1
             return
-        lines = [line.split() for line in done.stdout.splitlines() if line.rstrip().endswith("%")]
-        sizes = [int(words[-4].replace(",", "")) for words in lines]
+        lines = [line.split() for line in done.stdout.splitlines() if line.rstrip().endswith(" points")]
+        sizes = [int(words[-5].replace(",", "")) for words in lines if "%" in words[-3]]
         found = dict(zip([*(c.index for c in rules.by_size), None], sizes, strict=True))
         self.count_totals("drift", title, counts, {key: n for key, n in found.items() if n})
 
