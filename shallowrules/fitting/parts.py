@@ -272,7 +272,7 @@ class PartsData(FitData):
         log: Log,
         tell_best: Callable[[float], None] | None,
     ) -> list[tuple[GrownTree, ...]]:
-        """Return the trees of some centers, each trade-off by separate passes."""
+        """Return the trees for the kept centers, each trade-off by separate passes."""
         found = []
         for i, tradeoff in enumerate(tradeoffs):
             growing = _Growing(

@@ -192,7 +192,7 @@ class TableData(FitData):
         log: Log,
         tell_best: Callable[[float], None] | None,
     ) -> list[tuple[GrownTree, ...]]:
-        """Return the trees of some centers, joined where cuts are kept; noise may have several leaves."""
+        """Return the trees for the kept centers, joined where cuts are kept; noise may have several leaves."""
         max_leaves, noise = self.parameters.max_leaves, len(self.reference.centers) - 1
         if self.reference.noise and max_leaves is not None and max_leaves > len(kept) and noise in kept:
             split = self._with_noise_split(max_leaves - len(kept) + 1)
@@ -352,7 +352,7 @@ class TableData(FitData):
         return data.labelled(labels, self.reference.labels, len(tree.names))
 
     def labelled(self, labels: NDArray[np.int32], followed: NDArray[np.int32], k: int) -> LabelledRows:
-        """Return the rows with their labels of k clusters, the first of which are those of the reference.
+        """Return the rows with their labels, for k clusters that begin with those of the reference.
 
         Parameters
         ----------

@@ -108,7 +108,7 @@ cdef int _grow_large_nodes(
 
 
 cdef void _sort_tasks(const Node* nodes, int* tasks, int n_tasks) noexcept nogil:
-    """Put the subtrees of most rows first, so that threads finish together."""
+    """Put the subtrees with the most rows first, so that threads finish together."""
     cdef int i, place, index
     for i in range(1, n_tasks):
         index = tasks[i]

@@ -52,7 +52,7 @@ class Book:
         self._wrapped: list[tuple[Any, int, int, str, float]] = []
 
     def form(self, **properties: Any) -> Any:
-        """Return a format of cells, whose content stands at their top."""
+        """Return a cell format that aligns the content with the top."""
         return self.workbook.add_format({"valign": "top", **properties})
 
     def write(self, sheet: Any, row: int, column: int, value: str | float, form: Any = None) -> None:

@@ -218,7 +218,7 @@ def ends_of(values: NDArray[np.float64], keys: NDArray[np.uint64], other_keys: N
 def _distinct(
     values: NDArray[np.float64], keys: NDArray[np.uint64], other_keys: NDArray[np.uint64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], ...]:
-    """Return the distinct rows among some, by value and keys, with their counts added up."""
+    """Return the distinct rows, by value and keys, with their counts added up."""
     order = np.lexsort((other_keys, keys, values))
     values, keys, other_keys = values[order], keys[order], other_keys[order]
     is_new = np.ones(len(order), dtype=bool)
