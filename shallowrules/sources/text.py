@@ -166,7 +166,7 @@ class Scan:
 
 
 def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = False) -> None:
-    """Examine a part of a file; `follows` tells that everything before it has been examined too."""
+    """Examine a part of a file; `follows` tells whether everything before it has been examined."""
     buffer = memoryview(bytearray(SCAN_BYTES))
     with open(text, "rb", buffering=0) as stream:
         if start and not follows:

@@ -226,7 +226,7 @@ def mistakes(node: Node, cuts: Cuts) -> Floats:
 
 
 def counted_mistakes(node: Node, cuts: Cuts, own: Floats) -> Floats:
-    """Return the weight that each cut separates by running sums, which are exact for whole weights.
+    """Return the weight that each cut separates, from running sums, which are exact for whole weights.
 
     A row is separated by the thresholds from the lower of its value and its center's, up to the higher.
     """
