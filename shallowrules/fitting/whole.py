@@ -275,7 +275,7 @@ class TableData(FitData):
         return with_rows(tree, leaf_of, self.fit_weight)
 
     def count_pairs(self, earlier: RuleSet, rules: RuleSet | None) -> Counter[tuple[int, int]]:
-        """Return the rows that count by their cluster in earlier rules, and in others or else by their center."""
+        """Count rows by pair of clusters: by the earlier rules, and by `rules` or, without these, by the clustering."""
         table = self.given.table
         labels = self.reference.labels if rules is None else rules.assign(table)
         counted = slice(None) if self.fit_weight is None else self.fit_weight > 0
