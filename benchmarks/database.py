@@ -97,7 +97,7 @@ class Place:
     rules_file: str
 
     def run(self, statement: str) -> None:
-        """Run a statement, in a session of the engine's own settings."""
+        """Run a statement, in a session with the engine's own settings."""
         with create_engine(find_url(self.url), poolclass=NullPool).begin() as connection:
             result = connection.execution_options(no_parameters=True).exec_driver_sql(statement)
             if result.returns_rows:

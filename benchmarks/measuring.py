@@ -180,7 +180,7 @@ class Quiet:
         return f"the machine is busy: a probe got {self.least:.0%} of its {cores()} cores, so its times mean nothing"
 
     def begin(self, parser: argparse.ArgumentParser, page: Path | None) -> None:
-        """Check for the first time, and refuse to measure for a page on a busy machine: before the long run."""
+        """Check for the first time, before the long run, and refuse to measure for a page on a busy machine."""
         self.check()
         if page is not None and self.refusal:
             parser.error(f"--markdown {page}: {self.refusal}")

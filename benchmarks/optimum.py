@@ -67,8 +67,8 @@ class _Search:
         return best
 
     def best(self, rows: NDArray[np.intp], conditions: frozenset[tuple[int, bool]], k: int, limit: float) -> float:
-        """Return the lowest cost and length of a tree of k leaves, or any number of at least `limit` if it is not below
-        that."""
+        """Return the lowest cost and length of a tree of k leaves; any number of at least `limit` if that is not below
+        `limit`."""
         if k > len(rows):
             return np.inf
         if k == 1:

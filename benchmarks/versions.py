@@ -152,7 +152,7 @@ class Worker:
         return fingerprint(model.fit(X), X)
 
     def compare_own(self, table: str, refine: str) -> dict[str, str]:
-        """Let the package cluster a table with one thread, so that k-means repeats, and grow its path."""
+        """Have the package cluster a table with one thread, so that k-means repeats, and grow its path."""
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
         from shallowrules import ExplainableKMeans, tradeoff_path

@@ -266,7 +266,7 @@ def _refuse_weights(facts: Survey) -> None:
     negative = sum(n for (kind, _, _), n in facts.wrong.items() if kind == "negative")
     if negative:
         raise DataError(
-            f"the weights {facts.weight.name!r} are negative in {counted(negative, 'row')}; a row counts 0 or more"
+            f"the weights {facts.weight.name!r} are negative in {counted(negative, 'row')}; weights must be 0 or more"
         )
     if facts.weight.ends == (0, 0):
         raise DataError(f"the weights {facts.weight.name!r} are all zero, so no row counts")

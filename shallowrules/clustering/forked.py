@@ -1,8 +1,8 @@
 """One thread of OpenMP in a forked child.
 
 OpenMP's threads do not survive a fork, and the thread that forked would wait for them forever, in our kernel and in
-scikit-learn's. With no level of parallel regions it runs them by itself, whatever number of threads is asked for;
-results do not depend on it. Other threads of the child start threads of their own, as usual.
+scikit-learn's. Where no level of parallel regions is allowed, it runs them alone, whatever number of threads is asked
+for; results do not depend on it. Other threads of the child start threads of their own, as usual.
 """
 
 from __future__ import annotations

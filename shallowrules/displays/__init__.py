@@ -1,1 +1,1 @@
-"""The HTML that a notebook shows, and pictures of matplotlib: of rules, and of the figures measured for them."""
+"""The HTML that a notebook shows, and pictures by matplotlib: of rules, and of the figures measured for them."""

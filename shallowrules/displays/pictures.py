@@ -66,7 +66,7 @@ class _Sheet:
         self.points = self.dots * 72 / root.dpi
 
     def box(self, x: float, y: float, width: float, height: float, colour: str, edge: str = "none") -> None:
-        """Draw a box, given by its left upper corner."""
+        """Draw a box, given by its upper left corner."""
         from matplotlib.patches import Rectangle
 
         line = 0 if edge == "none" else self.points

@@ -20,7 +20,7 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
 
 
 def place_between(values: NDArray[Any], low: float, high: float) -> int | None:
-    """Return the place of the first of some values that is neither of two; None if there is none.
+    """Return the place of the first value that is neither `low` nor `high`; None if there is none.
 
     It is usually among the first, so these are checked separately.
     """

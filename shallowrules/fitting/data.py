@@ -180,7 +180,7 @@ class FitData(ABC):
 
     @abstractmethod
     def count_pairs(self, earlier: RuleSet, rules: RuleSet | None) -> Counter[tuple[int, int]]:
-        """Return the rows that count by their cluster in earlier rules, and in others or else by their center."""
+        """Count rows by pair of clusters: by the earlier rules, and by `rules` or, without these, by the clustering."""
 
     @abstractmethod
     def sample(self) -> RowSample:

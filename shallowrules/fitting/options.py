@@ -1,7 +1,8 @@
 """The options of a fit, each declared once.
 
-The estimator's checks come from here, and the options of the command line with their help; a test holds the estimator's
-signature and documentation against it. A new option goes here, into that signature, and to where it is used.
+The estimator's checks come from here, and the options of the command line with their help; a test checks the
+estimator's signature and documentation against them. A new option goes here, into that signature, and to where it is
+used.
 """
 
 from __future__ import annotations

@@ -272,7 +272,7 @@ class PartsData(FitData):
         log: Log,
         tell_best: Callable[[float], None] | None,
     ) -> list[tuple[GrownTree, ...]]:
-        """Return the trees of some centers, each trade-off by separate passes."""
+        """Return the trees for the kept centers, each trade-off by separate passes."""
         found = []
         for i, tradeoff in enumerate(tradeoffs):
             growing = _Growing(
@@ -292,7 +292,7 @@ class PartsData(FitData):
         return summed_up(tree, found["rows"], found["weight"], np.zeros(0, np.int32))
 
     def count_pairs(self, earlier: RuleSet, rules: RuleSet | None) -> Counter[tuple[int, int]]:
-        """Return the rows that count by their cluster in earlier rules, and in others or else by their center."""
+        """Count rows by pair of clusters: by the earlier rules, and by `rules` or, without these, by the clustering."""
         return Counter(self.parts.map_reduce(_pairs_part, (self.rows, earlier, rules or self.reference.centers)).values)
 
     def sample(self) -> RowSample:

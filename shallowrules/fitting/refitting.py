@@ -234,7 +234,7 @@ def _tree_of(earlier: RuleSet, data: FitData) -> tuple[CutTree | None, str]:
     for node in earlier.nodes:
         cut = (LEAF, 0.0, 0.0, 0.0) if isinstance(node, Leaf) else _cut_of(node, earlier, encoder, data.table, places)
         if cut is None:
-            return None, f"this table has no cut such as its {_condition(node, earlier)}"
+            return None, f"this table has no cut like its {_condition(node, earlier)}"
         cuts.append(cut)
     feature, cut_, lower, upper = map(np.array, zip(*cuts, strict=True))
     sides = [(LEAF, LEAF) if isinstance(node, Leaf) else _sides(node) for node in earlier.nodes]

@@ -192,7 +192,7 @@ class TableData(FitData):
         log: Log,
         tell_best: Callable[[float], None] | None,
     ) -> list[tuple[GrownTree, ...]]:
-        """Return the trees of some centers, joined where cuts are kept; noise may have several leaves."""
+        """Return the trees for the kept centers, joined where cuts are kept; noise may have several leaves."""
         max_leaves, noise = self.parameters.max_leaves, len(self.reference.centers) - 1
         if self.reference.noise and max_leaves is not None and max_leaves > len(kept) and noise in kept:
             split = self._with_noise_split(max_leaves - len(kept) + 1)
@@ -275,7 +275,7 @@ class TableData(FitData):
         return with_rows(tree, leaf_of, self.fit_weight)
 
     def count_pairs(self, earlier: RuleSet, rules: RuleSet | None) -> Counter[tuple[int, int]]:
-        """Return the rows that count by their cluster in earlier rules, and in others or else by their center."""
+        """Count rows by pair of clusters: by the earlier rules, and by `rules` or, without these, by the clustering."""
         table = self.given.table
         labels = self.reference.labels if rules is None else rules.assign(table)
         counted = slice(None) if self.fit_weight is None else self.fit_weight > 0
@@ -352,7 +352,7 @@ class TableData(FitData):
         return data.labelled(labels, self.reference.labels, len(tree.names))
 
     def labelled(self, labels: NDArray[np.int32], followed: NDArray[np.int32], k: int) -> LabelledRows:
-        """Return the rows with their labels of k clusters, the first of which are those of the reference.
+        """Return the rows with their labels, for k clusters that begin with those of the reference.
 
         Parameters
         ----------

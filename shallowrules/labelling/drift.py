@@ -165,7 +165,7 @@ class UnseenCategories:
         self._found: dict[str, Counter[Value]] = {column.name: Counter() for column in self.columns}
 
     def add(self, table: Table) -> None:
-        """Count the new categories of rows; raises as `RuleSet.assign`."""
+        """Count the new categories of rows; raises the errors of `RuleSet.assign`."""
         for column in self.columns:
             read = column.read(table[column.name])
             self._found[column.name] += _count_unseen(column, read.values[~read.absent])

@@ -202,7 +202,7 @@ def _counted_ranges(
 def agreement(
     shared: NDArray[Any], sums: NDArray[Any], reference: NDArray[Any]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Return how far two labellings put rows into the same clusters.
+    """Return the extent to which two labellings put rows into the same clusters.
 
     Parameters
     ----------

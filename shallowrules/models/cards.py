@@ -15,7 +15,7 @@ from shallowrules.rules.figures import percent, show_figure
 __all__ = ["show_counts", "show_model", "show_path"]
 
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
-"""The heads of columns, and how their values are written, by the names that `table()` has for them."""
+"""The column headings, and how their values are written, by the names that `table()` has for them."""
 
 OF_PATH: Columns = {
     "tradeoff": ("tradeoff", "{:.5f}".format),

@@ -1,4 +1,4 @@
-"""What a fit reports while it runs: lines to the logger or to the terminal, and how far growing is."""
+"""What a fit reports while it runs: lines to the logger or to the terminal, and how far a tree has grown."""
 
 from __future__ import annotations
 

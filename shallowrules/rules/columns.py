@@ -41,8 +41,8 @@ class RuleColumn:
     training rows, in the column's own units; for categories they are None, and `values` are those of the training rows,
     the most frequent first, with their `shares` of the weight.
 
-    `codes` tells that the values of a column of type "text" are whole numbers in their plain spelling, and are compared
-    as numbers: 3, 3.0, a decimal 3.00 and the text '3.0' are one.
+    `codes` says whether the values of a column of type "text" are whole numbers in their plain spelling, compared as
+    numbers: 3, 3.0, a decimal 3.00 and the text '3.0' are one.
 
     `dates`, `decimal`, `nulls` and `format` say how the text of a file became the values, where it was needed
     (`shallowrules.tables.conversion.Conversion`). `imputed` is the substitute for missing values, None if they stay

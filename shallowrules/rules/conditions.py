@@ -68,7 +68,7 @@ class Between:
 
 @dataclass(frozen=True)
 class OneOf:
-    """A category that is one of `values`. Without values, no row meets it: the tree asked for two at once."""
+    """A category that is one of `values`. With no values, no row meets it: the path asks for two different ones."""
 
     feature: int
     column: RuleColumn

@@ -45,11 +45,11 @@ class _Kind(ConditionVisitor[tuple[str, list[str] | None]]):
         return "between", None
 
     def one_of(self, condition: OneOf) -> tuple[str, list[str]]:
-        """Return the kind of a condition that lists the categories that match, and these."""
+        """Return the kind of a condition that lists the matching categories, and these categories."""
         return "one of", _texts(condition.values)
 
     def none_of(self, condition: NoneOf) -> tuple[str, list[str]]:
-        """Return the kind of a condition that lists the categories that do not match, and these."""
+        """Return the kind of a condition that lists the categories that do not match, and these categories."""
         return "none of", _texts(condition.values)
 
 

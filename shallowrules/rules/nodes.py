@@ -40,7 +40,7 @@ class Cut:
 class Membership:
     """An inner node over categories: one of `values` goes to node `left`, any other to `right`.
 
-    `ordered` tells that the values come first in an order of categories. Two of these nodes on one path then cut
+    `ordered` says whether the values come first in an order of categories. Two of these nodes on one path then cut
     the same order, as two thresholds do, and count as one condition of the explanation.
     """
 

@@ -166,7 +166,7 @@ def stray_numbers(column: Column, conversion: Conversion) -> NDArray[np.bool_]:
 
 
 def stray_codes(column: Column, conversion: Conversion) -> NDArray[np.bool_]:
-    """Return where a text is neither a code as SQL takes it, in its plain spelling, nor means "no value"."""
+    """Return where a text neither is a code as SQL takes it, in its plain spelling, nor means "no value"."""
 
     def is_stray(value: Any) -> bool:
         if not isinstance(value, str):

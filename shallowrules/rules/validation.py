@@ -111,7 +111,7 @@ def _check_clusters(nodes: Sequence[Node], clusters: Sequence[Cluster]) -> None:
             why = "marks a row in no cluster" if label == NO_CLUSTER else "is beyond 64 bits"
             _refuse(f"{label} is the number of a cluster, but it {why}")
     if sum(cluster.noise for cluster in clusters) > 1:
-        _refuse("several clusters are said to be noise; at most one is")
+        _refuse("several clusters are marked as noise; at most one may be")
     names: dict[str, int] = {}
     for cluster in clusters:
         if names.setdefault(cluster.name, cluster.index) != cluster.index:
@@ -412,7 +412,7 @@ def _check_totals(columns: Sequence[RuleColumn], clusters: Sequence[Cluster], st
     if statistics.measure in {column.name for column in columns}:
         _refuse(f"statistics.measure is {statistics.measure!r}, which is a column of the rules")
     if len(totals) < len(clusters):
-        _refuse(f"some cluster has no total of {statistics.measure!r}")
+        _refuse(f"a cluster has no total of {statistics.measure!r}")
     for cluster in clusters:
         if not 0 <= cluster.unmeasured <= cluster.rows:
             _refuse(f"cluster {cluster.index} has unmeasured {cluster.unmeasured}, not from 0 to its rows")

@@ -164,7 +164,7 @@ def read_copied(
 
 
 def _connect(connection: Connection, opened: ExitStack) -> Any:
-    """Return a connection by ADBC to the database of a given one; None if there is none."""
+    """Return an ADBC connection to the database of a given connection; None if there is none."""
     import adbc_driver_manager as manager
     from adbc_driver_postgresql import connect
     from psycopg.conninfo import make_conninfo

@@ -53,8 +53,8 @@ DATE = DeclaredType("date", _within("DATE '0001-01-01'", "DATE '9999-12-31'"))
 TIMESTAMP = DeclaredType("timestamp", _within("TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'"))
 _IN_ZONE = _within("TIMESTAMPTZ '0001-01-01 00:00:00+00'", "TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'")
 TIMESTAMPTZ = DeclaredType("timestamptz", f"({_IN_ZONE}) AT TIME ZONE 'UTC'")
-"""In UTC and without its zone: PostgreSQL's driver reads the text of the session's zone, where the last year may have
-ended, and DuckDB's wants another package for zones."""
+"""In UTC and without its zone: PostgreSQL's driver reads the text of the session's zone, in which a time of the last
+year may fall into the next, and DuckDB's driver needs another package for zones."""
 
 _INTERVAL_PARTS = (("YEAR", 360 * DAY), ("MONTH", 30 * DAY), ("DAY", DAY), ("HOUR", HOUR), ("MINUTE", MINUTE))
 _MICROSECONDS = " + ".join(

@@ -111,7 +111,7 @@ class DuckDBSource(Source):
     ) -> None:
         super().__init__(names, provenance)
         self.dates: Mapping[str, str] = {}  # how dates are written in columns, where that was given
-        self.formats: Mapping[str, Conversion | None] = {}  # and numbers; None where no format should be looked for
+        self.formats: Mapping[str, Conversion | None] = {}  # how numbers are written; None: look for no format
         self.database = database
         self._relation = relation
 
@@ -353,10 +353,10 @@ def nearly_numeric(
 ) -> list[Finding]:
     """Return a finding for a column of numbers with something else in it, none for plain text.
 
-    Where half of the texts or more are numbers, and are categories with the others, this is noted.
+    Where at least half of the texts are numbers, and all become categories, this is noted.
 
-    A single word among numbers stands for "no value" whatever its share; a text with a digit never does. The texts of
-    the finding with a digit come first.
+    A single word among numbers stands for "no value" whatever its share; a text with a digit never does. Among the
+    texts of the finding, those with a digit come first.
     """
     if not numbers:
         return []

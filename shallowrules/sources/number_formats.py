@@ -253,7 +253,7 @@ def two_readings(
 ) -> Finding:
     """Return the finding that a mark may group digits or be the decimal separator.
 
-    `formats` are the one in which it groups digits and the other; none where the numbers have nothing else to show it.
+    `formats` are the one in which it groups digits, and the other; by default those with no other marks.
     """
     other = OTHER[mark]
     grouped, decimal = formats or (NumberFormat(mark, other), NumberFormat(decimal=mark))

@@ -35,7 +35,7 @@ SCAN_BYTES = 1 << 18
 def check_encoding(encoding: str) -> None:
     """Refuse a name that does not name a text encoding."""
     try:
-        # Codecs such as "zlib" are not text encodings, and look-up alone would take them.
+        # Codecs such as "zlib" are not text encodings, and a lookup alone would accept them.
         "".encode(encoding)
     except (LookupError, ValueError):  # ValueError: a zero byte in the name, or the codec "undefined"
         raise OptionError(f"unknown encoding {encoding!r}; use for example utf-8, utf-16, cp1252, latin-1") from None
@@ -166,7 +166,7 @@ class Scan:
 
 
 def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = False) -> None:
-    """Examine a part of a file; `follows` tells that everything before it has been examined too."""
+    """Examine a part of a file; `follows` tells whether everything before it has been examined."""
     buffer = memoryview(bytearray(SCAN_BYTES))
     with open(text, "rb", buffering=0) as stream:
         if start and not follows:

@@ -230,7 +230,7 @@ def _line_end(raw: str) -> str:
 
 
 def _aligned(text: str, copy: str, line: int, skipped: int) -> str | None:
-    """Return a copy with commas of a text whose columns have blanks between them; None where it has none.
+    """Return a copy of a text with commas in place of the blanks between its columns; None if it has no such columns.
 
     Raises
     ------

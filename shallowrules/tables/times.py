@@ -111,7 +111,7 @@ _RANGES: Mapping[str, range] = {
 
 
 def time_pattern(kind: str) -> re.Pattern[str]:
-    """Return the pattern of a text that may be a time of a kind, and has a character at least."""
+    """Return the pattern of a text that may be a time of a kind, and has at least one character."""
     return re.compile(f"(?=[-0-9]){DURATION if kind == 'duration' else MOMENT}")
 
 

@@ -31,7 +31,7 @@ __all__ = ["search_within"]
 MAX_STARTS = 4
 """Trees that a search starts from: each start takes as long as one of refinement."""
 PASSES = 62.0
-"""Visits of all rows of the sample by each search."""
+"""Number of times each search visits all rows of the sample."""
 
 BROAD_PASSES = 8.0
 """Visits of all rows by which the best tree of a sample is brought within the bound on more rows. Not tuned."""

@@ -118,9 +118,9 @@ MIN_RANKS, MAX_RANKS, RANK_ROWS = 64, 256, 8
 few rows 256 bins take one to two growths longer and gain the same; of many, avila gains 0.6% with 64, instead of
 1.5%."""
 STREAM_PASSES, SHORT_STREAM_PASSES, MIN_STREAM_VISITS = 75.0, 42.0, 28e3
-"""An iterated local search visits all rows of the sample at most this many times; those of a table that is
-looked at in one round the second number of times, since a visit is a larger part of a growth there, but a very small
-table's until it has visited so many rows in all."""
+"""An iterated local search visits all rows of the sample at most this many times: the first number as a rule; the
+second for a table that is searched in one round, where a visit is a larger part of a growth. For a very small table it
+goes on until it has visited the third number of rows in all."""
 PART_STREAM_PASSES = 31.0
 """The same for a table of which a part is searched. With 62, 22 tables of 100,000 rows gain 0.01% more, and a fit takes
 up to 14% longer."""

@@ -2,8 +2,8 @@
 
 Each round grows a lookahead tree, from other centers, with another trade-off or with more cuts tried than the one
 before, and perturbs two trees: that one, and the best one so far. Centers are the means of the best tree's leaves and,
-where the clustering is the package's own, those of other starts of k-means. Whatever a tree came from, its J is that of
-the clustering that is explained.
+where the clustering is the package's own, those of other starts of k-means. Wherever a tree comes from, its J is
+measured against the clustering that is explained.
 """
 
 from __future__ import annotations

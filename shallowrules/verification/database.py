@@ -319,7 +319,7 @@ def _stray(column: RuleColumn) -> str:
 
 
 def _not_run() -> Iterator[NotRun]:
-    """Yield the exporters other than that of SQL: a database does not run their output."""
+    """Yield all exporters except the SQL one: a database does not run their output."""
     for exporter in installed_exporters():
         if exporter.name != "sql":
             yield NotRun(exporter.name, cannot_be_run(exporter) or "verify runs it on the rows of a file")

@@ -387,7 +387,7 @@ def test_given_labels_are_explained(folder, words):
 
 
 def mixed(path="t.csv"):
-    """Write numbers, categories, a segment that lacks in five rows, and a weight that is 0 in some."""
+    """Write numbers, categories, a segment that is missing in five rows, and a weight that is 0 in some."""
     random = np.random.default_rng(2)
     segment = random.integers(0, 4, 300)
     columns = {

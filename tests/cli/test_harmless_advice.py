@@ -39,7 +39,7 @@ def refusal(tmp_path, columns, *options):
 
 
 def plain(n_rows=100):
-    """Return columns without any fault."""
+    """Return columns with nothing wrong in them."""
     pick = random.Random(1)
     return {"x": [pick.random() for _ in range(n_rows)], "y": [pick.randint(0, 99) for _ in range(n_rows)]}
 

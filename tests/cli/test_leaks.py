@@ -280,7 +280,7 @@ def guarded(request, running, folder):
 @pytest.mark.parametrize("guarded", ["postgres", "mysql"], indirect=True)
 @pytest.mark.parametrize("name", spread(READING, 4))
 def test_with_a_password_that_lets_in(guarded, name):
-    """Commands that succeed, then ones that fail; the rows are asked for in each way."""
+    """Commands that succeed, then commands that fail, with the rows named in every way."""
     command, (_, url) = COMMANDS[name], guarded
     well = 0
     for rows in (

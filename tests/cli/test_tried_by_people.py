@@ -1,4 +1,4 @@
-"""Small things that people try: files of Excel, a byte order mark, an index, a notebook."""
+"""Small things that people try: Excel files, a byte order mark, an index, a notebook."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_noise_is_kept_in_the_document_and_may_be_renamed(model):
     assert [cluster.title for cluster in rules.with_names({4: "Outliers"}).clusters][-1] == "-1 (Outliers)"
     document = rules.to_dict()
     document["clusters"][0]["noise"] = True
-    with pytest.raises(RulesFormatError, match="several clusters are said to be noise"):
+    with pytest.raises(RulesFormatError, match="several clusters are marked as noise"):
         RuleSet.from_dict(document)
 
 

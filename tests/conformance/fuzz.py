@@ -121,7 +121,7 @@ class Round:
         return f"c{j}"
 
     def _kind(self, column: RuleColumn) -> ColumnType:
-        """Draw a type of column, except those of which the engine refuses every value."""
+        """Draw a column type, except those whose every value the engine refuses."""
         dialect = self.engine.dialect
         kinds = [kind for kind in COLUMNS[self.engine.title] if applies(column, kind)]
         return self.chooser.choice([kind for kind in kinds if not refusal_of(dialect, column, "", str(kind), "full")])

@@ -159,7 +159,7 @@ Findings = Iterator[str]
 
 
 def assigned(drawn: Hostile) -> Findings:
-    """Hold `RuleSet.assign` of the rules, written as a document and read back, against the tree."""
+    """Check `RuleSet.assign` of the rules, written as a document and read back, against the tree."""
     read = RuleSet.from_dict(json.loads(json.dumps(drawn.rules.to_dict())))
     if read != drawn.rules:
         yield "rules.json gives other rules"
@@ -170,7 +170,7 @@ def assigned(drawn: Hostile) -> Findings:
 
 
 def executed_python(drawn: Hostile) -> Findings:
-    """Hold the emitted module against its plain twin: its syntax, its labels, and no other event."""
+    """Check the emitted module against its plain twin: its syntax, its labels, and no other event."""
     for cluster_as in ("number", "name"):
         text = export(drawn.rules, "python", cluster_as=cluster_as)
         plain = export(drawn.plain, "python", cluster_as=cluster_as)
@@ -212,7 +212,7 @@ def _calls(text: str, rules: RuleSet, rows: Sequence[tuple[Any, ...]]) -> list[A
 
 
 def parsed_sheet(drawn: Hostile) -> Findings:
-    """Hold the sheet against its plain twin: the same structure, and nothing that a terminal obeys."""
+    """Check the sheet against its plain twin: the same structure, and nothing that a terminal obeys."""
     clusters = drawn.rules.clusters
     shown = [*(column.name for column in drawn.rules.columns), *(c.name for c in clusters), *(c.note for c in clusters)]
     if not all(map(escape_markdown, shown)):

@@ -159,7 +159,7 @@ class Run:
 
 
 def run_one(name: str, part: str, short: bool, guards: Sequence[str]) -> list[Result] | str:
-    """Return the results of one engine or form, on the cases with a part in their name; a text where it is missing."""
+    """Return the results of one engine or form, on the cases whose name has `part`; a text if it is missing."""
     chosen = [case for case in cases() if part in case.name]
     if short:
         chosen = one_in(EACH_OF_SHORT.get(name, EACH), chosen)

@@ -218,7 +218,7 @@ def project(tmp_path_factory):
 @needs_dbt
 @pytest.mark.builds
 def test_dbt_gives_the_labels_of_the_tree(project):
-    """One project: our examples and drawn rules of hostile names, each a model over a table of its own."""
+    """One project: our examples and random rules with hostile names, each a model over its own table."""
     drawn = []
 
     @draws(12, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))

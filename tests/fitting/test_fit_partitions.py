@@ -374,7 +374,7 @@ def test_exact_sums_are_rounded_once(values):
 
 @contextmanager
 def small_sample(monkeypatch, n_sampled, n_fetched):
-    """Make bins of a few rows, and have those divided that have more rows than `n_fetched`; yield the results of
+    """Make bins of a few rows, and have those of more than `n_fetched` rows divided; yield the results of
     passes."""
     found = {"divided": 0, "largest": 0}
     map_reduce = TableParts.map_reduce

@@ -285,7 +285,7 @@ def cells_of(dialect: str, declaration: str, reading: str) -> Cells:
 
 
 def numbers_of(dialect: str, declaration: str) -> Cells:
-    """Return the cells to try in a column of a declared type that never holds text: none, where it does."""
+    """Return the cells to try in a column of a declared type that never holds text; none for a type that may."""
     cells = cells_of(dialect, declaration, "float")
     held = [(cell, meaning) for cell, meaning in cells if not isinstance(cell, str)]
     held += [(-999, MISSING)] * (declaration in SIGNED)

@@ -226,7 +226,7 @@ def mistakes(node: Node, cuts: Cuts) -> Floats:
 
 
 def counted_mistakes(node: Node, cuts: Cuts, own: Floats) -> Floats:
-    """Return the weight that each cut separates by running sums, which are exact for whole weights.
+    """Return the weight that each cut separates, from running sums, which are exact for whole weights.
 
     A row is separated by the thresholds from the lower of its value and its center's, up to the higher.
     """
@@ -313,7 +313,7 @@ def grow(
     base: str = "none",
     assigned: NDArray[np.integer] | None = None,
 ) -> SimpleNamespace:
-    """Grow the whole tree by brute force; its arrays are named as those of the kernel's."""
+    """Grow the whole tree by brute force; its arrays are named like the kernel's."""
     present, row_weight = weighted(weight, len(X_explain))
     columns = X_explain[present].astype(np.float64)
     arrays = X_explain, X_cluster, explain_centers, centers, weight

@@ -98,7 +98,7 @@ def improved(
 
 
 def candidates(cuts: list[Recut]) -> list[Recut]:
-    """Return the cuts that are tried: the best of each feature and orientation, and of these, four."""
+    """Return the cuts that are tried: the best of each feature and orientation, and of these the best four."""
     best: dict[tuple[int, bool], Recut] = {}
     for cut in sorted(cuts):
         best.setdefault((cut.feature, cut.swapped), cut)

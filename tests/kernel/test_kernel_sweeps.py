@@ -54,14 +54,14 @@ def test_how_sums_are_made_changes_nothing_on_tables_of_some_size(table, options
 
 
 def with_known_distances(entry: Callable[..., Any], problem: Problem, *args: Any, **options: Any) -> Any:
-    """Grow a tree, or the trees of a path, from the distances that finding the nearest centers leaves."""
+    """Grow a tree, or the trees of a path, from the distances computed while finding the nearest centers."""
     unique = unique_rows(*problem.arrays, weight=problem.weight)
     known = np.empty((len(problem.centers), len(unique.first)))
     _kernel.nearest_centers(problem.X_cluster, problem.centers, unique.first, distances=known)
     return entry(unique, *args, distances=known, **options)
 
 
-# Distances that growth takes over, and such as it must not, for it keeps none, or not as many.
+# Distances that growth takes over, and some that it must not, as it keeps none, or fewer.
 KNOWN = [
     {"instructions": i, "dense_limit": limit, "kept_distances": kept}
     for i in (0, 2)
@@ -233,7 +233,7 @@ def test_bounds_that_leave_a_doubt_leave_it_to_exact_sums_at_all_trade_offs():
 
 @st.composite
 def nearly_equal_columns(draw: st.DrawFn) -> Problem:
-    """Return a table of columns that a few rows tell apart, if any do: bounds leave a doubt between their cuts.
+    """Return a table whose columns differ in a few rows at most, so that bounds cannot decide between their cuts.
 
     In other cases, rows at nearly the same points have changed places, so that rounding errors may matter more than
     they do.

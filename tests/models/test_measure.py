@@ -133,7 +133,7 @@ def test_totals_that_contradict_one_another_are_refused(shop):
         with pytest.raises(RulesFormatError, match=re.escape(message)):
             replace(rules, clusters=(cluster, *rules.clusters[1:]), statistics=replace(statistics, **changed))
 
-    refused("some cluster has no total of 'revenue'", cluster=replace(first, total=None))
+    refused("a cluster has no total of 'revenue'", cluster=replace(first, total=None))
     refused("but the clusters give", cluster=replace(first, total=2 * first.total + 1))
     refused("but the clusters give", total=2 * statistics.total)
     refused("not from 0 to its rows", cluster=replace(first, unmeasured=first.rows + 1))

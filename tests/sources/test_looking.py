@@ -34,7 +34,7 @@ trees = st.recursive(st.just([]), lambda inner: st.lists(st.tuples(kinds, inner)
 
 
 class Tree:
-    """A folder of tables, one row each, which is drawn; and the actions on one of its paths that the system refuses."""
+    """A random folder of tables, one row each, and the actions on one of its paths that the system refuses."""
 
     def __init__(self, place, content):
         self.top, self.outside = Path(place, "data"), Path(place, "other disk")
@@ -96,7 +96,7 @@ class Tree:
 
     @contextmanager
     def refusing(self):
-        """Let the system refuse everything that it refuses users other than root."""
+        """Make the system refuse everything that it refuses to users other than root."""
         with ExitStack() as patches:
             for module, name in ((os, "listdir"), (os, "stat"), (builtins, "open")):
                 patches.enter_context(mock.patch.object(module, name, self._refusing(name, getattr(module, name))))

@@ -169,7 +169,7 @@ def test_what_a_database_refuses_is_its_own_answer(database, fill):
 @fuzzed
 @given(data=st.data())
 def test_hostile_names_and_texts_come_back(database, data):
-    """With their types: in the databases that keep truth values as 0 and 1, that of a declaration."""
+    """They keep their types; in databases that keep truth values as 0 and 1, the declared one."""
     names = hostile_names.map(_usual if isinstance(database, File) else _of_a_server)
     table, truth, *columns = data.draw(st.lists(names, min_size=3, max_size=4, unique_by=str.lower))
     texts = data.draw(st.lists(hostile_texts.filter(lambda text: "\0" not in text), min_size=1, max_size=3))

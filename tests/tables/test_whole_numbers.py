@@ -80,7 +80,7 @@ def fit(frame: Any, options: dict[str, Any], weight: NDArray[np.float64] | None 
 
 
 def check_counts(model: ExplainableKMeans, weight: NDArray[np.float64] | None) -> None:
-    """Hold the rows and shares of the rules against the labels."""
+    """Compare the rows and shares of the rules with the labels."""
     weight = np.ones(len(model.labels_)) if weight is None else weight
     for cluster in model.rules_.clusters:
         mine = (model.labels_ == cluster.index) & (weight > 0)

@@ -143,7 +143,7 @@ def test_what_each_candidate_adds_is_what_it_does_to_the_cost(seed: int) -> None
 
 
 def test_a_candidate_may_be_the_threshold_itself() -> None:
-    """Two numbers of the table can be one of the model, where a scaler rounds."""
+    """Two numbers of the table can become one in the model, where a scaler rounds."""
     X, k = drawn_table(11)
     seen = []
 

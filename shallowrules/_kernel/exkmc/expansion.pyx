@@ -174,7 +174,7 @@ def grow_exkmc(
     assigned : ndarray of int32, shape (r,), optional
         If given, start from IMM's tree, see `grow_imm`; else from one leaf.
     inputs, n_threads, progress, instructions, dense_limit
-        As for `grow_tree`, which also tells what is returned.
+        As for `grow_tree`, which also describes the result.
     """
     cdef Py_ssize_t k = len(inputs.cluster_centers)
     cdef Workspace workspace = Workspace(

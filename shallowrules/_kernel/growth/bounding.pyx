@@ -47,7 +47,7 @@ cdef double bound_scale(
 ) noexcept nogil:
     """Choose the units of the bounds per unit of cost, from the distances of a few rows and the largest weight.
 
-    Any scale is correct. The best is the finest that holds the amount that every row adds.
+    Any scale is correct. The best is the finest in which the amount that any row adds still fits.
     """
     cdef Py_ssize_t n = node.last - node.first, begin, end, slot, g, r, c, count = 0
     cdef int n_members = node.last_center - node.first_center

@@ -2,7 +2,7 @@
 
 The induced cost of the cuts of a feature is a prefix sum of steps. A step at a row's own value is kept by code, up and
 down apart, so that sums bound what happens inside a bin; a step at a center is kept by center. A node uses the codes
-from its lowest to its highest center only: rows outside are counted at these.
+from its lowest to its highest center only: rows outside this range are counted at its ends.
 """
 
 from libc.stdint cimport int64_t

@@ -13,8 +13,8 @@ row and feature on real and synthetic tables.
 - A row left of c1 and a row right of it are mirror images: codes are complemented for the latter (``~code`` reverses
   the order), so that one walk serves both.
 - The first step of the walk over a row's list is taken without branches (`list_sweep.h`): a bit per listed center, set
-  where the center is on the row's side of c1. Most rows need no other. Only if a list is exhausted, centers beyond it
-  are considered.
+  where the center is on the row's side of c1. Most rows need no other. Centers beyond a list are considered only if
+  it is exhausted.
 """
 
 from libc.stdint cimport int64_t, uint16_t

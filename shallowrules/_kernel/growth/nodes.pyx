@@ -29,7 +29,7 @@ cdef void make_leaf(
     for i in range(n_members):
         cost[i] = _cost_of_leaf(table, slots, node, members[i], buffers.point)
         lowest = min(lowest, cost[i])
-    # Sums depend on the order of the rows in their last digits.
+    # The last digits of sums depend on the order of the rows.
     limit = tie_limit(lowest)
     node.center = INT_MAX
     for i in range(n_members):

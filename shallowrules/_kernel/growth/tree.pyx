@@ -108,7 +108,7 @@ cdef int _grow_large_nodes(
 
 
 cdef void _sort_tasks(const Node* nodes, int* tasks, int n_tasks) noexcept nogil:
-    """Put the subtrees of most rows first, so that threads finish together."""
+    """Put the subtrees with the most rows first, so that threads finish together."""
     cdef int i, place, index
     for i in range(1, n_tasks):
         index = tasks[i]
@@ -189,7 +189,7 @@ def grow_imm(inputs, assigned, *, int n_threads=1, progress=None, int instructio
     assigned : ndarray of int32, shape (r,)
         The center of each row. It is reordered like the rows, and -1 where a cut separated a row from its center.
     inputs, n_threads, progress, instructions, dense_limit
-        As for `grow_tree`, which also tells what is returned.
+        As for `grow_tree`, which also describes the result.
     """
     cdef Workspace workspace = Workspace(
         inputs, 2 * len(inputs.cluster_centers), n_threads=n_threads, progress=progress, instructions=instructions,

@@ -26,7 +26,7 @@ cdef enum:
     BLOCK = 1 << 14         # bytes that are counted together
 
 
-# Where the quotes of the bytes so far have led.
+# The state that the quotes among the bytes so far lead to.
 cdef struct Quoting:
     bint inside             # a quoted field
     bint closed             # by the last byte, so that the next one ends the field or doubles the quote

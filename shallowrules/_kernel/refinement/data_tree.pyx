@@ -133,7 +133,7 @@ def grow_data_tree(
         Positive.
     n_leaves : int
     max_passes : float
-        At most this number of times all rows are visited.
+        All rows are visited at most this number of times.
     instructions : int
         As for `grow_tree`.
 

@@ -85,7 +85,7 @@ def improve_tree(
     condition_penalty : float
         The cost of a condition for a unit of weight, in squared units of `X_cluster`.
     max_passes : float
-        At most this number of times all rows are visited.
+        All rows are visited at most this number of times.
     moves_leaves : bool
         Whether leaves may move elsewhere in the tree; their centers move with them.
     n_clusters : int

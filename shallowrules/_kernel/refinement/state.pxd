@@ -118,7 +118,7 @@ cdef struct TermAt:
 
 
 cdef struct EdgePenalty:
-    # [n_nodes, d] penalty of a node's edge at a leaf below, were it a left one, a right one.
+    # [n_nodes, d] penalty that an edge of a node would have at a leaf below, as a left edge and as a right one.
     double* left
     double* right
 

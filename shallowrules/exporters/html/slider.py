@@ -29,7 +29,7 @@ def read_path(path: str | Path | RulePath) -> RulePath:
 
 
 def join_path(path: RulePath, rules: RuleSet) -> tuple[list[RuleSet], int]:
-    """Return the trees of a path, cheapest first, with the rules of the page among them, and which these are.
+    """Return the trees of a path, cheapest first, with the page's rules among them, and the index of these rules.
 
     Raises
     ------

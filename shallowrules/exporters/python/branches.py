@@ -180,9 +180,9 @@ def table_of_nodes(rules: RuleSet, inputs: Mapping[int, int], labels: Mapping[in
     Returns
     -------
     dict
-        ``nodes``: Python text of each node that asks, of the place of its column, the number that a value is to be
-        at most or the places of categories that it is to be one of, and where it goes if so and if not: to a node, or
-        to the leaf ``~n``. ``leaves``: Python text of the cluster of each leaf. ``root``: where it begins.
+        ``nodes``: for each inner node, Python text of the place of its column; of the number that a value must not
+        exceed, or the places of the categories of which it must be one; and of where it goes if so and if not: to a
+        node, or to the leaf ``~n``. ``leaves``: Python text of the cluster of each leaf. ``root``: where it begins.
         ``categories``: by column, those that the tree asks for, whose places these are.
     """
     asking = [index for index, node in enumerate(rules.nodes) if not isinstance(node, Leaf)]

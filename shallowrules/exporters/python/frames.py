@@ -131,7 +131,7 @@ class _Masks(ConditionVisitor[str]):
         return f"pd.notna({self.variables[condition.feature]}) & ~{self._is(condition.feature, condition.values)}"
 
     def _is(self, feature: int, values: tuple[Value, ...]) -> str:
-        # Python compares, even with one category: NumPy drops the NUL characters at the end of a text.
+        # Values are compared in Python, even with one category: NumPy drops the NUL characters at the end of a text.
         return f"_one_of({self.variables[feature]}, {values!r})"
 
 

@@ -170,7 +170,7 @@ class NumberColumn:
     def beside(self, number: Number, *, equal: bool = False) -> tuple[str, str]:
         """Return the operands of a comparison with a number: the column, and the number.
 
-        `equal` tells that it is compared by ``=`` or ``<>``.
+        `equal` tells whether it is compared by ``=`` or ``<>``.
         """
         value, literal = self._beside(number, equal)
         return value, literal if self.from_text else self._beside_texts(literal)

@@ -52,7 +52,7 @@ class Book:
         self._wrapped: list[tuple[Any, int, int, str, float]] = []
 
     def form(self, **properties: Any) -> Any:
-        """Return a format of cells, whose content stands at their top."""
+        """Return a cell format that aligns the content with the top."""
         return self.workbook.add_format({"valign": "top", **properties})
 
     def write(self, sheet: Any, row: int, column: int, value: str | float, form: Any = None) -> None:
@@ -69,7 +69,7 @@ class Book:
             raise ExportError(f"the workbook has no row {row + 1} or column {column + 1}")
 
     def show(self, sheet: Any, row: int, column: int, value: str | float, form: Any = None) -> None:
-        """Write what is only read: of a text that no cell holds, a part; a number that none holds as text."""
+        """Write what is only read: a part of a text that no cell can hold; as text, a number that no cell can hold."""
         is_text = isinstance(value, str) or not math.isfinite(value)
         self._put(sheet, row, column, one_line(str(value))[:MAX_TEXT] if is_text else value, form)
 

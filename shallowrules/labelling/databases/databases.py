@@ -192,7 +192,7 @@ _POSTGRES = DatabaseFacts(
 _MARIADB = DatabaseFacts(
     title="MariaDB",
     transactional=False,
-    # The last three abort a statement that writes where a query only warns: a BIT that is not text.
+    # With the last three, a statement that writes fails where a query only warns, as on a BIT that is not text.
     settings=tuple(
         f"SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, '{mode}', '')"
         for mode in ("EMPTY_STRING_IS_NULL", "TRADITIONAL", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")

@@ -404,7 +404,7 @@ class _Planner:
     def _existing(self, *, again: bool = False) -> ExistingObject | None:
         """Return the object that was made here before under the name; DataError unless it may be replaced.
 
-        `again` tells that a second run of the same rules replaces nothing.
+        `again` tells whether a second run of the same rules replaces nothing.
         """
         found = self.database.find(self.thing)
         if found is None:

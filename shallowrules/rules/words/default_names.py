@@ -252,7 +252,7 @@ class _Wording(ConditionVisitor[str]):
     banded: frozenset[int] = frozenset()
 
     def between(self, condition: Between) -> str:
-        """Return whether the number is low, high or between, or its bounds."""
+        """Return whether the number is low, high or in between, or its bounds."""
         column, name = condition.column, _short(condition.column.name)
         exact = self.bounded is None or condition.feature in self.bounded
         if condition.lower is not None and condition.upper is not None:
@@ -279,7 +279,7 @@ class _Wording(ConditionVisitor[str]):
         return " or ".join(shown) + (f" or {more} more" if more > 0 else "")
 
     def none_of(self, condition: NoneOf) -> str:
-        """Return the categories that it is not."""
+        """Return the few categories that are left, or those that are excluded."""
         column, name = condition.column, _short(condition.column.name)
         rest = [value for value in column.values if value not in condition.values]
         if 1 <= len(rest) <= 2:

@@ -210,7 +210,7 @@ class Ends:
 
 
 def ends_of(values: NDArray[np.float64], keys: NDArray[np.uint64], other_keys: NDArray[np.uint64], n_most: int) -> Ends:
-    """Return the ends of some rows."""
+    """Return the `Ends` of rows, by value and keys."""
     whole = _distinct(values, keys, other_keys, np.ones(len(values), dtype=np.int64))
     return Ends(tuple(array[:n_most] for array in whole), tuple(array[-n_most:] for array in whole), n_most)
 
@@ -218,7 +218,7 @@ def ends_of(values: NDArray[np.float64], keys: NDArray[np.uint64], other_keys: N
 def _distinct(
     values: NDArray[np.float64], keys: NDArray[np.uint64], other_keys: NDArray[np.uint64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], ...]:
-    """Return the distinct rows among some, by value and keys, with their counts added up."""
+    """Return the distinct rows, by value and keys, with their counts added up."""
     order = np.lexsort((other_keys, keys, values))
     values, keys, other_keys = values[order], keys[order], other_keys[order]
     is_new = np.ones(len(order), dtype=bool)
