@@ -634,8 +634,8 @@ def label_notes(names: Sequence[str], absent: int, n_rows: int) -> tuple[str, ..
     others = [name for name in names if name != str(UNLABELLED)]  # of a labelling with noise, no name is -1
     if len(others) == len(names) - 1 and others == [str(i) for i in range(len(others))]:
         notes.append(
-            "the label -1 is explained as a cluster like any other; if it marks noise, leave it empty, or use "
-            "noise='cluster' (--noise cluster)"
+            "the label -1 is explained as a cluster like any other; if it marks noise, leave it empty, or have it "
+            "explained as noise"
         )
     return tuple(notes)
 
