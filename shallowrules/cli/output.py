@@ -31,6 +31,7 @@ __all__ = [
     "warnings_shown",
     "write_files",
     "write_result",
+    "written_line",
 ]
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
@@ -134,6 +135,11 @@ def _check_unread(target: Path, sources: Iterable[str], option: str = "-o") -> N
     for source in sources:
         if target.exists() and os.path.exists(source) and os.path.samefile(target, source):
             raise ShallowRulesError(f"{target} is the file that is read; name another ({option})")
+
+
+def written_line(*files: object) -> str:
+    """Return the line that names the written files."""
+    return f"written        {', '.join(map(str, files))}"
 
 
 def write_result(content: str | bytes, target: Path | None) -> None:

@@ -9,7 +9,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from shallowrules.cli.output import show_message
+from shallowrules.cli.output import show_message, written_line
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
@@ -98,7 +98,7 @@ def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = Fa
     if statistics.left_out:
         console.print(Text(f"left out       {counted(statistics.left_out, 'row')} in no cluster (noise, or no label)"))
     if written:
-        console.print(Text(f"written        {', '.join(written)}"))
+        console.print(Text(written_line(*written)))
 
 
 def show_flow(rules: RuleSet) -> None:
@@ -198,7 +198,7 @@ def show_labels(
     if totals is not None:
         _show_total(console, totals.name, totals.whole, sum(totals.missing.values()))
     if written is not None:
-        console.print(Text(f"written        {written}"))
+        console.print(Text(written_line(written)))
 
 
 def _sum_of(totals: Totals, cluster: int | None) -> str:

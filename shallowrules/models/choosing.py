@@ -26,7 +26,7 @@ from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.models.silhouettes import SILHOUETTE_ROWS, draw_rows
 from shallowrules.rules import RuleSet
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, show_figure
-from shallowrules.tables.frames import frame_of
+from shallowrules.tables.frames import make_frame
 
 __all__ = ["ClusterCount", "ClusterCounts", "compare_cluster_counts"]
 
@@ -217,7 +217,7 @@ class ClusterCounts(Sequence[ClusterCount]):
 
         The parameter, the frame and the errors are those of `RuleSet.to_frame`.
         """
-        return frame_of({name: values.tolist() for name, values in self.table().items()}, backend)
+        return make_frame({name: values.tolist() for name, values in self.table().items()}, backend)
 
     def __repr__(self) -> str:
         return f"ClusterCounts({', '.join(str(count.k) for count in self.counts)}; recommended: {self.recommended.k})"

@@ -33,7 +33,7 @@ from shallowrules.models.estimator import ExplainableKMeans, fitted, prepare_fit
 from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
-from shallowrules.tables.frames import frame_of
+from shallowrules.tables.frames import make_frame
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.searching import Goal
 from shallowrules.trees.thorough import BUDGET
@@ -240,7 +240,7 @@ class TradeoffPath:
 
         The parameter, the frame and the errors are those of `RuleSet.to_frame`.
         """
-        return frame_of({name: values.tolist() for name, values in self.table().items()}, backend)
+        return make_frame({name: values.tolist() for name, values in self.table().items()}, backend)
 
     def select(self, *, max_cost: float | None = None, max_conditions: float | None = None) -> ExplainableKMeans:
         """Return the tree that meets a goal best, as a fitted model.

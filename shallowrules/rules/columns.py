@@ -24,7 +24,7 @@ from shallowrules.tables.conversion import Conversion, Number
 from shallowrules.tables.table import Column, Value, is_number_text
 from shallowrules.tables.times import TIME_TYPES, TimeType, bound_text, format_time
 
-__all__ = ["OPTIONAL", "RuleColumn", "format_value"]
+__all__ = ["OPTIONAL", "RuleColumn", "format_value", "plain_text"]
 
 CATEGORICAL = ("text", "boolean")
 """The types of columns that hold categories, which are compared by equality."""
@@ -174,6 +174,11 @@ class RuleColumn:
         """Whether the rules convert the text of a file themselves, so that a reader can leave it as it is."""
         told = bool(self.nulls or self.dates)
         return self.from_text or self.codes or ((self.is_time or not self.is_numeric) and told)
+
+
+def plain_text(value: Value) -> str:
+    """Return a category as plain text: a text as it is, or true or false."""
+    return value if isinstance(value, str) else format_value(value)
 
 
 def format_value(value: Value) -> str:

@@ -9,11 +9,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
+from shallowrules.rules.columns import plain_text
+from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.nodes import Rule
-from shallowrules.tables.frames import UTC_TIME, frame_of
-from shallowrules.tables.table import Value
+from shallowrules.tables.frames import UTC_TIME, make_frame
 from shallowrules.tables.times import array_of_times
 
 __all__ = ["clusters_frame", "conditions_frame"]
@@ -46,15 +46,11 @@ class _Kind(ConditionVisitor[tuple[str, list[str] | None]]):
 
     def one_of(self, condition: OneOf) -> tuple[str, list[str]]:
         """Return the kind of a condition that lists the matching categories, and these categories."""
-        return "one of", _texts(condition.values)
+        return "one of", list(map(plain_text, condition.values))
 
     def none_of(self, condition: NoneOf) -> tuple[str, list[str]]:
         """Return the kind of a condition that lists the categories that do not match, and these categories."""
-        return "none of", _texts(condition.values)
-
-
-def _texts(values: Sequence[Value]) -> list[str]:
-    return [value if isinstance(value, str) else format_value(value) for value in values]
+        return "none of", list(map(plain_text, condition.values))
 
 
 def conditions_frame(rules: Sequence[Rule], clusters: Sequence[Cluster], backend: Any) -> Any:
@@ -134,4 +130,4 @@ def _times(kind: str, values: Sequence[int | None]) -> NDArray[Any]:
 
 def _frame(columns: Columns, backend: Any) -> Any:
     data = {name: values for name, (_, values) in columns.items()}
-    return frame_of(data, backend, {name: dtype for name, (dtype, _) in columns.items()})
+    return make_frame(data, backend, {name: dtype for name, (dtype, _) in columns.items()})

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 
 from shallowrules.errors import MissingExtraError, OptionError
 
-__all__ = ["BACKENDS", "UTC_TIME", "frame_of"]
+__all__ = ["BACKENDS", "UTC_TIME", "make_frame"]
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 """The libraries whose frames are made, as narwhals names them."""
@@ -18,7 +18,7 @@ UTC_TIME = nw.Datetime("us", "UTC")
 """The type of points in time with a zone, whose values are given as those without one, in UTC."""
 
 
-def frame_of(data: Mapping[str, Any], backend: Any, schema: Mapping[str, nw.dtypes.DType] | None = None) -> Any:
+def make_frame(data: Mapping[str, Any], backend: Any, schema: Mapping[str, nw.dtypes.DType] | None = None) -> Any:
     """Return columns as a frame.
 
     Parameters

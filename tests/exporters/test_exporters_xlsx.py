@@ -42,8 +42,8 @@ SHEETS = {
     "Rules": "xl/worksheets/sheet1.xml",
     "Clusters": "xl/worksheets/sheet2.xml",
     "Differences": "xl/worksheets/sheet3.xml",
-    "Label rows": PARTS[0],
-    "Workings": PARTS[1],
+    "Label rows": "xl/worksheets/sheet4.xml",
+    "Workings": "xl/worksheets/sheet5.xml",
     "Values": "xl/worksheets/sheet6.xml",
 }
 

@@ -15,8 +15,7 @@ from shallowrules.errors import MissingExtraError, OptionError, OptionName
 from shallowrules.exporters.base import ClusterAs, check_cluster_as
 from shallowrules.exporters.context import check_length, check_no_times, check_whole_thresholds
 from shallowrules.exporters.xlsx.book import MAX_ROWS, Book
-from shallowrules.exporters.xlsx.formulas import CONSTANTS_SHEET
-from shallowrules.exporters.xlsx.labelling import FIRST_ROW, LABEL_SHEET, WORKINGS_SHEET, Labelling
+from shallowrules.exporters.xlsx.labelling import FIRST_ROW, SHEETS, Labelling
 from shallowrules.exporters.xlsx.reading import write_clusters, write_differences, write_rules
 from shallowrules.rules import DOUBLE_EXACT, RuleSet
 
@@ -85,11 +84,10 @@ class XlsxExporter:
             {"created": datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)}
         )  # the same each time
         book = Book(workbook, f"Rules {rules.sha256[:12]}")
-        names = ("Rules", "Clusters", "Differences", LABEL_SHEET, WORKINGS_SHEET, CONSTANTS_SHEET)
-        sheets = [workbook.add_worksheet(name) for name in names]
-        for sheet, write in zip(sheets, (write_rules, write_clusters, write_differences), strict=False):
-            write(book, sheet, rules)
-        pasted, workings, values = sheets[3:]
-        Labelling(book, (pasted, workings, values), rules, settings.cluster_as, settings.label_rows).write()
+        read, clusters, differences, *labelling = map(workbook.add_worksheet, SHEETS)
+        write_rules(book, read, rules)
+        write_clusters(book, clusters, rules)
+        write_differences(book, differences, rules)
+        Labelling(book, labelling, rules, settings.cluster_as, settings.label_rows).write()
         workbook.close()
         return content.getvalue()

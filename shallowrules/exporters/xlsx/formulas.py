@@ -15,6 +15,7 @@ from datetime import date
 from shallowrules.errors import ExportError
 from shallowrules.exporters.context import bounds
 from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, RuleColumn, Value
+from shallowrules.rules.columns import plain_text
 from shallowrules.tables.times import to_time
 
 __all__ = [
@@ -220,7 +221,7 @@ class Conditions(ConditionVisitor[str]):
         return f"AND(LEN({self.cells[condition.feature]})>0,NOT({self._is(condition, condition.values)}))"
 
     def _is(self, condition: OneOf | NoneOf, values: Sequence[Value]) -> str:
-        texts = [value if isinstance(value, str) else str(value).lower() for value in values]
+        texts = list(map(plain_text, values))
         if condition.column.holds_numbers and not all(text.lstrip("-").isdigit() for text in texts):
             raise ExportError(
                 f"column {condition.column.name!r} has numbers with fractions as categories, which a workbook shows "

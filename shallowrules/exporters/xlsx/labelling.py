@@ -8,6 +8,7 @@ numbers, dates and texts that the formulas compare with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -15,6 +16,7 @@ from shallowrules.errors import ExportError, counted
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.xlsx.book import MAX_COLUMNS, MAX_ROWS, Book
 from shallowrules.exporters.xlsx.formulas import (
+    CONSTANTS_SHEET,
     WHOLE_DIGITS,
     Conditions,
     Constants,
@@ -24,9 +26,22 @@ from shallowrules.exporters.xlsx.formulas import (
 )
 from shallowrules.rules import RuleSet
 
-__all__ = ["FIRST_ROW", "LABEL_SHEET", "MISSING", "NONE", "PASTED", "UNREADABLE", "WORKINGS_SHEET", "Labelling"]
+__all__ = [
+    "FIRST_ROW",
+    "LABEL_SHEET",
+    "MISSING",
+    "NONE",
+    "PASTED",
+    "SHEETS",
+    "UNREADABLE",
+    "WORKINGS_SHEET",
+    "Labelling",
+]
 
 LABEL_SHEET, WORKINGS_SHEET = "Label rows", "Workings"
+SHEETS = ("Rules", "Clusters", "Differences", LABEL_SHEET, WORKINGS_SHEET, CONSTANTS_SHEET)
+"""All sheets of a workbook, in their order."""
+
 MAX_FORMULA, MAX_ARGUMENTS = 8_192, 255
 
 MAX_CONDITIONS_SHOWN = 12
@@ -86,9 +101,7 @@ class Labelling:
         Rows that have formulas.
     """
 
-    def __init__(
-        self, book: Book, sheets: tuple[Any, Any, Any], rules: RuleSet, cluster_as: ClusterAs, n_rows: int
-    ) -> None:
+    def __init__(self, book: Book, sheets: Sequence[Any], rules: RuleSet, cluster_as: ClusterAs, n_rows: int) -> None:
         self.book = book
         self.sheet, self.workings, self.values = sheets
         self.rules = rules

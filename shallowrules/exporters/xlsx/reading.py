@@ -15,7 +15,8 @@ from shallowrules.exporters.wording import (
     format_number,
 )
 from shallowrules.exporters.xlsx.book import MAX_TEXT, Book
-from shallowrules.rules import RuleColumn, RuleSet, format_value
+from shallowrules.rules import RuleSet
+from shallowrules.rules.columns import plain_text
 
 __all__ = ["write_clusters", "write_differences", "write_rules"]
 
@@ -107,15 +108,10 @@ def _lines(book: Book, rules: RuleSet, index: int) -> Iterator[_Line]:
     most = len(column.values) if len(column.values) <= CATEGORIES_SHOWN + 1 else CATEGORIES_SHOWN
     for place in range(most):
         name = "" if place else column.name
-        yield _Line(name, _category(column, place), [each[place] for each in shares], book.shares)
+        yield _Line(name, plain_text(column.values[place]), [each[place] for each in shares], book.shares)
     if most < len(column.values):
         rest = f"{len(column.values) - most:,} others"
         yield _Line("", rest, [math.fsum(each[most:]) for each in shares], book.shares)
-
-
-def _category(column: RuleColumn, place: int) -> str:
-    value = column.values[place]
-    return value if isinstance(value, str) else format_value(value)
 
 
 def _digits(book: Book, values: Sequence[float]) -> Any:

@@ -29,7 +29,7 @@ from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.xlsx.book import MAX_TEXT
 from shallowrules.exporters.xlsx.formulas import FIRST_DAY, column_letters, serial_of
-from shallowrules.exporters.xlsx.labelling import FIRST_ROW, LABEL_SHEET, NONE, PASTED
+from shallowrules.exporters.xlsx.labelling import FIRST_ROW, LABEL_SHEET, NONE, PASTED, SHEETS, WORKINGS_SHEET
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleColumn, RuleSet, Value
 from shallowrules.tables.labels import NO_CLUSTER
@@ -56,10 +56,12 @@ MAX_ROWS = 25_000
 MAX_SECONDS = 1800
 """How long LibreOffice may take for all workbooks; it has no time limit of its own."""
 
-PARTS = "xl/worksheets/sheet4.xml", "xl/worksheets/sheet5.xml"
+PARTS = tuple(f"xl/worksheets/sheet{SHEETS.index(name) + 1}.xml" for name in (LABEL_SHEET, WORKINGS_SHEET))
 """The sheets with formulas in the file: the one of labels, and the one from which they are computed."""
 
-CSV_OF_LABELS = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,4"
+CSV_OF_LABELS = (
+    "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false," + f"{SHEETS.index(LABEL_SHEET) + 1}"
+)
 CHANGED = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
 """Characters that a cell of text does not keep."""
 
