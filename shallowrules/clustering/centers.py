@@ -74,7 +74,7 @@ class Grids:
 def _add_up(
     grid: SumGrid, X: NDArray[Any], labels: NDArray[np.int32], k: int, weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Return the sums of rows by cluster on each grid, even where there are no rows."""
+    """Return the sums of rows by cluster on each grid; they are 0 if there are no rows."""
     if not len(X):
         return np.zeros((len(grid.rounder), k, X.shape[1]))
     return grid.add_up(X, labels, k, weight)

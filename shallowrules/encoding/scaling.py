@@ -119,7 +119,7 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
         If "robust" would count rows by weights that are not whole numbers: quantiles by these weights are not those of
         any number of rows.
     """
-    # Imported here: it takes a second, and readers of tables should not have to wait for it.
+    # Imported here, because it takes a second that commands without scaling need not wait.
     kind = getattr(import_module("sklearn.preprocessing"), str(SCALES[scale]))
     # Two rows with the ends of every column are all that "minmax" needs. For the others, results that depend on more
     # are replaced: scikit-learn takes no weights ("robust"), or rounds them differently than repeated rows

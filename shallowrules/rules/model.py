@@ -216,7 +216,7 @@ class RuleSet(Shown):
         Returns
         -------
         ndarray of int32, shape (n_rows,)
-            int64 where a label needs it. Of one row given by name an int: its cluster.
+            int64 where a label needs it. For one row given by name, an int: its cluster.
 
         Raises
         ------

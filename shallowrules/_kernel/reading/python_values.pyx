@@ -15,8 +15,8 @@ def numbers_of(values):
     -------
     (numbers, missing) or None
         float64 with NaN for None, or int64 with 0 for None, each of shape (n,); `missing` is a bool array of shape
-        (n,), None where there is no None. None in place of both if a value has another type, or is beyond int64, or all
-        are None.
+        (n,), or None if no value is missing. The result is None if a value has a different type or is beyond int64, or
+        if all values are None.
     """
     cdef Py_ssize_t n = len(values), i, n_missing = 0
     cdef list items = values if isinstance(values, list) else list(values)

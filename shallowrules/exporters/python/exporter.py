@@ -91,7 +91,7 @@ class PythonExporter:
 
 
 def _describe_vectorized(rules: RuleSet, features: list[int], settings: PythonOptions) -> dict[str, Any]:
-    """Return the template's data for the function of columns: an array, in which -1 is no cluster."""
+    """Return the template's data for the function of columns, which returns an array: -1 in it means no cluster."""
     numbers = {cluster.index: repr(cluster.index) for cluster in rules.clusters}
     labels = numbers if settings.cluster_as == "number" else cluster_labels(rules, settings.cluster_as)
     table = table_of_nodes(rules, {feature: place for place, feature in enumerate(features)}, labels)
