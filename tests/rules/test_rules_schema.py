@@ -158,7 +158,7 @@ def test_what_a_later_fit_goes_on_from_is_kept():
         (change("clustering", "units", [1.0, 0.0]), "not above 0"),
         (change("clustering", "columns", [0, 9]), "not among the 2 columns"),
         (change("clustering", "centers", [[0.1]]), "without a number for each"),
-        (change("flow", "titles", ["3"]), "without a title each"),
+        (change("flow", "titles", ["3"]), "or a cluster without a title"),
         (change("flow", "pairs", [[3, 0]]), "must be lists"),
         (change("flow", "pairs", [[5, 0, 1]]), "not listed"),
         (change("flow", "pairs", [[3, 77, 1]]), "not listed"),
