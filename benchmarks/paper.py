@@ -1,8 +1,8 @@
 """The paper's tables and figures, measured again: cost, WAES, WAD, NMI and seconds beside the published numbers.
 
-For each table and seed one k-means (ten starts) is explained by every method. Printed are the mean over the
-seeds with its 95% interval (Student's t), and the difference from the published mean (``published.csv``;
-where that cannot be reproduced, what the definitions give, with the reason: ``reproduced.csv``):
+For each table and seed one k-means (ten starts) is explained by every method. The output has the mean over the
+seeds with its 95% interval (Student's t), and the difference from the published mean (``published.csv``; where that
+cannot be reproduced, from the result of the definitions, with the reason: ``reproduced.csv``):
 
 Table 2   ExShallow, ExGreedy, IMM, ExKMC; and CART, a scikit-learn tree fitted to the labels of k-means
 Table 3   ExShallow*, its trade-off searched for a tree neither more expensive nor longer than ExKMC's

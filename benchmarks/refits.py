@@ -9,9 +9,9 @@ Run it with the environment that has the package::
 
 Each table is cut into halves at random. Rules are made from one half by ``scale="minmax"``, as ``shallowrules run``
 does, and then for the other half: by a fit of its own with the same seed, which knows nothing of the earlier rules,
-clusters matched by the rows that they share; and by a fit that continues from them. Counted are the rows of the other
-half whose cluster in the new rules differs from that by the earlier ones. J is cost + 0.03 WAES; its rise is over that
-of the tree that was grown for the other half. The figures do not depend on the machine.
+clusters matched by the rows that they share; and by a fit that continues from them. A row of the other half counts as
+moved if its cluster by the new rules differs from its cluster by the earlier ones. J is cost + 0.03 WAES; its rise is
+over that of the tree that was grown for the other half. The figures do not depend on the machine.
 
 Exit status 1 says that the target of rows that change was missed, or that more changed without a warning.
 """

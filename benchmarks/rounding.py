@@ -11,7 +11,7 @@ Each table is clustered with columns brought to one scale, as ``shallowrules run
 tree, its thresholds rounded within shares of J. Digits are significant digits without trailing zeros, on average over
 the distinct thresholds; J is cost + 0.03 WAES. The figures are means over the seeds; they do not depend on the machine.
 
-Exit status 1 says that J rose by more than its bound. Whether the digits are as few as asked is printed.
+Exit status 1 says that J rose by more than its bound. A line says whether the digits are as few as asked.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from shallowrules.errors import OptionError
-from shallowrules.tables.frames import BACKENDS, UTC_TIME, frame_of
+from shallowrules.tables.frames import BACKENDS, UTC_TIME, make_frame
 
 DATA = {
     "whole": [2**60 + 1, None],
@@ -47,7 +47,7 @@ FIRST = {
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_type_comes_back_with_its_missing_values(backend):
-    frame = nw.from_native(frame_of(DATA, backend, SCHEMA), eager_only=True)
+    frame = nw.from_native(make_frame(DATA, backend, SCHEMA), eager_only=True)
     assert frame.implementation == nw.Implementation.from_backend(backend)
     found, types = frame.rows(named=True), dict(SCHEMA)
     first = dict(FIRST)
@@ -61,13 +61,13 @@ def test_every_type_comes_back_with_its_missing_values(backend):
 
 def test_a_module_is_a_backend_too():
     polars = pytest.importorskip("polars")
-    assert isinstance(frame_of({"a": [1]}, polars), polars.DataFrame)
+    assert isinstance(make_frame({"a": [1]}, polars), polars.DataFrame)
 
 
 @pytest.mark.parametrize("backend", ["arrow", "dask", "modin", None, 3])
 def test_other_backends_are_refused(backend):
     with pytest.raises(OptionError, match=r"unknown backend .*; use one of: pandas, polars, pyarrow"):
-        frame_of({"a": [1]}, backend)
+        make_frame({"a": [1]}, backend)
 
 
 # In a process of its own: narwhals holds what it has imported.
@@ -75,10 +75,10 @@ ABSENT = f"""
 import sys
 sys.modules |= dict.fromkeys({BACKENDS})
 from shallowrules.errors import MissingExtraError
-from shallowrules.tables.frames import frame_of
+from shallowrules.tables.frames import make_frame
 for backend in {BACKENDS}:
     try:
-        frame_of({{"a": [1]}}, backend)
+        make_frame({{"a": [1]}}, backend)
     except MissingExtraError as error:
         assert str(error).endswith(f"needs {{backend}}, which is not installed: pip install {{backend}}"), error
     else:

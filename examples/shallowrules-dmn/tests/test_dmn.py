@@ -1,4 +1,4 @@
-"""The decision table: held against the contract, and executed by a rule engine."""
+"""The decision table: checked against the contract, and executed by a rule engine."""
 
 from __future__ import annotations
 
