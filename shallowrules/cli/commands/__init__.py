@@ -17,7 +17,7 @@ import click
 
 from shallowrules.cli.escaping import printable, spell_plainly
 from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
-from shallowrules.cli.options.shared import TYPED
+from shallowrules.cli.options.shared import FILE_NAME, TYPED
 from shallowrules.cli.options.verbosity import end_log, log_shown, verbosity_options
 from shallowrules.cli.output import FindingsReported
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
@@ -118,8 +118,11 @@ def _add_origins(context: click.Context, error: click.UsageError) -> None:
 
 @cache
 def _command(name: str) -> click.Command:
-    """Return a command with the options that all have."""
+    """Return a command with the options that all have; a shell completes arguments as names of files."""
     command: click.Command = import_module(f"{__name__}.{name}").command
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument) and parameter.type is click.STRING:
+            parameter.type = FILE_NAME
     command.params = [*command.params, *verbosity_options()]
     return command
 

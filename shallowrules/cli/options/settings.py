@@ -20,7 +20,7 @@ from shallowrules.cli.options.defaults import LISTS, as_typed, is_of
 from shallowrules.cli.options.exporters import ExporterChoice
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options.reading import Tables, reading_options
-from shallowrules.cli.options.shared import gather
+from shallowrules.cli.options.shared import FILE_NAME, gather
 from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, OptionError, suggestion
 from shallowrules.files import Reading, distinct_keys, read_whole
@@ -335,6 +335,7 @@ def _are_texts(value: Any) -> bool:
 
 settings_option = click.option(
     "--settings",
+    type=FILE_NAME,
     metavar="FILE",
     is_eager=True,
     expose_value=False,
