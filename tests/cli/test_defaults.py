@@ -311,6 +311,23 @@ def test_rows_of_a_database_of_the_file(folder):
     assert call("fit").stdout == first.stdout
 
 
+def test_options_of_an_exporter(folder):
+    FILE.write_text(
+        "[exporters.sql]\ndialect = 'mysql'\nstyle = 'case'\n[exporters.python]\nfunction-name = 'segment'\n"
+    )
+    by_file = call("export", "rules.json", "sql").stdout
+    assert by_file == call("export", "rules.json", "sql", "--dialect", "mysql", "--style", "case").stdout
+    typed = call("export", "rules.json", "sql", "--dialect", "postgres").stdout
+    assert "def segment(" in call("export", "rules.json", "python").stdout
+    FILE.unlink()
+    assert by_file != typed == call("export", "rules.json", "sql", "--dialect", "postgres", "--style", "case").stdout
+
+
+def test_help_shows_the_default_of_the_file(folder):
+    FILE.write_text("seed = 12345\n")
+    assert "[default: 12345;" in call("fit", "--help").stdout
+
+
 # A run that is repeated ------------------------------------------------------------------------------
 
 DEFAULTS = """\

@@ -64,10 +64,14 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, and let its options have the folder's defaults; a fault in these does not keep its help."""
         name, command, rest = super().resolve_command(ctx, args)
-        if name is not None and not {"-h", "--help"} & {*rest} and (found := folder_settings()) is not None:
-            from shallowrules.cli.options.defaults import folder_defaults
+        try:
+            if name is not None and (found := folder_settings()) is not None:
+                from shallowrules.cli.options.defaults import folder_defaults
 
-            ctx.default_map = {name: folder_defaults(ctx, name, found, _command, NAMES)}
+                ctx.default_map = {name: folder_defaults(ctx, name, found, _command, NAMES)}
+        except ShallowRulesError:
+            if not {*ctx.help_option_names} & {*rest}:
+                raise
         return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -106,7 +106,7 @@ def folder_defaults(
     return found
 
 
-def exporter_defaults(context: click.Context, choices: Iterable[Any]) -> dict[str, Any]:
+def exporter_defaults(context: click.Context, choices: Sequence[Any]) -> dict[str, Any]:
     """Return the defaults that the folder's file gives the options of exporters, by their names in click.
 
     Raises
@@ -118,7 +118,7 @@ def exporter_defaults(context: click.Context, choices: Iterable[Any]) -> dict[st
     from shallowrules.exporters.options import describe_options
 
     file, tables = context.meta.get(FILE_READ), context.meta.get(EXPORTERS_GIVEN, {})
-    if not tables:
+    if not tables or not choices:
         return {}
     refuse_unknown(tables, exporter_names(), f"{file}: exporter")
     found: dict[str, Any] = {}
