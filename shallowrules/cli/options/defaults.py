@@ -170,12 +170,14 @@ def _value(command: click.Command, option: click.Option, key: str, value: Any, w
         raise DataError(f"{where} must be @NAME, of a table [databases.NAME]: a URL may contain a password")
     items = value if isinstance(value, list) else [value]
     if isinstance(value, list) != option.multiple or not all(_is_item(option, each) for each in items):
-        raise DataError(f"{where} must be {_expected(option)}, not {value!r}")
+        from shallowrules.sources.connecting import hide_password
+
+        raise DataError(f"{where} must be {_expected(option)}, not {hide_password(repr(value))}")
     value = as_typed(str(option.name), value)
     try:
         with click.Context(command) as context:
             option.type_cast_value(context, value) if option.is_eager else option.process_value(context, value)
-    except click.BadParameter as error:
+    except click.UsageError as error:
         raise DataError(f"{where}: {error.message}") from error
     return value
 
