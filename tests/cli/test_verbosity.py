@@ -162,6 +162,29 @@ def test_quiet_and_verbose_exclude_each_other_and_what_is_typed_goes_before(fold
     assert call("exporters").exit_code == MISUSED
 
 
+def test_labels_in_a_database_are_applied_quietly_but_not_without_consent(folder):
+    pytest.importorskip("sqlalchemy")
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect("t.db")) as connection:
+        connection.execute('CREATE TABLE t (width REAL, "my height" REAL)')
+        rows = [line.split(",") for line in Path("t.csv").read_text().splitlines()[1:]]
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        connection.commit()
+        label = ["label", "rules.json", "--database", "sqlite:///t.db", "--table", "t", "--apply"]
+        applied = call(*label, "view", "-q")
+        assert (applied.exit_code, applied.stdout, applied.stderr) == (DONE, "", "")
+        assert connection.execute("SELECT count(cluster) FROM t_clusters").fetchone() == (60,)
+    asked = call(*label, "update", "-q")
+    assert asked.exit_code == STOPPED
+    assert "UPDATE" in asked.stderr
+    assert "use --yes to allow it" in asked.stderr
+    tried = call(*label, "table", "--into", "new", "--dry-run", "-q")
+    assert (tried.exit_code, tried.stderr) == (DONE, "")
+    assert "CREATE TABLE" in tried.stdout
+
+
 def test_no_other_file_is_appended_to(folder):
     before = contents()
     for path in ("t.csv", "rules.json"):
