@@ -111,6 +111,7 @@ def test_the_log_of_a_run_has_what_verbose_shows(folder):
         (["drift", "rules.json", "moved.csv"], FOUND, "error: shifted by more than 5 percentage points"),
         (["fit", "t.csv", "-k", "1"], MISUSED, "error: Invalid value for '-k' / '--clusters': 1 is not in the range"),
         (["fit", "t.csv", "-k", "3", "--noise", "cluster"], MISUSED, "error: --noise applies to --labels only"),
+        (["fit", "t.csv", "--nothing"], MISUSED, "error: No such option '--nothing'"),
         (["fit", "none.csv", "-k", "3"], STOPPED, "error: none.csv"),
     ],
 )

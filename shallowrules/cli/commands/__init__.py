@@ -18,7 +18,7 @@ import click
 from shallowrules.cli.escaping import printable, spell_plainly
 from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
 from shallowrules.cli.options.shared import FILE_NAME, TYPED
-from shallowrules.cli.options.verbosity import end_log, log_shown, verbosity_options
+from shallowrules.cli.options.verbosity import end_log, log_misuse, log_shown, verbosity_options
 from shallowrules.cli.output import FindingsReported
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 from shallowrules.files import folder_settings
@@ -101,6 +101,8 @@ class Commands(click.Group):
             click.echo("Aborted!", err=True)
             status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
         except click.ClickException as error:
+            if isinstance(error, click.UsageError):
+                log_misuse(typed)
             _show(error, typed)
             status = error.exit_code if isinstance(error, click.UsageError | FindingsReported) else STOPPED
         except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
