@@ -86,9 +86,9 @@ def command(
 
     It is empty where no rule matches, since a column that a rule tests has no value. Values of tested columns that did
     not occur in training are reported, with their rows. RULES know how the text of each column is read; --null and
-    --decimal add to it. A file has the numbers of the clusters, or, if some clusters were named by --names or by the
-    labels that --labels explains, the names of all, which `export --cluster-as name` gives too. Text is written
-    unchanged, even if a spreadsheet would run it as a formula (see --csv-safe).
+    --decimal add to it. A file gets the number of each row's cluster. If clusters were named, by --names or by labels
+    given to --labels, it gets the name, as from `export --cluster-as name`. Text is written unchanged, even if a
+    spreadsheet would run it as a formula (see --csv-safe).
 
     With --apply the labels stay in the database: the statements and the size of each cluster are shown, and the
     statements are run. Only objects that --apply created are ever changed: --replace recreates them, --undo drops them.
