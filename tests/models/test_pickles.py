@@ -1,10 +1,11 @@
-"""Models and rules that are pickled or stored by joblib, and those that an earlier version stored."""
+"""Models and rules that are pickled, stored by joblib or skops, and those that an earlier version stored."""
 
 from __future__ import annotations
 
 import json
 import pickle
 import runpy
+from importlib.util import find_spec
 
 import joblib
 import numpy as np
@@ -96,3 +97,27 @@ def test_rules_of_the_first_format_that_lack_a_part_are_refused(frame):
     state = {name: value for name, value in vars(rules).items() if name != "clusters"}
     with pytest.raises(RulesFormatError, match=r"written by shallowrules 0\.1\.0"):
         RuleSet.__new__(RuleSet).__setstate__(state)
+
+
+@pytest.mark.skipif(find_spec("skops") is None, reason="skops is not installed: pip install 'shallowrules[engines]'")
+@pytest.mark.parametrize("name", ["own", "clusterer", "categories"])
+def test_skops_stores_a_model_with_the_types_that_the_page_names(name, frame):
+    import skops.io
+
+    X = frame[MAKE["columns"](name)]
+    model = MAKE["models"]()[name].fit(X)
+    page = (ROOT / "docs" / "registry.md").read_text(encoding="utf-8")
+    stored = skops.io.dumps(model)
+    types = skops.io.get_untrusted_types(data=stored)
+    assert types == [
+        "shallowrules.encoding.encoder.Encoder",
+        "shallowrules.encoding.encoder.ModelColumn",
+        "shallowrules.models.estimator.ExplainableKMeans",
+        "shallowrules.rules.model.RuleSet",
+        "shallowrules.trees.tree.Tree",
+    ]
+    assert all(f'"{kind}"' in page for kind in types)
+    again = skops.io.loads(stored, trusted=types)
+    assert again.rules_ == model.rules_
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
