@@ -291,7 +291,6 @@ cdef class NodeScan(Workspace):
         """Return the bins of a feature inside which cuts may have objectives that tie with `limit`, as int32."""
         cdef Cut cut
         cdef int* opened = self.scratches.scan.opened
-        cdef int code
         self._set_rows(feature)
         self._scan(feature, LIST_BINS, tie_limit(limit), &cut)
         found = [code for code in range(self.state.table.n_codes) if opened[code]]
