@@ -133,8 +133,6 @@ def grow_imm(
     *,
     n_threads: int = 1,
     progress: _Progress = None,
-    instructions: int = 2,
-    dense_limit: int | None = None,
 ) -> _Nodes: ...
 def grow_exkmc(
     inputs: GrowthInput,
@@ -144,7 +142,6 @@ def grow_exkmc(
     n_threads: int = 1,
     progress: _Progress = None,
     instructions: int = 2,
-    dense_limit: int | None = None,
 ) -> _Nodes: ...
 def grow_ahead(
     inputs: GrowthInput,

@@ -202,7 +202,7 @@ cdef class NodeScan(Workspace):
     cdef list _items
 
     def __init__(self, inputs):
-        Workspace.__init__(self, inputs, 1, n_threads=1, progress=None, instructions=2, dense_limit=None)
+        Workspace.__init__(self, inputs, 1, n_threads=1, progress=None)
         self.allocate_scratches(False)
         self.scratches.scan.capacity = <Py_ssize_t>1 << 62  # `take_items` makes room for all
         several_valued = np.zeros_like(self.single_valued)
