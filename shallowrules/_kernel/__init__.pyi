@@ -31,9 +31,6 @@ class NodeRows:
         inputs: GrowthInput,
         weight_scale: float,
         fixed: tuple[float, float, float],
-        *,
-        instructions: int = 2,
-        dense_limit: int | None = None,
     ) -> None: ...
     def sums(
         self,

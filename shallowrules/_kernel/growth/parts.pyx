@@ -49,16 +49,12 @@ cdef class NodeRows(Workspace):
         Units of weight, a power of two.
     fixed : tuple of float
         What `fixed_point` returns: scale, cap, reach.
-    instructions, dense_limit
-        As for `grow_tree`.
     """
 
     cdef FixedPoint fixed
 
-    def __init__(self, inputs, double weight_scale, fixed, *, int instructions=2, dense_limit=None):
-        Workspace.__init__(
-            self, inputs, 1, n_threads=1, progress=None, instructions=instructions, dense_limit=dense_limit
-        )
+    def __init__(self, inputs, double weight_scale, fixed):
+        Workspace.__init__(self, inputs, 1, n_threads=1, progress=None)
         self.allocate_scratches(True, True)
         self.state.table.weight_scale = weight_scale
         self.fixed = _point_of(fixed)
