@@ -164,32 +164,31 @@ def record_note(kind: str, fact: str, remedy: str) -> None:
 
 
 def plain(value: Any, text: Callable[[str], str] = str) -> Any:
-    """Return a value as JSON holds it: no number as null, infinity as the largest double, whole numbers as they are.
+    """Return a value as JSON holds it.
 
-    Times and other values are written as text, which `text` may change.
+    NaN is null, infinity the largest double, and whole numbers have all their digits. Times and other values are text,
+    which `text` may change.
     """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return text(value)
+        return text(as_utf8(value))
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
         largest = sys.float_info.max
         return None if math.isnan(value) else float(max(-largest, min(largest, value)))
-    if isinstance(value, Path):
-        return text(as_utf8(str(value)))
     if isinstance(value, Mapping):
-        return {str(key): plain(held, text) for key, held in value.items()}
+        return {as_utf8(str(key)): plain(held, text) for key, held in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, bytes):
         return [plain(each, text) for each in value]
     number = getattr(value, "item", None)  # of NumPy
-    return plain(number(), text) if callable(number) else text(str(value))
+    return plain(number() if callable(number) else str(value), text)
 
 
 def _error(failure: BaseException, status: int, command: click.Command | None) -> dict[str, Any]:
     """Return what stopped a command."""
-    causes = [*_causes(failure)]
+    causes = _causes(failure)
     findings = next((found for cause in causes if (found := getattr(cause, "findings", ()))), ())
     return {
         "kind": _kind(failure, status, causes),
@@ -208,12 +207,14 @@ def _kind(failure: BaseException, status: int, causes: Sequence[BaseException]) 
     return "refused" if answered_no else failure_kind(causes)
 
 
-def _causes(failure: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those that led to it, also those that its traceback would hide."""
+def _causes(failure: BaseException) -> list[BaseException]:
+    """Return an exception and those that led to it, also those that its traceback would hide."""
+    causes: list[BaseException] = []
     cause: BaseException | None = failure
-    while cause is not None:
-        yield cause
+    while cause is not None and cause not in causes:  # an exception may lead back to itself
+        causes.append(cause)
         cause = cause.__cause__ or cause.__context__
+    return causes
 
 
 def _message(failure: BaseException) -> str:

@@ -130,7 +130,7 @@ def find_columns(
         if where is None:
             lacking = f"there is no column {listed}, which the rules test; the columns are: {shown}"
         use = f"; if that is the column, use {' '.join(near)}" if len(near) == len(missing) else ""
-        findings = [Finding("missing column", f"there is no column {show_absent(name, names)}", name) for name in missing]
+        findings = [Finding("missing column", f"the rules test {show_absent(name, names)}", name) for name in missing]
         raise DataError(f"{lacking}. --column OLD=NEW says what a column is called there{use}", findings=findings)
     return tuple(positions)
 

