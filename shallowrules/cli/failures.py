@@ -51,7 +51,7 @@ DATABASE_PACKAGES = ("sqlalchemy", "adbc_driver_manager")
 
 
 def failure_kind(causes: Sequence[BaseException]) -> str:
-    """Return the kind of a failure: a word that stays the same when a message is worded anew.
+    """Return the kind of a failure: a word that stays the same when a message is reworded.
 
     `causes` are the exception and those that led to it.
     """

@@ -45,8 +45,6 @@ class Record:
 
     Parameters
     ----------
-    typed : sequence of str
-        The arguments after ``shallowrules``.
     stdout : text stream or None
         Where the document goes.
     wanted : bool
@@ -58,7 +56,6 @@ class Record:
     notes : list of dict
     """
 
-    typed: Sequence[str]
     stdout: TextIO | None
     wanted: bool = False
     command: click.Command | None = None
@@ -103,7 +100,7 @@ def recording(typed: Sequence[str]) -> Iterator[Record]:
     it is parsed, may tell otherwise.
     """
     words = typed[: typed.index("--")] if "--" in typed else typed
-    record = Record(typed, sys.stdout)
+    record = Record(sys.stdout)
     record.want(OPTION in words and not NOT_RUN & set(words))
     token = _record.set(record)
     try:
@@ -187,7 +184,7 @@ def plain(value: Any, text: Callable[[str], str] = str) -> Any:
 
 
 def _error(failure: BaseException, status: int, command: click.Command | None) -> dict[str, Any]:
-    """Return what stopped a command."""
+    """Return the entry for the failure that stopped a command."""
     causes = _causes(failure)
     findings = next((found for cause in causes if (found := getattr(cause, "findings", ()))), ())
     return {
@@ -229,6 +226,6 @@ def _option(error: BaseException, command: click.Command | None) -> str | None:
         return spell_plainly(OptionName(error.option), command)
     if isinstance(error, click.NoSuchOption | click.BadOptionUsage):
         return error.option_name
-    if isinstance(error, click.BadParameter):
-        return None if error.param is None else error.param.opts[0]
+    if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):
+        return error.param.opts[0]
     return None

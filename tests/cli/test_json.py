@@ -460,6 +460,7 @@ def test_names_that_are_not_utf_8():
             "usage",
             {"option": "--refine"},
         ),
+        (["drift"], MISUSED, "usage", {}),
         (["nothing"], MISUSED, "usage", {}),
         (["fit", "t.csv", "-k", "3"], MISUSED, "usage", {"option": "--json"}),
         (["refit", "rules.json", "t.csv"], MISUSED, "usage", {}),
