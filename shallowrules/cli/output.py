@@ -17,6 +17,7 @@ import click
 
 from shallowrules.cli.escaping import spell_plainly
 from shallowrules.cli.failures import FOUND
+from shallowrules.cli.results import is_for_document, record_note
 from shallowrules.errors import ShallowRulesError, ShallowRulesNote, ShallowRulesWarning
 from shallowrules.files import atomic_write
 
@@ -100,6 +101,8 @@ def check_target(target: Path | None, *sources: str, force: bool, option: str = 
     if not target.exists() or target.is_file():  # not a pipe or a device
         _check_writable(_parent(target), option)
     _check_unread(target, sources, option)
+    if is_for_document(target):
+        raise ShallowRulesError(f"{target} is stdout, which --json needs for its document; name another ({option})")
     if target.is_file():
         _check_overwriting([target], force, option)
 
@@ -239,6 +242,7 @@ def show_message(kind: str, message: str | Note) -> None:
 
     from shallowrules.cli.terminal import Terminal
 
+    record_note(kind, *((message.fact, message.remedy) if isinstance(message, Note) else (message, "")))
     console = Terminal(stderr=True, soft_wrap=True)
     console.print(Text.assemble((f"{kind}: ", "bold yellow"), str(message)))
 

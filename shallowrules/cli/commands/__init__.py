@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
@@ -18,6 +19,7 @@ from shallowrules.cli.escaping import printable, spell_plainly
 from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
 from shallowrules.cli.options.shared import TYPED
 from shallowrules.cli.output import FindingsReported
+from shallowrules.cli.results import record_command, recording
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 
 __all__ = ["shallowrules"]
@@ -72,34 +74,75 @@ class Commands(click.Group):
         except ShallowRulesError as error:
             raise click.ClickException(error.worded(spell)) from error
 
-    def main(self, args: Sequence[str] | None = None, *arguments: Any, **settings: Any) -> NoReturn:
-        """Run the command line and exit; anything raised becomes a message and one of the exit statuses."""
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name and the command, which a document of --json names, and its arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        record_command(command)
+        return name, command, rest
+
+    def main(
+        self, args: Sequence[str] | None = None, *arguments: Any, signals: Sequence[int] = (), **settings: Any
+    ) -> NoReturn:
+        """Run the command line and exit; anything raised becomes a message and one of the exit statuses.
+
+        `signals` are those that ended the process, if any.
+        """
         typed = list(sys.argv[1:] if args is None else args)  # a list of arguments is used up by parsing
-        try:
-            status = super().main(args, *arguments, **settings | {"standalone_mode": False}) or DONE
-        except click.Abort as error:
-            click.echo("Aborted!", err=True)
-            status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
-        except click.ClickException as error:
-            _show(error, typed)
-            status = error.exit_code if isinstance(error, click.UsageError | FindingsReported) else STOPPED
-        except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
-            status = STOPPED if end.code else DONE
-        except Exception as error:
-            _show(click.ClickException(failure_text(error)), typed)
-            status = STOPPED
-        sys.exit(status)
+        failure: BaseException | None = None
+        with recording(typed) as record:
+            try:
+                status = super().main(args, *arguments, **settings | {"standalone_mode": False}) or DONE
+            except click.Abort as error:
+                failure = error
+                status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
+            except click.ClickException as error:
+                failure = error
+                status = error.exit_code if isinstance(error, click.UsageError | FindingsReported) else STOPPED
+            except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
+                failure = end.__context__
+                status = STOPPED if end.code else DONE
+            except Exception as error:
+                failure = click.ClickException(failure_text(error))
+                failure.__cause__ = error
+                status = STOPPED
+            status = 128 + signals[0] if signals else status
+            stopped = None if isinstance(failure, FindingsReported) else failure
+            document = record.document(status, stopped, partial(_hide, typed)) if record.wanted else None
+            if isinstance(failure, click.Abort):
+                click.echo("Aborted!", err=True)
+            elif isinstance(failure, click.ClickException):
+                _show(failure, typed)
+        sys.exit(status if document is None or _write(document) else STOPPED)
 
 
 def _show(error: click.ClickException, typed: Sequence[str]) -> None:
     """Show an error without terminal control sequences and passwords: it may quote the command line or a file."""
-    message = error.message
-    if any("://" in word for word in typed):  # do not import sources for any other message
-        from shallowrules.sources.connecting import hide_typed_passwords
-
-        message = hide_typed_passwords(message, typed)
-    vars(error)["message"] = printable(message)
+    vars(error)["message"] = printable(_hide(typed, error.message))
     error.show()
+
+
+def _hide(typed: Sequence[str], text: str) -> str:
+    """Return a text without the passwords of the command line."""
+    if not any("://" in word for word in typed):  # do not import sources for any other text
+        return text
+    from shallowrules.sources.connecting import hide_typed_passwords
+
+    return hide_typed_passwords(text, typed)
+
+
+def _write(document: str) -> bool:
+    """Write the document of --json; return whether it could be written."""
+    try:
+        if sys.stdout is None:
+            raise OSError("stdout is closed, so the document of --json is not written")
+        click.echo(document, nl=False)
+    except OSError as error:
+        sys.stdout = None  # at the end Python would try again
+        click.echo(f"Error: {failure_text(error)}", err=True)
+        return False
+    return True
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:

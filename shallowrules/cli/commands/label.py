@@ -28,6 +28,7 @@ from shallowrules.cli.options.shared import (
     seed_option,
 )
 from shallowrules.cli.output import check_target, progress, show_message, warnings_shown
+from shallowrules.cli.results import json_option, report
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
@@ -72,6 +73,7 @@ TEXT_FILES = [field.name for field in fields(Reading)]
 @columns_option
 @answer_options("number", "name", "both")
 @names_option
+@json_option
 @reading_options
 def command(
     rules_file: str,
@@ -152,6 +154,7 @@ def _write_file(
 ) -> None:
     """Write rows with their clusters."""
     from shallowrules.cli.advice import worded
+    from shallowrules.cli.figures import clusters_of_rows, column_shifts, total_of
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.errors import counted
     from shallowrules.exporters.sql import refuse_measure
@@ -178,7 +181,18 @@ def _write_file(
         else:
             with worded():
                 labelled = label_file(rules, files, written, gather(Reading, options), columns, show, measure)
-    show_labels(rules, labelled.counts, str(output), labelled.totals)
+    clusters = clusters_of_rows(rules, labelled.counts, labelled.totals)
+    report(
+        {
+            "rows": sum(labelled.counts.values()),
+            "clusters": clusters,
+            "total": total_of(labelled.totals),
+            "columns": column_shifts(labelled.unseen),
+            "applied": None,
+            "files": [str(output)],
+        }
+    )
+    show_labels(rules, clusters, str(output), labelled.totals)
     if unlabelled := labelled.counts.get(None):
         show_message(
             "note",
