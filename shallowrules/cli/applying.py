@@ -11,7 +11,8 @@ import click
 
 from shallowrules.cli.escaping import printable
 from shallowrules.cli.options.shared import NumberRange, listed_names, together
-from shallowrules.cli.output import progress, show_message
+from shallowrules.cli.options.verbosity import is_quiet
+from shallowrules.cli.output import progress, say, show_message
 from shallowrules.cli.results import report
 from shallowrules.errors import ShallowRulesError, counted
 
@@ -151,7 +152,8 @@ def apply_labels(
         "files": [],
     }
     report(result)
-    _show(plan, err=not options.dry_run)
+    asks = application.writes_on_table and not options.yes and not plan.is_done
+    _show(plan, err=not options.dry_run, quiet=is_quiet() and not asks)
 
     def show(counts: Counts) -> None:
         largest_first = sorted(counts, key=lambda index: (-counts[index], index is None, index or 0))
@@ -164,10 +166,10 @@ def apply_labels(
     show_new_values(plan.unseen)
     if plan.changes is not None:
         need = counted(plan.changes, "row needs", "rows need") if plan.changes else "no rows need"
-        click.echo(f"{need} updating", err=True)
+        say(f"{need} updating")
     if options.dry_run:
         return
-    if application.writes_on_table and not options.yes and not plan.is_done:
+    if asks:
         _ask(plan)
     n_rows = max(1, sum((plan.counts or {}).values()))
     with progress(f"{'dropping' if options.undo else 'making'} {plan.target}") as show_share:
@@ -176,14 +178,15 @@ def apply_labels(
     done = "dropped" if options.undo else "created"
     if plan.update is not None:
         done = "merged labels into" if application.style == "labels" else f"wrote {counted(written, 'row')} of"
-    click.echo(printable(f"{done} {plan.target} in {show_database(rows.database)}"), err=True)
+    say(printable(f"{done} {plan.target} in {show_database(rows.database)}"))
 
 
-def _show(plan: Plan, err: bool) -> None:
+def _show(plan: Plan, err: bool, quiet: bool) -> None:
     """Show the objects that will be created, the statements, and notes on them."""
     doing = "drop" if plan.undo else "create"
-    click.echo(printable(f"will {doing} {plan.target}:\n"), err=True)
-    for statement in plan.statements:
+    if not quiet:
+        click.echo(printable(f"will {doing} {plan.target}:\n"), err=True)
+    for statement in plan.statements if not (err and quiet) else ():
         click.echo(printable(f"{statement};\n"), err=err)
     for note in plan.notes:
         show_message("note", note)

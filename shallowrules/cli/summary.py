@@ -9,6 +9,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
+from shallowrules.cli.options.verbosity import is_quiet
 from shallowrules.cli.output import show_message, written_line
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
@@ -53,8 +54,11 @@ MOVES_SHOWN = 20
 
 
 def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = False) -> None:
-    """Print the clusters, largest first, with the rules of each, then cost and length of the whole."""
-    console = _console(stderr)
+    """Print the clusters, largest first, with the rules of each, then cost and length of the whole.
+
+    The product is elsewhere, in files or on stdout, so a quiet command prints none of this.
+    """
+    console = _console(stderr, quiet=is_quiet())
     statistics = rules.statistics
     totals = describe_totals(rules)
     figures = ["rows", "share", *([one_line(statistics.measure)] if statistics.measure is not None else [])]
@@ -290,8 +294,9 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def _console(stderr: bool) -> Terminal:
-    console = Terminal(stderr=stderr, highlight=False)
+def _console(stderr: bool, quiet: bool = False) -> Terminal:
+    """Return where to print; what goes to stderr is not the product, so a quiet command prints none of it."""
+    console = Terminal(stderr=stderr, highlight=False, quiet=quiet or (stderr and is_quiet()))
     if not console.is_terminal:
         console.width = WIDTH_IN_A_FILE
     return console

@@ -583,9 +583,9 @@ def fitted(
     fit = finish(data, grown, model.tradeoff)
     if judgement is not None:
         data, fit = go_on(data, fit, judgement)
-    log = log_of(model)
+    log_note = log_of(model, is_note=True)
     for note in fit.rules.statistics.notes:
-        log(note)
+        log_note(note)
     for message, category in fit.warnings:
         warnings.warn(message, category, stacklevel=3)
     kept = {name: value for name, value in vars(model).items() if name not in NOT_OF_ALL_TABLES}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
@@ -17,10 +17,12 @@ import click
 
 from shallowrules.cli.escaping import printable, spell_plainly
 from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
-from shallowrules.cli.options.shared import TYPED
+from shallowrules.cli.options.shared import FILE_NAME, TYPED
+from shallowrules.cli.options.verbosity import end_log, log_shown, verbosity_options
 from shallowrules.cli.output import FindingsReported
 from shallowrules.cli.results import record_command, recording
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
+from shallowrules.files import folder_settings
 
 __all__ = ["shallowrules"]
 
@@ -56,10 +58,23 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command, None for a name that is not known."""
-        if cmd_name not in NAMES:
-            return None
-        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
-        return command
+        return _command(cmd_name) if cmd_name in NAMES else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and let its options have the folder's defaults; a fault in these does not keep its help."""
+        name, command, rest = super().resolve_command(ctx, args)
+        record_command(command)
+        try:
+            if name is not None and (found := folder_settings()) is not None:
+                from shallowrules.cli.options.defaults import folder_defaults
+
+                ctx.default_map = {name: folder_defaults(ctx, name, found, _command, NAMES)}
+        except ShallowRulesError:
+            if not {*ctx.help_option_names} & {*rest}:
+                raise
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors spell options as this command does."""
@@ -69,18 +84,15 @@ class Commands(click.Group):
 
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            _add_origins(ctx, error)
+            raise
         except OptionError as error:
-            raise click.UsageError(error.worded(spell)) from error
+            worded = click.UsageError(error.worded(spell))
+            _add_origins(ctx, worded)
+            raise worded from error
         except ShallowRulesError as error:
             raise click.ClickException(error.worded(spell)) from error
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the name and the command, which a document of --json names, and its arguments."""
-        name, command, rest = super().resolve_command(ctx, args)
-        record_command(command)
-        return name, command, rest
 
     def main(
         self, args: Sequence[str] | None = None, *arguments: Any, signals: Sequence[int] = (), **settings: Any
@@ -114,12 +126,35 @@ class Commands(click.Group):
                 click.echo("Aborted!", err=True)
             elif isinstance(failure, click.ClickException):
                 _show(failure, typed)
-        sys.exit(status if document is None or _write(document) else STOPPED)
+        if document is not None and not _write(document):
+            status = STOPPED
+        end_log(status)
+        sys.exit(status)
+
+
+def _add_origins(context: click.Context, error: click.UsageError) -> None:
+    """Let an error say which of the options that it names are given by the folder's file."""
+    if context.default_map:
+        from shallowrules.cli.options.defaults import given_by_file
+
+        vars(error)["message"] = error.message + given_by_file(context, error.format_message())
+
+
+@cache
+def _command(name: str) -> click.Command:
+    """Return a command with the options that all have; a shell completes arguments as names of files."""
+    command: click.Command = import_module(f"{__name__}.{name}").command
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument) and parameter.type is click.STRING:
+            parameter.type = FILE_NAME
+    command.params = [*command.params, *verbosity_options()]
+    return command
 
 
 def _show(error: click.ClickException, typed: Sequence[str]) -> None:
     """Show an error without terminal control sequences and passwords: it may quote the command line or a file."""
     vars(error)["message"] = printable(_hide(typed, error.message))
+    log_shown("error", error.format_message())
     error.show()
 
 

@@ -27,6 +27,7 @@ from shallowrules.cli.options.reading import (
     table_or_database,
 )
 from shallowrules.cli.options.settings import (
+    PAGE,
     SETTINGS_FILE,
     exporters_of_settings,
     repeated_names,
@@ -56,6 +57,8 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
     named = _values_of("--write", arguments)
     if not named and (kept := _values_of("--settings", arguments)):
         named = [listed([name]) for name in exporters_of_settings(kept[-1]) or ()]
+    elif not named:
+        named = (context.default_map or {}).get("write", [])
     if not named and set(context.help_option_names) & set(arguments):
         return []
     names = _split_names(named or [WRITTEN])
@@ -109,7 +112,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
 )
 @click.option(
     "--slider/--no-slider",
-    default=True,
+    default=PAGE["slider"],
     show_default=True,
     help="Give the page a slider over trees of other trade-offs and of one or two more rules, if growing them visits "
     "at most as many rows as the fit does, or 600 million values.",
@@ -117,7 +120,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
 @click.option(
     "--sample-rows",
     type=click.IntRange(0, 5000),
-    default=0,
+    default=PAGE["sample_rows"],
     metavar="N",
     help="Show N rows, at most 5,000, as points on the page: two projected coordinates and the cluster, no "
     "values.  [default: 0, so that a page that is passed on holds no rows]",
@@ -191,6 +194,7 @@ def command(
         tables=tables,
         table=table if tables else None,
         memory=memory,
+        page={"slider": slider, "sample_rows": sample_rows},
         clusters=None if names is None else rules.clusters,
         chosen=chosen,
     )
