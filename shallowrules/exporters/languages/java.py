@@ -44,6 +44,7 @@ JAVA = Language(
     spell=camel_case,
     taken=frozenset(TAKEN.split()),
     none="return null;",
+    longest=10_000,
     ascii=True,
     most_tests=2000,
 )

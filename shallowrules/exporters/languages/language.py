@@ -99,6 +99,8 @@ class Language:
         One step of indentation; the beginning of a comment that goes to the end of the line.
     refused : str
         The pattern of characters that its texts cannot hold.
+    longest : int or None
+        The limit of characters in a text literal.
     reads_text : bool
         Whether it reads numbers and times in texts, as `docs/numbers.md` defines them.
     ascii : bool
@@ -124,6 +126,7 @@ class Language:
     indent: str = "    "
     mark: str = "//"
     refused: str = "[\ud800-\udfff]"
+    longest: int | None = None
     reads_text: bool = False
     ascii: bool = False
     most_tests: int | None = None
@@ -152,7 +155,12 @@ class Language:
         return re.search(self.refused, text)
 
     def check_text(self, text: str) -> None:
-        """Raise ExportError for a text that the language cannot hold."""
+        """Raise ExportError for a text of which the language has no literal."""
+        if self.longest is not None and len(text) > self.longest:
+            raise ExportError(
+                f"a text has {len(text):,} characters, and one of {self.title} at most {self.longest:,}: "
+                f"{text[:40]!r}…; use another exporter"
+            )
         found = self.lacks(text)
         if found is not None:
             raise ExportError(

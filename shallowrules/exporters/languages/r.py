@@ -21,7 +21,7 @@ LONGEST = 1000
 
 def _string(text: str) -> str:
     if len(text) > LONGEST:
-        return f"paste0({_string(text[:LONGEST])}, {_string(text[LONGEST:])})"
+        return f"paste0({', '.join(_string(text[i : i + LONGEST]) for i in range(0, len(text), LONGEST))})"
     return quoted(
         text, lambda c: f"\\U{ord(c):08x}" if ord(c) > 0xFFFF else f"\\u{ord(c):04x}", lambda c: " " <= c <= "~"
     )
