@@ -46,7 +46,7 @@ class Kind:
     type : str
         Of the value in a row.
     missing : str
-        What is true of a missing one.
+        The test for a missing one.
     literal : callable
         Gives the literal of a value.
     compared : str
@@ -206,7 +206,7 @@ class Conditions(ConditionVisitor[str]):
         self.kinds = {feature: kind_of(rules, feature) for feature in variables}
 
     def missing(self, feature: int) -> str:
-        """Return what is true of rows without a value in a column."""
+        """Return the test for rows without a value in a column."""
         return self.language.kinds[self.kinds[feature]].missing.format(x=self.variables[feature])
 
     def of_rule(self, rule: Rule) -> str:
