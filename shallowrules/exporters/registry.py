@@ -78,7 +78,9 @@ def get_exporter(name: str) -> type[Exporter]:
     return found
 
 
-BuiltInText = Literal["html", "markdown", "mermaid", "pandas", "pmml", "polars", "python", "sql", "svg"]
+BuiltInText = Literal[
+    "c", "go", "html", "java", "markdown", "mermaid", "pandas", "pmml", "polars", "python", "r", "rust", "sql", "svg"
+]
 """The built-in exporters that give text."""
 
 

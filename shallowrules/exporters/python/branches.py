@@ -1,8 +1,7 @@
 """The tests of the emitted function, as lines of Python in one of three styles, and as a table of nodes for arrays.
 
 ``nested``
-    The tree: a row gets the questions of the tree. At each node the smaller child is indented, and the larger one
-    goes on below, so that the text is no deeper than the logarithm of the number of leaves.
+    The tree: a row gets the questions of the tree, as `shallowrules.exporters.nested` puts them.
 ``ordered``
     A list in which each test relies on those before it.
 ``flat``
@@ -18,9 +17,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 from shallowrules.exporters.context import bounds
-from shallowrules.exporters.decision_list import leaves_below, ordered_branches
+from shallowrules.exporters.decision_list import ordered_branches
+from shallowrules.exporters.nested import Answer, Missing, nested_steps
 from shallowrules.exporters.python.bounds import bound_texts, threshold_text
-from shallowrules.rules import Between, Condition, ConditionVisitor, Leaf, Membership, NoneOf, OneOf, Rule, RuleSet
+from shallowrules.rules import Between, ConditionVisitor, Leaf, Membership, NoneOf, OneOf, Rule, RuleSet
 
 __all__ = ["Conditions", "Style", "lay_out", "table_of_nodes"]
 
@@ -145,25 +145,15 @@ def _ordered(writing: _Writing) -> Iterator[str]:
 
 
 def _nested(writing: _Writing) -> Iterator[str]:
-    rules, sizes = writing.rules, leaves_below(writing.rules)
-
-    def below(index: int, valued: frozenset[int], indent: str) -> Iterator[str]:
-        node = rules.nodes[index]
-        while not isinstance(node, Leaf):
-            missing = "" if node.column in valued else writing.missing(node.column)
-            if missing:
-                yield f"{indent}if {missing}:"
-                yield f"{indent}{INDENT}return None  # no value"
-            valued |= {node.column}
-            goes_left = sizes[node.left] <= sizes[node.right]
-            smaller, index = (node.left, node.right) if goes_left else (node.right, node.left)
-            condition: Condition = node.condition(rules.columns[node.column], goes_left)
-            yield f"{indent}if {writing.valued(condition)}:"
-            yield from below(smaller, valued, indent + INDENT)
-            node = rules.nodes[index]
-        yield indent + writing.given(index, node.cluster)
-
-    return below(0, frozenset(), "")
+    for step in nested_steps(writing.rules):
+        indent = INDENT * step.depth
+        if isinstance(step, Answer):
+            yield indent + writing.given(step.leaf, step.cluster)
+        elif isinstance(step, Missing):
+            yield f"{indent}if {writing.missing(step.column)}:"
+            yield f"{indent}{INDENT}return None  # no value"
+        else:
+            yield f"{indent}if {writing.valued(step.condition)}:"
 
 
 def table_of_nodes(rules: RuleSet, inputs: Mapping[int, int], labels: Mapping[int, str]) -> dict[str, Any]:

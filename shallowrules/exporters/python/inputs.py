@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from shallowrules.rules import Number, RuleColumn, RuleSet
@@ -68,15 +68,39 @@ def _as_compared(number: Number, column: RuleColumn) -> Number:
     return nearest if column.type == "float" and nearest != number else number
 
 
-def name_variables(rules: RuleSet, names: Iterable[str]) -> dict[int, str]:
-    """Return a readable variable for every tested column, distinct from every other one and from other names."""
+def _in_snake_case(words: Sequence[str]) -> str:
+    return "_".join(words).lower()
+
+
+def _is_taken(name: str) -> bool:
+    return keyword.iskeyword(name) or hasattr(builtins, name)
+
+
+def name_variables(
+    rules: RuleSet,
+    names: Iterable[str],
+    spell: Callable[[Sequence[str]], str] = _in_snake_case,
+    is_taken: Callable[[str], bool] = _is_taken,
+) -> dict[int, str]:
+    """Return a readable variable for every tested column, distinct from every other one and from other names.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    names : iterable of str
+        The other names.
+    spell : callable
+        Makes a name of words of ASCII letters and digits.
+    is_taken : callable
+        Tells whether the language has a name for itself.
+    """
     taken = set(names)
     variables = {}
     for feature in rules.tested_columns:
-        stem = re.sub(r"[^0-9A-Za-z]+", "_", rules.columns[feature].name)[:40].strip("_").lower()
+        stem = spell(re.findall("[0-9A-Za-z]+", rules.columns[feature].name))[:40].strip("_")
         if not stem or stem[0].isdigit():
-            stem = f"x_{stem}".rstrip("_")
-        if keyword.iskeyword(stem) or hasattr(builtins, stem):
+            stem = spell(["x", stem] if stem else ["x"])
+        if is_taken(stem):
             stem += "_"
         variable, repeat = stem, 1
         while variable in taken:
