@@ -151,15 +151,18 @@ def _nested(writing: _Writing) -> Iterator[str]:
         node = rules.nodes[index]
         while not isinstance(node, Leaf):
             missing = "" if node.column in valued else writing.missing(node.column)
-            if missing:
-                yield f"{indent}if {missing}:"
-                yield f"{indent}{INDENT}return None  # no value"
+            unvalued = [f"{indent}if {missing}:", f"{indent}{INDENT}return None  # no value"] if missing else []
             valued |= {node.column}
             goes_left = sizes[node.left] <= sizes[node.right]
             smaller, index = (node.left, node.right) if goes_left else (node.right, node.left)
             condition: Condition = node.condition(rules.columns[node.column], goes_left)
+            is_met_by_none = isinstance(condition, NoneOf)  # by no other condition, which is asked first
+            if is_met_by_none:
+                yield from unvalued
             yield f"{indent}if {writing.valued(condition)}:"
             yield from below(smaller, valued, indent + INDENT)
+            if not is_met_by_none:
+                yield from unvalued
             node = rules.nodes[index]
         yield indent + writing.given(index, node.cluster)
 
