@@ -95,6 +95,16 @@ class PythonExporter:
         )
         return write_module("module.py.j2", context, settings.template)
 
+    def vectors_test(self, rules: RuleSet, module: str, vectors: str, **options: Any) -> dict[str, str]:
+        """Return a file for pytest that runs the module on the vectors, given the names of their files beside it."""
+        settings = PythonOptions(**options)
+        context = {
+            **describe_module(rules, settings, {}, lambda rule: ""),
+            "module": module,
+            "vectors": vectors,
+        }
+        return {f"test_{module.removesuffix('.py')}.py": write_module("module_test.py.j2", context, None)}
+
 
 def _describe_vectorized(rules: RuleSet, features: list[int], settings: PythonOptions) -> dict[str, Any]:
     """Return the template's data for the function of columns, which returns an array: -1 in it means no cluster."""

@@ -1,17 +1,17 @@
 """The common parts of emitted Python modules: names and literals, the template's data, and the check that it compiles.
 
 Templates see, besides `shallowrules.exporters.context`: ``function_name``, ``version`` and ``sha256`` (of the package
-and of the rules), ``needs`` (the names that have to be imported), ``lenient`` (whether the functions of a row may be asked
-to read text as numbers), ``inputs`` (per tested column its ``column``, ``type``, ``kind``, its type or "code",
-``annotation``, the types of its values in a row, the ``variable`` that holds its value, and as Python text ``nulls`` and
-``decimal``, what makes text a value, empty if nothing, and ``written``, the patterns of its format or empty,
-``holds_numbers`` where rows may give its categories as numbers, ``imputed`` or none, ``null_numbers``, those that mean "no
-value", ``arguments`` of the function that reads a value, after the value, ``given``, the value that the function of a row
-reads, ``lenient``, whether it reads text only if asked to, ``unread``, what is true of a value that has to be read, empty
-for any, and ``reader``, the name of that function without its underscore), ``times`` (of each time that is compared the
-``name`` of the constant, its ``number`` and its ``text``), ``grammar`` (the patterns of numbers and times, and the texts
-that are truth values), ``test`` (Python text), ``leaf`` and ``words`` of every rule, and ``label`` (Python text) of every
-rule and cluster: what its rows get.
+and of the rules), ``needs`` (the names that have to be imported), ``lenient`` (whether the functions of a row may be
+asked to read text as numbers), ``inputs`` (per tested column its ``column``, ``type``, ``kind``, its type or "code",
+``annotation``, the types of its values in a row, the ``variable`` that holds its value, and as Python text ``nulls``
+and ``decimal``, what makes text a value, empty if nothing, and ``written``, the patterns of its format or empty,
+``holds_numbers`` where rows may give its categories as numbers, ``imputed`` or none, ``null_numbers``, those that
+mean "no value", ``arguments`` of the function that reads a value, after the value, ``given``, the value that the
+function of a row reads, ``lenient``, whether it reads text only if asked to, ``unread``, what is true of a value that
+has to be read, empty for any, and ``reader``, the name of that function without its underscore), ``times`` (of each
+time that is compared the ``name`` of the constant, its ``number`` and its ``text``), ``grammar`` (the patterns of
+numbers and times, and the texts that are truth values), ``test`` (Python text), ``leaf`` and ``words`` of every rule,
+and ``label`` (Python text) of every rule and cluster: what its rows get.
 """
 
 from __future__ import annotations
