@@ -1,4 +1,4 @@
-"""Test vectors: rows of boundaries with their clusters as strict JSON, the schema of a row, and the test that runs them."""
+"""Test vectors: rows at the limits of the rules as strict JSON, the schema of a row, and the test that runs them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_rows_are_of_the_schema_that_their_types_allow(rules):
         if not any(isinstance(value, dict) for value in vector["row"].values()):
             jsonschema.validate(vector["row"], schema)
     for column in schema["required"]:
-        row = {name: None for name in schema["required"]}
+        row = dict.fromkeys(schema["required"])
         jsonschema.validate(row, schema)
         for wrong in ({name: value for name, value in row.items() if name != column}, {**row, column: [1]}):
             with pytest.raises(jsonschema.ValidationError):
