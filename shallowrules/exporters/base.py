@@ -45,13 +45,17 @@ class Exporter(Protocol):
         A dataclass with one field per option, each with a default. Its types, docstring and
         defaults are what a user is shown: `shallowrules.exporters.options` says which types there are.
 
-    Two more are optional:
+    Three more are optional:
 
     file_stem : str
         What ``run`` calls the file, before `file_extension`; by default ``"rules"``.
     check_columns : callable
         ``check_columns(names, **options)``, a method. ``run`` calls it before the work, with the names of the table's
         columns; it raises what `export` would raise whatever the rules are.
+    vectors_test : callable
+        ``vectors_test(rules, exported, vectors, **options)``, a method. ``export --vectors`` calls it with the names of
+        two files in one folder, of what `export` returned and of the test vectors, and writes the files of the mapping
+        that it returns beside them: a test that runs the one on the other.
     """
 
     name: ClassVar[str]

@@ -145,7 +145,7 @@ def _ordered(writing: _Writing) -> Iterator[str]:
 
 
 def _nested(writing: _Writing) -> Iterator[str]:
-    for step in nested_steps(writing.rules):
+    for step in nested_steps(writing.rules, missing_last=True):
         indent = INDENT * step.depth
         if isinstance(step, Answer):
             yield indent + writing.given(step.leaf, step.cluster)

@@ -44,6 +44,8 @@ class PythonOptions:
         before it.
     vectorized : bool
         Whether there is a second function, assign_clusters(columns), of whole columns. The module needs NumPy then.
+    reasons : bool
+        Whether there is a function assign_with_reason(row), which also gives the rule of a row and its words.
     template : str or path, optional
         A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
@@ -52,6 +54,7 @@ class PythonOptions:
     cluster_as: ClusterAs = "number"
     style: Style = "nested"
     vectorized: bool = False
+    reasons: bool = False
     template: str | Path | None = None
 
     def __post_init__(self) -> None:
@@ -83,11 +86,24 @@ class PythonExporter:
         labels = cluster_labels(rules, settings.cluster_as)
         remarks = {rule.leaf: rows_text(rule.rows, rule.share) for rule in rules}
         context = describe_module(rules, settings, variables, Conditions(variables).of_rule)
+        lenient = any(each["lenient"] for each in context["inputs"])
         context.update(
+            lenient=lenient,
+            needs=context["needs"] | ({"re"} if lenient else set()),
             lines=lay_out(settings.style, rules, variables, labels, remarks.__getitem__),
             vectorized=_describe_vectorized(rules, list(variables), settings) if settings.vectorized else None,
         )
         return write_module("module.py.j2", context, settings.template)
+
+    def vectors_test(self, rules: RuleSet, module: str, vectors: str, **options: Any) -> dict[str, str]:
+        """Return a file for pytest that runs the module on the vectors, given the names of their files beside it."""
+        settings = PythonOptions(**options)
+        context = {
+            **describe_module(rules, settings, {}, lambda rule: ""),
+            "module": module,
+            "vectors": vectors,
+        }
+        return {f"test_{module.removesuffix('.py')}.py": write_module("module_test.py.j2", context, None)}
 
 
 def _describe_vectorized(rules: RuleSet, features: list[int], settings: PythonOptions) -> dict[str, Any]:

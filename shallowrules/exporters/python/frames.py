@@ -75,6 +75,8 @@ class PandasExporter:
         settings = FrameOptions(**options)
         variables = name_variables(rules, {settings.function_name, *MODULE_NAMES})
         context = describe_module(rules, settings, variables, _Masks(variables).of_rule)
+        if any(input_["type"] in ("text", "boolean") for input_ in context["inputs"]):
+            context["needs"].add("Iterable")
         context["label_type"] = repr("Int64" if settings.cluster_as == "number" else "string")
         return write_module("module_pandas.py.j2", context, settings.template)
 
@@ -102,6 +104,8 @@ class PolarsExporter:
         _check_for_polars(rules, settings)
         variables = name_variables(rules, {settings.function_name, settings.cluster_column, *MODULE_NAMES})
         context = describe_module(rules, settings, variables, _Expressions(variables).of_rule)
+        if context["inputs"]:
+            context["needs"].add("math")
         context["label_type"] = "pl.Int64" if settings.cluster_as == "number" else "pl.String"
         for input_, feature in zip(context["inputs"], variables, strict=True):
             input_["plain_nulls"] = repr(_plain_nulls(rules.columns[feature]))
