@@ -8,8 +8,9 @@ numbers, ``imputed`` or none, ``null_numbers``, those that mean "no value", ``ar
 reads a value, after the value, ``unread``, what is true of a value that has to be read, empty for any, and
 ``reader``, the name of that function without its underscore), ``times`` (of each time that is compared the ``name`` of
 the constant, its ``number`` and its ``text``), ``grammar`` (the patterns of numbers and times, and the texts that are
-truth values), ``test`` (Python text) of every rule, and ``label`` (Python text) of every rule and cluster: what its
-rows get.
+truth values), ``test`` (Python text) of every rule, ``label`` (Python text) of every rule and cluster: what its
+rows get, and ``with_precision``, the name of the function that gives the precision of a row's rule as well, or none;
+every rule has its ``precision`` then.
 """
 
 from __future__ import annotations
@@ -31,18 +32,30 @@ from shallowrules.rules import FALSE_TEXTS, GRAMMAR, PLAIN, TRUE_TEXTS, Rule, Ru
 from shallowrules.tables.number_format import BELOW_ZERO
 from shallowrules.tables.times import DURATION, MOMENT
 
-__all__ = ["MODULE_NAMES", "VECTORIZED", "check_function_name", "cluster_labels", "describe_module", "write_module"]
+__all__ = [
+    "MODULE_NAMES",
+    "VECTORIZED",
+    "WITH_PRECISION",
+    "check_function_name",
+    "cluster_labels",
+    "describe_module",
+    "write_module",
+]
 
 FUNCTION_NAME = OptionName("function_name")
 
 VECTORIZED = "assign_clusters"
 """The function of columns."""
 
+WITH_PRECISION = "_with_precision"
+"""The end of the name of a function that gives the precision of a row's rule as well."""
+
 # The names that the shipped templates define or import, and their functions' parameters and variables.
 MODULE_NAMES = frozenset(
     {
         *("CLUSTERS", "Any", "Decimal", "NamedValues", "Protocol", "Real", "annotations", "error", "np", "operator"),
-        *("re", "row", VECTORIZED, "columns"),
+        *("re", "row", VECTORIZED, f"{VECTORIZED}{WITH_PRECISION}", "columns"),
+        *("_PRECISIONS", "matched", "precision"),
         *("_boolean", "_code", "_float", "_integer", "_is_missing", "_number", "_parse", "_text", "_to_float"),
         *("_NODES", "_LEAVES", "_CHUNK", "_assign", "_categories", "_elements", "_flags", "_numbers", "_of_name"),
         *("_rows",),
@@ -90,6 +103,10 @@ class ModuleOptions(Protocol):
         """The label that it returns for a cluster."""
 
     @property
+    def with_precision(self) -> bool:
+        """Whether a second function gives the precision of a row's rule as well."""
+
+    @property
     def template(self) -> str | Path | None:
         """A template that replaces the shipped one."""
 
@@ -127,12 +144,17 @@ def describe_module(
         Gives the predicate for the rows that a rule matches, as Python text.
     """
     labels = cluster_labels(rules, settings.cluster_as)
-    context = describe(rules, lambda rule: {"test": test_of(rule), "label": labels[rule.cluster]})
+    precision = rules.rule_precisions() if settings.with_precision else {}
+    context = describe(
+        rules,
+        lambda rule: {"test": test_of(rule), "label": labels[rule.cluster], "precision": precision.get(rule.leaf)},
+    )
     for cluster in context["clusters"]:
         cluster["label"] = labels[cluster["index"]]
     return {
         **context,
         "function_name": settings.function_name,
+        "with_precision": f"{settings.function_name}{WITH_PRECISION}" if settings.with_precision else None,
         "inputs": [describe_input(rules.columns[feature], variable) for feature, variable in variables.items()],
         "times": [{"name": name, "number": number, "text": text} for name, number, text in time_constants(rules)],
         "grammar": {
