@@ -7,6 +7,7 @@ written as JSON, checked and measured is in `matching`, `document`, `validation`
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import printable
 from shallowrules.rules.documents import document
 from shallowrules.rules.documents.document import Setting
+from shallowrules.rules.documents.pickled import reading, stamped
 from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics, show_figure
 from shallowrules.rules.frames import clusters_frame, conditions_frame
@@ -142,6 +144,16 @@ class RuleSet(Shown):
         return isinstance(other, RuleSet) and self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return stamped({"document": json.dumps(self.to_dict())})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with reading(state) as parts:
+            if "document" not in parts:  # written before 0.2, from memory
+                given = {name: parts[name] for name in self.__dataclass_fields__ if name in parts}
+                parts["document"] = json.dumps(RuleSet(**given).to_dict())
+            vars(self).update(vars(RuleSet.from_dict(json.loads(parts["document"]))))
 
     def __repr__(self) -> str:
         parts = (

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import click.shell_completion
 
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand
@@ -48,6 +49,17 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
     return [ExporterChoice(choice.exporter) for choice in fallback]
 
 
+class _Format(click.types.StringParamType):
+    """The name of an exporter, which a shell completes."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        from shallowrules.exporters import exporter_names
+
+        return [click.shell_completion.CompletionItem(name) for name in exporter_names() if name.startswith(incomplete)]
+
+
 @click.command(
     "export",
     cls=ExporterCommand,
@@ -56,7 +68,7 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
     epilog="`shallowrules export FORMAT --help` shows the options of a FORMAT.",
 )
 @click.argument("rules_file", metavar="RULES")
-@click.argument("format_name", metavar="FORMAT")
+@click.argument("format_name", metavar="FORMAT", type=_Format())
 @output_option("Write to this file, not to stdout; to this folder, where FORMAT gives several files.")
 @names_option
 @click.option(
