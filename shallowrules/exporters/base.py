@@ -24,6 +24,7 @@ __all__ = [
     "check_text",
     "contract_faults",
     "option_names",
+    "precision_column_of",
 ]
 
 ClusterAs = Literal["number", "name"]
@@ -103,6 +104,11 @@ def check_text(option: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise OptionError(OptionName(option), f" must be text that is not blank, not {value!r}")
     return value
+
+
+def precision_column_of(cluster_column: str) -> str:
+    """Return the name of the column with the precision of a row's rule, beside that of its cluster."""
+    return f"{cluster_column}_precision"
 
 
 def check_cluster_as(value: object) -> None:

@@ -64,6 +64,13 @@ TEXT_FILES = [field.name for field in fields(Reading)]
     help="Name of the column that is added.",
 )
 @click.option(
+    "--with-precision",
+    is_flag=True,
+    help="Add the precision of each row's rule, from 0 to 1, in a column named like that of the cluster with "
+    "_precision: the share of the rule's training rows that are in the cluster without rules too. It goes with a file, "
+    "a view or a table.",
+)
+@click.option(
     "--csv-safe",
     is_flag=True,
     help="Put an apostrophe before texts and names in a CSV file that a spreadsheet may run as a formula: those that "
@@ -131,7 +138,7 @@ def command(
         rules = with_names(RuleSet.from_json(rules_file), names)
     if options["measure"] is not None:
         refuse_measure(rules, options["measure"])
-    others = {name: options[name] for name in ("measure", "columns", "cluster_as", "otherwise")}
+    others = {name: options[name] for name in ("measure", "columns", "cluster_as", "otherwise", "with_precision")}
     apply_labels(rules, rows, applying, cluster_column=cluster_column, **others)
 
 
@@ -171,7 +178,7 @@ def _write_file(
     check_target(output, rules_file, *files, *files_of_names(names), force=force)
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
-    written = Output(output, cluster_column, options["csv_safe"])
+    written = Output(output, cluster_column, options["csv_safe"], options["with_precision"])
     columns, measure = options["columns"], options["measure"]
     if measure is not None:
         refuse_measure(rules, measure)

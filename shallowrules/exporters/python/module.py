@@ -11,7 +11,8 @@ function of a row reads, ``lenient``, whether it reads text only if asked to, ``
 has to be read, empty for any, and ``reader``, the name of that function without its underscore), ``times`` (of each
 time that is compared the ``name`` of the constant, its ``number`` and its ``text``), ``grammar`` (the patterns of
 numbers and times, and the texts that are truth values), ``test`` (Python text), ``leaf`` and ``words`` of every rule,
-and ``label`` (Python text) of every rule and cluster: what its rows get.
+``label`` (Python text) of every rule and cluster: what its rows get, and ``with_precision``, the name of the function
+that gives the precision of a row's rule as well, or none; every rule has its ``precision`` then.
 """
 
 from __future__ import annotations
@@ -33,7 +34,15 @@ from shallowrules.rules import FALSE_TEXTS, GRAMMAR, PLAIN, TRUE_TEXTS, Rule, Ru
 from shallowrules.tables.number_format import BELOW_ZERO
 from shallowrules.tables.times import DURATION, MOMENT
 
-__all__ = ["MODULE_NAMES", "VECTORIZED", "check_function_name", "cluster_labels", "describe_module", "write_module"]
+__all__ = [
+    "MODULE_NAMES",
+    "VECTORIZED",
+    "WITH_PRECISION",
+    "check_function_name",
+    "cluster_labels",
+    "describe_module",
+    "write_module",
+]
 
 FUNCTION_NAME = OptionName("function_name")
 
@@ -43,11 +52,15 @@ VECTORIZED = "assign_clusters"
 REASONS = "assign_with_reason"
 """The function that also gives the rule."""
 
+WITH_PRECISION = "_with_precision"
+"""The end of the name of a function that gives the precision of a row's rule as well."""
+
 # The names that the shipped templates define or import, and their functions' parameters and variables.
 MODULE_NAMES = frozenset(
     {
         *("CLUSTERS", "Any", "Decimal", "NamedValues", "Protocol", "Real", "annotations", "error", "np", "operator"),
-        *("re", "row", VECTORIZED, REASONS, "columns"),
+        *("re", "row", VECTORIZED, f"{VECTORIZED}{WITH_PRECISION}", REASONS, "columns"),
+        *("_PRECISIONS", "matched", "precision"),
         *("_boolean", "_code", "_float", "_integer", "_is_missing", "_number", "_parse", "_text", "_to_float"),
         *("_NODES", "_LEAVES", "_CHUNK", "_assign", "_categories", "_elements", "_flags", "_numbers", "_of_name"),
         *("_rows",),
@@ -97,6 +110,10 @@ class ModuleOptions(Protocol):
         """The label that it returns for a cluster."""
 
     @property
+    def with_precision(self) -> bool:
+        """Whether a second function gives the precision of a row's rule as well."""
+
+    @property
     def template(self) -> str | Path | None:
         """A template that replaces the shipped one."""
 
@@ -134,13 +151,15 @@ def describe_module(
         Gives the predicate for the rows that a rule matches, as Python text.
     """
     labels = cluster_labels(rules, settings.cluster_as)
-    context = describe(rules, lambda rule: _describe_rule(rule, test_of, labels))
+    precision = rules.rule_precisions() if settings.with_precision else {}
+    context = describe(rules, lambda rule: _describe_rule(rule, test_of, labels, precision))
     for cluster in context["clusters"]:
         cluster["label"] = labels[cluster["index"]]
     inputs = [describe_input(rules.columns[feature], variable) for feature, variable in variables.items()]
     return {
         **context,
         "function_name": settings.function_name,
+        "with_precision": f"{settings.function_name}{WITH_PRECISION}" if settings.with_precision else None,
         "version": package_version(),
         "sha256": rules.sha256,
         "inputs": inputs,
@@ -163,8 +182,16 @@ def describe_module(
     }
 
 
-def _describe_rule(rule: Rule, test_of: Callable[[Rule], str], labels: Mapping[int, str]) -> dict[str, Any]:
-    return {"test": test_of(rule), "label": labels[rule.cluster], "leaf": rule.leaf, "words": str(rule)}
+def _describe_rule(
+    rule: Rule, test_of: Callable[[Rule], str], labels: Mapping[int, str], precision: Mapping[int, float]
+) -> dict[str, Any]:
+    return {
+        "test": test_of(rule),
+        "label": labels[rule.cluster],
+        "leaf": rule.leaf,
+        "words": str(rule),
+        "precision": precision.get(rule.leaf),
+    }
 
 
 def _needed(inputs: list[dict[str, Any]]) -> set[str]:
