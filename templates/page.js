@@ -1,4 +1,3 @@
-"use strict";
 // Everything that the page shows about rules is already in it; this script walks typed rows, keeps names, and copies
 // texts.
 (async () => {
@@ -172,85 +171,9 @@
     return say(`${form} copied: ${(content.split("\n").length - 1).toLocaleString("en")} lines.`);
   }
 
-  // --- a row typed in. Whole numbers are compared as such, others as doubles, as the rules do.
+  // --- a row typed in
 
-  const MISSING = Symbol("missing");
-  const WHOLE = /^[+-]?\d+$/, DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/, INFINITE = /^([+-]?)inf(inity)?$/i;
-  const number = (written) => (WHOLE.test(written) ? BigInt(written.replace("+", "")) : Number(written));
   const columns = new Map(data.columns.map((column) => [column.index, column]));
-
-  // What a column's type makes of a text: whole numbers stay exact in a column of integers, a double is one.
-  function parse(written, column) {
-    if (isTime(column)) return parseTime(written, column);
-    const plain = column.written ? unwritten(written, column) : unpointed(written, column.decimal);
-    if (INFINITE.test(plain)) return plain.startsWith("-") ? -Infinity : Infinity;
-    if (!DECIMAL.test(plain)) return null;
-    return column.type === "integer" ? number(plain) : Number(plain);
-  }
-
-  const unpointed = (written, decimal) => (decimal !== "." && written.includes(".") ? "" : written.replace(decimal, "."));
-
-  // A number in the format of its column, as digits with a point; any other text is not a number.
-  function unwritten(written, column) {
-    const [number, removed] = column.written;
-    if (!new RegExp(`^(${number})$`).test(written)) return "";
-    const digits = written.replace(new RegExp(removed, "g"), "").replace(column.decimal, ".");
-    return (/[(\u2212-]/.test(written) ? "-" : "") + digits;
-  }
-
-  // --- dates, points in time and durations: days since 1970-01-01, or microseconds
-
-  const TIMES = ["date", "timestamp", "timestamptz", "duration"];
-  const isTime = (column) => TIMES.includes(column.type);
-  const isWhole = (column) => column.type === "integer" || isTime(column);
-  const DAY = 86400000000n;
-  const MOMENT = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/;
-  const SPAN = /^(-?)(?:(\d{1,7}) days?(?: (?=\d)|$))?(?:(\d{1,2}):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,6}))?)?)?$/;
-  const clock = (hours, minutes, seconds, fraction) =>
-    ((BigInt(hours || 0) * 60n + BigInt(minutes || 0)) * 60n + BigInt(seconds || 0)) * 1000000n + BigInt((fraction || "").padEnd(6, "0"));
-
-  // What is written in the format of the file, as ISO 8601; anything else as it is.
-  const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";
-  function fromWritten(written, column) {
-    const match = new RegExp(`^(?:${column.dates})$`).exec(written);
-    if (match === null) return written;
-    const { year, month, name, day, hour, minute, second, half } = match.groups;
-    const two = (part) => String(part).padStart(2, "0");
-    const whole = year.length === 2 ? Number(year) + (Number(year) >= 69 ? 1900 : 2000) : year;
-    const moon = name ? MONTHS.indexOf(name.slice(0, 3).toLowerCase()) / 3 + 1 : month;
-    const said = `${whole}-${two(moon)}-${two(day)}`;
-    if (hour === undefined) return said;
-    const full = half ? Number(hour) % 12 + (/p/i.test(half) ? 12 : 0) : hour;
-    return `${said} ${two(full)}:${minute}:${second || "00"}`;
-  }
-
-  function parseTime(written, column) {
-    if (column.type === "duration") {
-      const match = SPAN.exec(written);
-      if (match === null || (match[2] === undefined && match[3] === undefined)) return null;
-      const size = BigInt(match[2] || 0) * DAY + clock(...match.slice(3));
-      return match[1] ? -size : size;
-    }
-    const match = MOMENT.exec(column.dates ? fromWritten(written, column) : written);
-    if (match === null) return null;
-    const [, year, month, day, hour, minute, second, fraction, zone] = match;
-    const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
-    if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || year === "0000") return null;
-    const days = BigInt(date.getTime() / 86400000);
-    const isDate = column.type === "date";
-    if (hour === undefined) return isDate ? days : days * DAY;
-    if ((zone !== undefined) !== (column.type === "timestamptz")) return null;
-    if (hour > 23 || minute > 59 || (second || 0) > 59) return null;
-    if (isDate) return days; // of a point in time
-    let moment = days * DAY + clock(hour, minute, second, fraction);
-    if (zone !== undefined && zone !== "Z") {
-      const hours = zone.slice(1, 3), minutes = zone.slice(3).replace(":", "") || "0";
-      if (hours > 23 || minutes > 59) return null;
-      const ahead = clock(hours, minutes);
-      moment += zone[0] === "-" ? ahead : -ahead;
-    }
-    return moment;
-  }
 
   function clockOf(rest) {
     const two = (size) => String(size).padStart(2, "0");
@@ -277,24 +200,16 @@
     return rest ? `${day} ${clockOf(rest)}` : day;
   }
 
-  function read(column, field) {
-    if (column.choices !== null) {
-      if (field.value === "") return MISSING;
-      return field.value === "other" ? { other: true } : column.values[Number(field.value)];
-    }
-    const written = field.value.trim();
-    if (written === "" || (/^nan$/i.test(written) && !isTime(column)) || column.nulls.includes(written)) return MISSING;
-    const value = parse(written, column);
-    if (value === null) return null;
-    // eslint-disable-next-line eqeqeq -- a BigInt equals a double of the same value
-    const isNull = column.nulls.some((token) => { const other = parse(token, column); return other !== null && other == value; });
-    return isNull ? MISSING : value;
+  function readField(column, field) {
+    if (column.choices === null) return readText(field.value.trim(), column);
+    if (field.value === "") return MISSING;
+    return field.value === "other" ? { other: true } : column.values[Number(field.value)];
   }
 
   const imputed = (column, value) => {
     if (value !== MISSING || column.imputed === null) return value;
     if (column.choices !== null) return column.imputed;
-    return isTime(column) ? number(column.imputed) : parse(column.imputed, { ...column, decimal: ".", written: null });
+    return isWhole(column) ? number(column.imputed) : Number(column.imputed);
   };
 
   function walk(row) {
@@ -392,7 +307,7 @@
     const row = new Map();
     for (const field of fields) {
       const column = columns.get(Number(field.dataset.c));
-      const value = read(column, field);
+      const value = readField(column, field);
       field.setAttribute("aria-invalid", String(value === null));
       if (value === null) {
         const wanted = isTime(column) ? `written as ${column.hint.split(" to ")[0]}` : "a number, without blanks or thousands separators";

@@ -22,6 +22,7 @@ from tables import TABLES, table_of_some_size
 
 from shallowrules.errors import MissingExtraError
 from shallowrules.verification.runners import RUNNERS
+from shallowrules.verification.runners.languages import TOOLCHAINS
 
 # No profile limits how long an example takes: the machine may be busy. How many are drawn is said in `draws`.
 settings.register_profile("dev", max_examples=drawn(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -89,6 +90,7 @@ TESTS_OF_STARTED = {
     "test_times",
     "test_verify_runners",
 }
+TESTS_OF_LANGUAGES = {"test_exporters_languages"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -103,6 +105,9 @@ def few_programs(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.module.__name__ not in TESTS_OF_STARTED:
             for name in STARTED:
+                patch.setitem(RUNNERS, name, left_out)
+        if request.module.__name__ not in TESTS_OF_LANGUAGES:
+            for name in TOOLCHAINS:
                 patch.setitem(RUNNERS, name, left_out)
         yield
 

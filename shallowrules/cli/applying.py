@@ -13,6 +13,7 @@ from shallowrules.cli.escaping import printable
 from shallowrules.cli.options.shared import NumberRange, listed_names, together
 from shallowrules.cli.options.verbosity import is_quiet
 from shallowrules.cli.output import progress, say, show_message
+from shallowrules.cli.results import report
 from shallowrules.errors import ShallowRulesError, counted
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def apply_labels(
     **values
         Further fields of `Application`.
     """
+    from shallowrules.cli.figures import clusters_of_rows, column_shifts, total_of
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels, run_plan
     from shallowrules.labelling.drift import open_counted
@@ -131,12 +133,33 @@ def apply_labels(
         if measure is not None and not options.undo:
             with open_counted(rows) as source:
                 _, totals = total_labels(rules, source, measure, columns)
+    applied: dict[str, Any] = {
+        "database": show_database(rows.database),
+        "target": plan.target,
+        "statements": plan.statements,
+        "undo": options.undo,
+        "dry_run": options.dry_run,
+        "changes": plan.changes,
+        "written": None,
+        "done": False,
+    }
+    result: dict[str, Any] = {
+        "rows": None,
+        "clusters": None,
+        "total": total_of(totals),
+        "columns": column_shifts(plan.unseen),
+        "applied": applied,
+        "files": [],
+    }
+    report(result)
     asks = application.writes_on_table and not options.yes and not plan.is_done
     _show(plan, err=not options.dry_run, quiet=is_quiet() and not asks)
 
     def show(counts: Counts) -> None:
         largest_first = sorted(counts, key=lambda index: (-counts[index], index is None, index or 0))
-        show_labels(rules, {index: counts[index] for index in largest_first}, totals=totals)
+        clusters = clusters_of_rows(rules, {index: counts[index] for index in largest_first}, totals)
+        result.update(rows=sum(counts.values()), clusters=clusters)
+        show_labels(rules, clusters, totals=totals)
 
     if plan.counts is not None:
         show(plan.counts)
@@ -149,8 +172,9 @@ def apply_labels(
     if asks:
         _ask(plan)
     n_rows = max(1, sum((plan.counts or {}).values()))
-    with progress(f"{'dropping' if options.undo else 'making'} {plan.target}") as report:
-        written = run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)), show)
+    with progress(f"{'dropping' if options.undo else 'making'} {plan.target}") as show_share:
+        written = run_plan(plan, lambda looked_at: show_share(min(1.0, looked_at / n_rows)), show)
+    applied.update(done=True, written=None if plan.update is None else written)
     done = "dropped" if options.undo else "created"
     if plan.update is not None:
         done = "merged labels into" if application.style == "labels" else f"wrote {counted(written, 'row')} of"

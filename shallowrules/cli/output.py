@@ -18,6 +18,7 @@ import click
 from shallowrules.cli.escaping import spell_plainly
 from shallowrules.cli.failures import FOUND
 from shallowrules.cli.options.verbosity import is_quiet, is_verbose, log_shown, log_stage
+from shallowrules.cli.results import is_for_document, record_note
 from shallowrules.errors import ShallowRulesError, ShallowRulesNote, ShallowRulesWarning
 from shallowrules.files import atomic_write
 
@@ -102,6 +103,8 @@ def check_target(target: Path | None, *sources: str, force: bool, option: str = 
     if not target.exists() or target.is_file():  # not a pipe or a device
         _check_writable(_parent(target), option)
     _check_unread(target, sources, option)
+    if is_for_document(target):
+        raise ShallowRulesError(f"{target} is stdout, which --json needs for its document; name another ({option})")
     if target.is_file():
         _check_overwriting([target], force, option)
 
@@ -238,6 +241,7 @@ def _held(folder: Path) -> Iterator[None]:
 def show_message(kind: str, message: str | Note) -> None:
     """Show a note or a warning on stderr, unless the user wants neither."""
     log_shown(kind, str(message))
+    record_note(kind, *((message.fact, message.remedy) if isinstance(message, Note) else (message, "")))
     if is_quiet():
         return
     from rich.text import Text

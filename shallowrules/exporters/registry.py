@@ -78,14 +78,16 @@ def get_exporter(name: str) -> type[Exporter]:
     return found
 
 
-BuiltInText = Literal["html", "markdown", "mermaid", "pandas", "pmml", "polars", "python", "sql", "svg"]
+BuiltInText = Literal[
+    "c", "go", "html", "java", "markdown", "mermaid", "pandas", "pmml", "polars", "python", "r", "rust", "sql", "svg"
+]
 """The built-in exporters that give text."""
 
 
 @overload
 def export(rules: RuleSet, name: BuiltInText, **options: Any) -> str: ...
 @overload
-def export(rules: RuleSet, name: Literal["xlsx"], **options: Any) -> bytes: ...
+def export(rules: RuleSet, name: Literal["onnx", "xlsx"], **options: Any) -> bytes: ...
 @overload
 def export(rules: RuleSet, name: str, **options: Any) -> Exported: ...
 

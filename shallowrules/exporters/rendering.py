@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from pathlib import Path
 from types import CodeType
 from typing import Any, Protocol
@@ -22,7 +23,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from shallowrules.errors import OptionError, ShallowRulesError
 from shallowrules.files import read_whole
 
-__all__ = ["Language", "escape_markdown", "isolate", "one_line", "render"]
+__all__ = ["Language", "escape_markdown", "isolate", "one_line", "render", "shipped"]
 
 
 class Language(Protocol):
@@ -72,6 +73,11 @@ def render(language: Language, name: str, context: Mapping[str, Any], template: 
     else:
         text = _render_file(_environment(SandboxedEnvironment, language), Path(template), context)
     return text if text.endswith("\n") else text + "\n"
+
+
+def shipped(name: str) -> str:
+    """Return a shipped file that a text holds unchanged."""
+    return files("shallowrules.templates").joinpath(name).read_text(encoding="utf-8")
 
 
 class _Compiled(BytecodeCache):

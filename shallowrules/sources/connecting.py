@@ -248,7 +248,8 @@ def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) 
             f": a statement of {backend} cannot be limited in time; omit it, and stop the work with Ctrl-C",
         )
     if backend == "sqlite" and url.database and look(url.database) is None:
-        raise DataError(f"{shown}: there is no file {url.database}")  # SQLite would create it
+        missing = FileNotFoundError(url.database)
+        raise DataError(f"{shown}: there is no file {url.database}") from missing  # SQLite would create it
     options: dict[str, Any] = {}
     if read_only and backend == "duckdb" and url.database not in (None, "", IN_MEMORY):
         options["connect_args"] = {"read_only": True}

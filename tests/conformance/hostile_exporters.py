@@ -50,6 +50,9 @@ HOW = {
     "xlsx": "rows pasted, computed by LibreOffice",
     "pmml": "scored by pypmml, names read from the XML",
     "dbt": "one project, built by dbt in DuckDB",
+    "javascript": "run by Node.js: as many lines as with plain names",
+    **dict.fromkeys(("c", "go", "java", "rust"), "compiled and run: as many lines as with plain names"),
+    "r": "run by R: as many lines as with plain names",
     "path documents": "read back",
     "dmn (the example of a plugin)": "executed by pyDMNrules, {dmn:,} other names in rule sets of 2 or 3 columns",
 }

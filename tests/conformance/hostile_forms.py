@@ -35,6 +35,7 @@ from shallowrules.rules import Leaf, RulePath, RuleSet
 from shallowrules.tables.table import Table
 from shallowrules.verification.engines import Engine
 from shallowrules.verification.runners import RUNNERS
+from shallowrules.verification.runners.languages import TOOLCHAINS
 from shallowrules.verification.runners.page import READY, type_rows
 from shallowrules.verification.runners.pmml import open_models
 from shallowrules.verification.runners.xlsx import is_held, paste_rows
@@ -219,6 +220,37 @@ def _labelled(name: str, rules: RuleSet, rows: Sequence[Any]) -> Callable[[], di
             return {form: _labels(each.label(table)) for form, each in forms.items()}
 
     return label
+
+
+def check_language(name: str) -> Callable[[ManyNames, Tools], Findings]:
+    """Return a check of a programming language: compiled and run, the labels, and as many lines as plain names have."""
+
+    def check(drawn: ManyNames, tools: Tools) -> Findings:
+        exporter = TOOLCHAINS[name].exporter
+
+        def refuses(text: str) -> bool:
+            try:
+                exporter.language.check_text(text)
+            except ExportError:
+                return True
+            return False
+
+        held = tools.plain_where(name, drawn, refuses)
+        try:
+            found, usual = (_lines(exporter().export(rules)) for rules in (held.rules, drawn.plain))
+        except ExportError as error:
+            tools.counts[f"refused, {name}: {error}"] += 1
+            return
+        if found != usual:
+            yield f"{name}: {found} lines, {usual} with plain names"
+        for form, labels in _labelled(name, held.rules, held.rows)().items():
+            yield from _differences(form, held.rows, labels, held.expected)
+
+    return check
+
+
+def _lines(text: str | Mapping[str, str]) -> list[int]:
+    return [len(each.splitlines()) for each in (text.values() if isinstance(text, Mapping) else [text])]
 
 
 def check_markdown(drawn: ManyNames, tools: Tools) -> Findings:
@@ -472,6 +504,7 @@ CHECKS: Mapping[str, Check] = {
     "pandas": run_by("pandas"),
     "polars": run_by("polars"),
     "xlsx": check_workbook,
+    **{name: check_language(name) for name in TOOLCHAINS},
 }
 """By name, how each installed exporter is checked. The run fails where one has none."""
 

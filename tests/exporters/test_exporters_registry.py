@@ -13,7 +13,10 @@ from shallowrules.errors import OptionError, PluginError
 from shallowrules.exporters import check_exporter, export, exporter_names, get_exporter, installed_exporters
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
-BUILT_IN = ["dbt", "html", "markdown", "mermaid", "pandas", "pmml", "polars", "python", "sql", "svg", "xlsx"]
+BUILT_IN = [
+    *("c", "dbt", "go", "html", "java", "javascript", "markdown", "mermaid", "onnx", "pandas", "pmml", "polars"),
+    *("python", "r", "rust", "sql", "svg", "xlsx"),
+]
 
 
 def test_built_in_exporters_are_installed():

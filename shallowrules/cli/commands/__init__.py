@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
@@ -20,6 +20,7 @@ from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
 from shallowrules.cli.options.shared import FILE_NAME, TYPED
 from shallowrules.cli.options.verbosity import end_log, log_misuse, log_shown, verbosity_options
 from shallowrules.cli.output import FindingsReported
+from shallowrules.cli.results import record_command, recording
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
 from shallowrules.files import folder_settings
 
@@ -64,6 +65,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, and let its options have the folder's defaults; a fault in these does not keep its help."""
         name, command, rest = super().resolve_command(ctx, args)
+        record_command(command)
         try:
             if name is not None and (found := folder_settings()) is not None:
                 from shallowrules.cli.options.defaults import folder_defaults
@@ -92,23 +94,41 @@ class Commands(click.Group):
         except ShallowRulesError as error:
             raise click.ClickException(error.worded(spell)) from error
 
-    def main(self, args: Sequence[str] | None = None, *arguments: Any, **settings: Any) -> NoReturn:
-        """Run the command line and exit; anything raised becomes a message and one of the exit statuses."""
+    def main(
+        self, args: Sequence[str] | None = None, *arguments: Any, signals: Sequence[int] = (), **settings: Any
+    ) -> NoReturn:
+        """Run the command line and exit; anything raised becomes a message and one of the exit statuses.
+
+        `signals` are those that ended the process, if any.
+        """
         typed = list(sys.argv[1:] if args is None else args)  # a list of arguments is used up by parsing
-        try:
-            status = super().main(args, *arguments, **settings | {"standalone_mode": False}) or DONE
-        except click.Abort as error:
-            click.echo("Aborted!", err=True)
-            status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
-        except click.ClickException as error:
-            if isinstance(error, click.UsageError):
-                log_misuse(typed)
-            _show(error, typed)
-            status = error.exit_code if isinstance(error, click.UsageError | FindingsReported) else STOPPED
-        except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
-            status = STOPPED if end.code else DONE
-        except Exception as error:
-            _show(click.ClickException(failure_text(error)), typed)
+        failure: BaseException | None = None
+        with recording(typed) as record:
+            try:
+                status = super().main(args, *arguments, **settings | {"standalone_mode": False}) or DONE
+            except click.Abort as error:
+                failure = error
+                status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
+            except click.ClickException as error:
+                failure = error
+                status = error.exit_code if isinstance(error, click.UsageError | FindingsReported) else STOPPED
+            except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
+                failure = end.__context__
+                status = STOPPED if end.code else DONE
+            except Exception as error:
+                failure = click.ClickException(failure_text(error))
+                failure.__cause__ = error
+                status = STOPPED
+            status = 128 + signals[0] if signals else status
+            stopped = None if isinstance(failure, FindingsReported) else failure
+            document = record.document(status, stopped, partial(_hide, typed)) if record.wanted else None
+            if isinstance(failure, click.Abort):
+                click.echo("Aborted!", err=True)
+            elif isinstance(failure, click.ClickException):
+                if isinstance(failure, click.UsageError):
+                    log_misuse(typed)
+                _show(failure, typed)
+        if document is not None and not _write(document):
             status = STOPPED
         end_log(status)
         sys.exit(status)
@@ -135,14 +155,31 @@ def _command(name: str) -> click.Command:
 
 def _show(error: click.ClickException, typed: Sequence[str]) -> None:
     """Show an error without terminal control sequences and passwords: it may quote the command line or a file."""
-    message = error.message
-    if any("://" in word for word in typed):  # do not import sources for any other message
-        from shallowrules.sources.connecting import hide_typed_passwords
-
-        message = hide_typed_passwords(message, typed)
-    vars(error)["message"] = printable(message)
+    vars(error)["message"] = printable(_hide(typed, error.message))
     log_shown("error", error.format_message())
     error.show()
+
+
+def _hide(typed: Sequence[str], text: str) -> str:
+    """Return a text without the passwords of the command line."""
+    if not any("://" in word for word in typed):  # do not import sources for any other text
+        return text
+    from shallowrules.sources.connecting import hide_typed_passwords
+
+    return hide_typed_passwords(text, typed)
+
+
+def _write(document: str) -> bool:
+    """Write the document of --json; return whether it could be written."""
+    try:
+        if sys.stdout is None:
+            raise OSError("stdout is closed, so the document of --json is not written")
+        click.echo(document, nl=False)
+    except OSError as error:
+        sys.stdout = None  # at the end Python would try again
+        click.echo(f"Error: {failure_text(error)}", err=True)
+        return False
+    return True
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:

@@ -35,6 +35,7 @@ from shallowrules.cli.options.settings import (
 )
 from shallowrules.cli.options.shared import gather, output_option, split_list, values_typed
 from shallowrules.cli.output import check_folder, progress, show_message, write_files
+from shallowrules.cli.results import json_option, report
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
@@ -116,6 +117,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
     help="Show N rows, at most 5,000, as points on the page: two projected coordinates and the cluster, no "
     "values.  [default: 0, so that a page that is passed on holds no rows]",
 )
+@json_option
 @reading_options
 @click.pass_obj
 def command(
@@ -143,6 +145,7 @@ def command(
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
       shallowrules run --database postgresql://me@localhost/shop --table visits -k 4
     """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.figures import rules_of
     from shallowrules.cli.summary import show_rules
     from shallowrules.exporters import export_by
     from shallowrules.sources import input_files
@@ -212,7 +215,9 @@ def command(
         write_files(folder, dict(zip(named, [rules.to_json(), settings, *contents], strict=True)))
     for message in left_out:
         show_message("warning", message)
-    show_rules(rules, [str(folder / name) for name in named])
+    paths = [str(folder / name) for name in named]
+    report(rules_of(rules, paths))
+    show_rules(rules, paths)
 
 
 def _file_of(choice: ExporterChoice) -> str:

@@ -1,10 +1,10 @@
 """Rules as a page for the people who have to agree on the clusters: one file, which needs no network.
 
 The template ``page.html.j2`` has the parts that work without JavaScript: figures, tree and cards. The script
-``page.js`` adds the interactive ones: names, copying, a typed row. It gets its data packed
-(`shallowrules.exporters.html.text.pack`), and makes no text of rules itself: words come from here, SQL, Python and the
-sheet from their own exporters. The page's content security policy names the one script and the one style by their
-hashes.
+``page.js`` adds the interactive ones: names, copying, a typed row, whose values it reads by ``values.js``. It gets its
+data packed (`shallowrules.exporters.html.text.pack`), and makes no text of rules itself: words come from here, SQL,
+Python and the sheet from their own exporters. The page's content security policy names the one script and the one
+style by their hashes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ from shallowrules.exporters.markdown import MarkdownExporter
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.palette import DARK, LIGHT, cluster_colours
 from shallowrules.exporters.python import PythonExporter
-from shallowrules.exporters.rendering import one_line, render
+from shallowrules.exporters.rendering import one_line, render, shipped
 from shallowrules.exporters.sql import SqlExporter
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.wording import (
@@ -132,7 +131,7 @@ class HtmlExporter:
         colours = cluster_colours(trees)
         described = [_describe(tree, colours, 1 if i == shown else len(trees)) for i, tree in enumerate(trees)]
         data = self._data(trees, described, shown, settings)
-        script, style = _shipped("page.js"), _style()
+        script, style = _script(), _style()
         context = {
             "title": settings.title,
             "tree": described[shown],
@@ -309,17 +308,18 @@ def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
 
 
 @cache
+def _script() -> str:
+    """Return the script of the page: what a value is, which the emitted JavaScript holds too, and all else."""
+    return f'"use strict";\n{shipped("values.js")}\n{shipped("page.js")}'
+
+
+@cache
 def _style() -> str:
     """Return the style of the page: the colors of clusters, light and dark, and all else."""
     light, dark = (
         "".join(f".k{place}{{--c:{colour}}}" for place, colour in enumerate(colours)) for colours in (LIGHT, DARK)
     )
-    return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n{_shipped('page.css')}"
-
-
-def _shipped(name: str) -> str:
-    """Return a shipped file that the page holds unchanged."""
-    return files("shallowrules.templates").joinpath(name).read_text(encoding="utf-8")
+    return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n{shipped('page.css')}"
 
 
 def _hash(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
+from shallowrules.exporters.languages.reading import describe_reading, exact
 from shallowrules.exporters.wording import ConditionWords, format_number
 from shallowrules.rules import (
     Between,
@@ -20,7 +21,6 @@ from shallowrules.rules import (
     Value,
     format_value,
 )
-from shallowrules.tables.dates import written_pattern
 
 __all__ = ["describe_inputs", "describe_walk"]
 
@@ -74,17 +74,10 @@ def _input(index: int, column: RuleColumn, asked: set[Value]) -> dict[str, Any]:
     if len(values) > CHOICES_SHOWN:
         values = [value for value in values if value in asked]
     return {
+        **describe_reading(column),
         "index": index,
-        "name": column.name,
         "type": column.type,
         "values": values,
-        "decimal": column.decimal,
-        "nulls": list(column.nulls),
-        **({"dates": written_pattern(column.dates).replace("?P<", "?<")} if column.dates else {}),
-        "written": [column.conversion.number_format.pattern, column.conversion.number_format.removed]
-        if column.format
-        else None,
-        "imputed": None if column.imputed is None else _plain(column.imputed),
         "minimum": None if column.minimum is None else exact(column.minimum),
         "maximum": None if column.maximum is None else exact(column.maximum),
         # Further data for the template.
@@ -99,15 +92,6 @@ def _hint(column: RuleColumn) -> str:
     if column.is_time:
         return f"{column.show(least)} to {column.show(greatest)}"
     return f"{format_number(least)} to {format_number(greatest)}"
-
-
-def _plain(value: Number | Value) -> str | bool:
-    return value if isinstance(value, str | bool) else exact(value)
-
-
-def exact(number: Number) -> str:
-    """Return a text that JavaScript reads as exactly this number: a double, or a whole number of any size."""
-    return repr(number + 0)
 
 
 class _ConditionData(ConditionVisitor[list[Any]]):

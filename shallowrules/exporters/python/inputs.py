@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from shallowrules.rules import Number, RuleColumn, RuleSet
@@ -15,6 +15,17 @@ __all__ = ["describe_input", "name_variables"]
 
 CLASSES: Mapping[str, str] = {"float": "float", "integer": "int", "text": "str", "boolean": "bool"}
 """By the type of a column: the class whose values need no conversion; values of other types are always read."""
+
+
+ANNOTATIONS: Mapping[str, str] = {
+    **CLASSES,
+    "code": "int | str",
+    "date": "date | str",
+    "timestamp": "datetime | str",
+    "timestamptz": "datetime | str",
+    "duration": "timedelta | str",
+}
+"""By the kind of a column: the types of its values in a row."""
 
 
 def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
@@ -34,11 +45,19 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
     given = "".join(f", {name}={value}" for name, value in arguments if value)
     by_class = column.type in CLASSES and not column.codes
     of_class = f"type({variable}) is not {CLASSES[column.type]}" if by_class else ""
+    kind = "code" if column.codes else column.type
+    reads_text = is_number and bool(nulls or column.from_text)
+    lenient = is_number and not column.codes and not reads_text
+    given_value = f"_given({variable}, {column.name!r}{', lenient' if lenient else ''})"
     return {
         "column": column.name,
         "type": column.type,
-        "reader": "time" if column.is_time else "code" if column.codes else column.type,
+        "kind": kind,
+        "annotation": f"{ANNOTATIONS[kind]}{' | str' if reads_text and not column.codes else ''} | None",
+        "reader": "time" if column.is_time else kind,
         "variable": variable,
+        "given": given_value if is_number and not column.codes else variable,
+        "lenient": lenient,
         **dict(arguments[:3]),
         "holds_numbers": column.holds_numbers,
         "dates": column.dates,
@@ -68,15 +87,39 @@ def _as_compared(number: Number, column: RuleColumn) -> Number:
     return nearest if column.type == "float" and nearest != number else number
 
 
-def name_variables(rules: RuleSet, names: Iterable[str]) -> dict[int, str]:
-    """Return a readable variable for every tested column, distinct from every other one and from other names."""
+def _in_snake_case(words: Sequence[str]) -> str:
+    return "_".join(words).lower()
+
+
+def _is_taken(name: str) -> bool:
+    return keyword.iskeyword(name) or hasattr(builtins, name)
+
+
+def name_variables(
+    rules: RuleSet,
+    names: Iterable[str],
+    spell: Callable[[Sequence[str]], str] = _in_snake_case,
+    is_taken: Callable[[str], bool] = _is_taken,
+) -> dict[int, str]:
+    """Return a readable variable for every tested column, distinct from every other one and from other names.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    names : iterable of str
+        The other names.
+    spell : callable
+        Makes a name of words of ASCII letters and digits.
+    is_taken : callable
+        Tells whether the language has a name for itself.
+    """
     taken = set(names)
     variables = {}
     for feature in rules.tested_columns:
-        stem = re.sub(r"[^0-9A-Za-z]+", "_", rules.columns[feature].name)[:40].strip("_").lower()
+        stem = spell(re.findall("[0-9A-Za-z]+", rules.columns[feature].name))[:40].strip("_")
         if not stem or stem[0].isdigit():
-            stem = f"x_{stem}".rstrip("_")
-        if keyword.iskeyword(stem) or hasattr(builtins, stem):
+            stem = spell(["x", stem] if stem else ["x"])
+        if is_taken(stem):
             stem += "_"
         variable, repeat = stem, 1
         while variable in taken:

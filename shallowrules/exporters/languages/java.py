@@ -1,0 +1,61 @@
+"""Java: a class with a class of a row and a static method."""
+
+from __future__ import annotations
+
+from shallowrules.exporters.languages.exporter import LanguageExporter
+from shallowrules.exporters.languages.language import Kind, Language, camel_case, double, escaped, quoted
+
+__all__ = ["JAVA", "JavaExporter"]
+
+TAKEN = """
+abstract assert boolean break byte case catch char class const continue default do double else enum extends false
+final finally float for goto if implements import instanceof int interface long native new null package private
+protected public return short static strictfp super switch synchronized this throw throws transient true try var
+void volatile while yield record sealed permits when
+row assignCluster isMarker Row Object String Integer Long Boolean Double Override
+"""
+"""Keywords, and names that the class uses."""
+
+LINES = {"\n": "\\n", "\r": "\\r"}
+
+
+def _string(text: str) -> str:
+    """Return a text literal: a Unicode escape is read before all else, so that one of a line break would end it."""
+    return quoted(
+        text,
+        lambda c: LINES.get(c) or escaped(c),
+        lambda c: " " <= c <= "~",
+    )
+
+
+JAVA = Language(
+    title="Java",
+    template="language_java.java.j2",
+    kinds={
+        "number": Kind("double", "{x} != {x}", double, "{x} {sign} {v}"),
+        "whole": Kind("Long", "{x} == null", lambda value: f"{value}L", "{x} {sign} {v}"),
+        "text": Kind("String", "{x} == null", _string, "", "{x}.equals({v})", "!{x}.equals({v})"),
+        "truth": Kind("Boolean", "{x} == null", lambda value: "true" if value else "false"),
+    },
+    labels={"int": "Integer", "long": "Long", "text": "String"},
+    whole=lambda value, is_long: f"{value}L" if is_long else str(value),
+    string=_string,
+    name="Rules",
+    spell=camel_case,
+    taken=frozenset(TAKEN.split()),
+    none="return null;",
+    longest=10_000,
+    ascii=True,
+    most_tests=2000,
+)
+
+
+class JavaExporter(LanguageExporter):
+    """Writes rules as a class of Java with a method of a row; options: `LanguageOptions`."""
+
+    name = "java"
+    file_extension = ".java"
+    file_stem = "Rules"
+    media_type = "text/x-java"
+    language = JAVA
+    compiled = "Compile: javac {name}.java; call {name}.assignCluster(row)."
