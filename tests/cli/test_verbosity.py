@@ -82,6 +82,15 @@ def test_a_quiet_command_prints_its_product_alone_and_logs_what_it_did(folder, n
     assert not logging.getLogger("shallowrules").handlers
 
 
+@pytest.mark.parametrize("name", ["clusters", "diff", "drift", "explain", "verify", "run"])
+def test_the_document_of_a_quiet_command_is_all_that_it_prints(folder, name):
+    talking = call(*DOES[name], "--json")
+    quiet = call(*DOES[name], "-q", "--json", *(["--force"] if name == "run" else []))
+    assert (quiet.exit_code, quiet.stderr) == (DONE, "")
+    assert talking.stderr
+    assert quiet.stdout == talking.stdout
+
+
 def test_every_command_is_here():
     assert set(DOES) == set(commands.NAMES)
 
