@@ -1,7 +1,7 @@
 """The functions of a row in C, Go and Java beside those that m2cgen makes of the same tree, in one program for each.
 
-Both get doubles in the form that they take: ours a struct for each row, m2cgen's an array. A ratio is the lowest time of several
-alternating rounds over all rows, divided by that of m2cgen's function; every label is compared.
+Both get doubles in the form that they take: ours a struct for each row, m2cgen's an array. A ratio is the lowest time
+of several alternating rounds over all rows, divided by that of m2cgen's function; every label is compared.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shallowrules.exporters.languages import LanguageOptions
 from shallowrules.rules import RuleSet
 from shallowrules.verification.runners.languages import TOOLCHAINS
 
-__all__ = ["compare_compiled"]
+__all__ = ["compare_compiled", "compiled_languages"]
 
 ROUNDS = 31
 
@@ -75,17 +75,12 @@ import (
 	"io"
 	"math"
 	"os"
-	"syscall"
+	"time"
+
 	"labels/rules"
 )
 
 %(theirs)s
-
-func now() float64 {
-	var used syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &used)
-	return float64(used.Utime.Nano() + used.Stime.Nano())
-}
 
 var kept float64
 
@@ -106,19 +101,19 @@ func main() {
 	}
 	best := [2]float64{1e300, 1e300}
 	for round := 0; round < %(rounds)d; round++ {
-		start, sum := now(), 0.0
+		start, sum := time.Now(), 0.0
 		for i := range rows {
 			label, _ := rules.AssignCluster(&rows[i])
 			sum += float64(label)
 		}
 		kept = sum
-		best[0] = math.Min(best[0], now()-start)
-		start, sum = now(), 0.0
+		best[0] = math.Min(best[0], float64(time.Since(start)))
+		start, sum = time.Now(), 0.0
 		for i := range inputs {
 			sum += score(inputs[i])
 		}
 		kept = sum
-		best[1] = math.Min(best[1], now()-start)
+		best[1] = math.Min(best[1], float64(time.Since(start)))
 	}
 	fmt.Println(best[0], best[1])
 }
@@ -190,25 +185,22 @@ PROGRAMS: Mapping[str, Program] = {
 }
 
 
+def compiled_languages() -> list[str]:
+    """Return the languages whose compilers are installed."""
+    return [name for name in PROGRAMS if shutil.which(TOOLCHAINS[name].program)]
+
+
 def compare_compiled(
     rules: RuleSet, regressor: DecisionTreeRegressor, X: NDArray[np.float64], names: list[str]
 ) -> dict[str, float]:
-    """Return the time of our function divided by that of m2cgen's, by the language, where its compiler is."""
-    return {
-        name: _compare(name, program, rules, regressor, X, names)
-        for name, program in PROGRAMS.items()
-        if shutil.which(TOOLCHAINS[name].program)
-    }
+    """Return the time of our function divided by that of m2cgen's, by the language."""
+    return {name: _compare(name, rules, regressor, X, names) for name in compiled_languages()}
 
 
 def _compare(
-    name: str,
-    program: Program,
-    rules: RuleSet,
-    regressor: DecisionTreeRegressor,
-    X: NDArray[np.float64],
-    names: list[str],
+    name: str, rules: RuleSet, regressor: DecisionTreeRegressor, X: NDArray[np.float64], names: list[str]
 ) -> float:
+    program = PROGRAMS[name]
     exporter = TOOLCHAINS[name].exporter()
     inputs = exporter.context(rules, LanguageOptions())["inputs"]
     fill = "\n".join(program.field.format(field=each["field"], j=names.index(each["column"])) for each in inputs)
