@@ -38,7 +38,7 @@ BLOCK = re.compile(
 )
 LANGUAGES = {"console", "sh", "python"}
 """What is run."""
-SHOWN = {"text", "json", "toml", "ini", "jinja"}
+SHOWN = {"c", "js", "text", "json", "toml", "ini", "jinja"}
 """What is not code, or is a part of other code."""
 
 SETTINGS = """\
