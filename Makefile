@@ -4,6 +4,7 @@
 #   VENV=…          where the environment is
 #   PYTEST_FLAGS=…  more options for pytest
 #   SHORT=1         make sanitize with a fiftieth of the kernel's random tables, small ones only, and without searches;
+#                   make docs without running the notebooks;
 #                   make wheel with INSTALLED_TESTS alone, make test-all with COMPILED_TESTS on the Pythons between
 #                   the oldest and the newest, and PYTHON_TESTS too on the newest; make conformance with a part of the cases
 
@@ -244,9 +245,9 @@ format: $(VENV)/with-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Warnings are errors. The variable is about another version of mkdocs, which the site does not use.
+# Warnings are errors. NO_MKDOCS_2_WARNING is about another version of mkdocs, which the site does not use.
 docs: $(VENV)/with-dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs -q build
+	$(if $(SHORT),SHALLOWRULES_NOTEBOOKS=unrun) NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs -q build
 	@echo "build/site/index.html is the first page"
 
 bench: $(VENV)/with-test

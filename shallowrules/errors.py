@@ -19,7 +19,7 @@ Messages say what was wrong, where (column, row count, option) and what to do ab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -263,6 +263,14 @@ def suggestion(word: str, known: Iterable[str], mark: str = "") -> str:
     if alike is None:
         return ""
     return f"; did you mean {mark + alike if mark else repr(alike)}?"
+
+
+def refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    """Raise DataError for a name that is not among the known ones, with the most similar one."""
+    for name in names:
+        if name not in known:
+            hint = suggestion(name, known) or f"; use one of: {', '.join(known)}"
+            raise DataError(f"{what} {name!r} is not known{hint}")
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:

@@ -15,10 +15,26 @@ from typing import Any
 
 from shallowrules.errors import DataError
 
-__all__ = ["FULL", "Reading", "atomic_path", "atomic_write", "distinct_keys", "read_whole", "scratch_folder"]
+__all__ = [
+    "FULL",
+    "SETTINGS_FILE",
+    "Reading",
+    "atomic_path",
+    "atomic_write",
+    "distinct_keys",
+    "folder_settings",
+    "read_whole",
+    "scratch_folder",
+]
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file on a full disk."""
+
+SETTINGS_FILE = "shallowrules.toml"
+"""The file of the current folder with databases and with defaults of the command line."""
+
+PROJECT_FILE = "pyproject.toml"
+"""The file whose table ``[tool.shallowrules]`` may have them instead."""
 
 MAX_WHOLE = 2**28
 """Maximum number of bytes of a file that is read whole: rules of 5,000 clusters and 400 columns take a sixth of it."""
@@ -103,6 +119,41 @@ def read_whole(path: str | os.PathLike[str], most: int = MAX_WHOLE) -> bytes:
     if len(content) > most:
         raise DataError(f"{path} is larger than {most:,} bytes, the maximum that is read; is it the right file?")
     return content
+
+
+def folder_settings() -> tuple[str, dict[str, Any]] | None:
+    """Return the settings of the current folder, after the name of their file; None if there are none.
+
+    Raises
+    ------
+    DataError
+        If the file is not TOML, or both files have settings.
+    """
+    own, project = _read_toml(SETTINGS_FILE), _read_toml(PROJECT_FILE, b"shallowrules").get("tool", {})
+    table = project.get("shallowrules", {}) if isinstance(project, dict) else {}
+    if not isinstance(table, dict):
+        raise DataError(f"{PROJECT_FILE}: tool.shallowrules must be a table")
+    if own and table:
+        raise DataError(f"{SETTINGS_FILE} and [tool.shallowrules] in {PROJECT_FILE} both have settings; use one")
+    if table:
+        return f"[tool.shallowrules] in {PROJECT_FILE}", table
+    return (SETTINGS_FILE, own) if os.path.exists(SETTINGS_FILE) else None
+
+
+def _read_toml(path: str, needed: bytes = b"") -> dict[str, Any]:
+    """Return the content of a TOML file; nothing if it does not exist, or does not contain some text."""
+    try:
+        content = read_whole(path)
+    except FileNotFoundError:
+        return {}
+    if needed not in content:
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
 
 
 def atomic_write(path: str | Path, content: str | bytes) -> None:

@@ -1,4 +1,4 @@
-"""The kernel's one Python entry: arrays in, arrays out."""
+"""The kernel's one Python entry: arrays in, arrays out. `README.md` is the map of the kernel."""
 
 from shallowrules._kernel.exkmc.expansion import grow_exkmc
 from shallowrules._kernel.growth.depth import eval_wad

@@ -31,9 +31,6 @@ class NodeRows:
         inputs: GrowthInput,
         weight_scale: float,
         fixed: tuple[float, float, float],
-        *,
-        instructions: int = 2,
-        dense_limit: int | None = None,
     ) -> None: ...
     def sums(
         self,
@@ -133,8 +130,6 @@ def grow_imm(
     *,
     n_threads: int = 1,
     progress: _Progress = None,
-    instructions: int = 2,
-    dense_limit: int | None = None,
 ) -> _Nodes: ...
 def grow_exkmc(
     inputs: GrowthInput,
@@ -144,7 +139,6 @@ def grow_exkmc(
     n_threads: int = 1,
     progress: _Progress = None,
     instructions: int = 2,
-    dense_limit: int | None = None,
 ) -> _Nodes: ...
 def grow_ahead(
     inputs: GrowthInput,

@@ -44,7 +44,7 @@ def main() -> None:
     try:
         from shallowrules.cli.commands import shallowrules
 
-        shallowrules(prog_name="shallowrules")
+        shallowrules(prog_name="shallowrules", signals=received)
     except KeyboardInterrupt:
         sys.exit(128 + received[0] if received else INTERRUPTED)
     except SystemExit as end:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TAKEN_AS_TEXT",
+    "AdvisedError",
     "Refusal",
     "RefusedTable",
     "Remedy",
@@ -180,6 +181,15 @@ def exclude(names: Iterable[str]) -> str:
     return f"--exclude {column_list(names)}"
 
 
+class AdvisedError(DataError):
+    """A table that is refused, with command lines that work: `commands`, which the message ends with."""
+
+    def __init__(self, *parts: str | OptionName, findings: Iterable[Finding], commands: Sequence[str]) -> None:
+        words = [f"\n{'Or' if place else 'This works'}: {command}" for place, command in enumerate(commands)]
+        super().__init__(*parts, *words, findings=findings)
+        self.commands = tuple(commands)
+
+
 @contextmanager
 def worded() -> Iterator[None]:
     """Add a remedy to an error about a source."""
@@ -187,7 +197,7 @@ def worded() -> Iterator[None]:
         yield
     except DataError as error:
         if any(finding.kind in CHOICES for finding in error.findings):
-            raise DataError(*error.parts, *_commands(error), findings=error.findings) from error
+            raise AdvisedError(*error.parts, findings=error.findings, commands=_commands(error)) from error
         if not any(finding.kind in WAYS_OUT for finding in error.findings):
             raise
         told = "; ".join(finding.message for finding in error.findings)
@@ -199,15 +209,14 @@ def worded() -> Iterator[None]:
 
 
 def _commands(error: DataError) -> list[str]:
-    """Return a line for each option that an error names, with the command that was typed and this option."""
+    """Return a command for each option that an error names: the one that was typed, with this option."""
     typed = typed_arguments() or []
     end = typed.index("--") if "--" in typed else len(typed)
-    lines: list[str] = []
+    commands: list[str] = []
     for option in (part for part in error.parts if isinstance(part, OptionName) and typed):
         words = [f"--{option.name}", str(option.value)]
-        command = ["shallowrules", *_without(typed[:end], words[:1]), *words, *typed[end:]]
-        lines.append(f"\n{'Or' if lines else 'This works'}: {join_words(command)}")
-    return lines
+        commands.append(join_words(["shallowrules", *_without(typed[:end], words[:1]), *words, *typed[end:]]))
+    return commands
 
 
 def remedy_words(finding: Finding, *, needed: bool = False) -> str:
@@ -446,7 +455,7 @@ def show_doubts(rules: RuleSet, category_weight: float) -> None:
     from shallowrules.rules.words.doubts import doubts_about
 
     for doubt in doubts_about(rules):
-        show_message("warning", f"{doubt.text} {_remedy_of(doubt, category_weight)}")
+        show_message("warning", Note(doubt.text, f" {_remedy_of(doubt, category_weight)}"))
 
 
 def _remedy_of(doubt: Doubt, category_weight: float) -> str:

@@ -11,7 +11,9 @@ import click
 
 from shallowrules.cli.escaping import printable
 from shallowrules.cli.options.shared import NumberRange, listed_names, together
-from shallowrules.cli.output import progress, show_message
+from shallowrules.cli.options.verbosity import is_quiet
+from shallowrules.cli.output import progress, say, show_message
+from shallowrules.cli.results import report
 from shallowrules.errors import ShallowRulesError, counted
 
 if TYPE_CHECKING:
@@ -111,6 +113,7 @@ def apply_labels(
     **values
         Further fields of `Application`.
     """
+    from shallowrules.cli.figures import clusters_of_rows, column_shifts, total_of
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels, run_plan
     from shallowrules.labelling.drift import open_counted
@@ -130,36 +133,60 @@ def apply_labels(
         if measure is not None and not options.undo:
             with open_counted(rows) as source:
                 _, totals = total_labels(rules, source, measure, columns)
-    _show(plan, err=not options.dry_run)
+    applied: dict[str, Any] = {
+        "database": show_database(rows.database),
+        "target": plan.target,
+        "statements": plan.statements,
+        "undo": options.undo,
+        "dry_run": options.dry_run,
+        "changes": plan.changes,
+        "written": None,
+        "done": False,
+    }
+    result: dict[str, Any] = {
+        "rows": None,
+        "clusters": None,
+        "total": total_of(totals),
+        "columns": column_shifts(plan.unseen),
+        "applied": applied,
+        "files": [],
+    }
+    report(result)
+    asks = application.writes_on_table and not options.yes and not plan.is_done
+    _show(plan, err=not options.dry_run, quiet=is_quiet() and not asks)
 
     def show(counts: Counts) -> None:
         largest_first = sorted(counts, key=lambda index: (-counts[index], index is None, index or 0))
-        show_labels(rules, {index: counts[index] for index in largest_first}, totals=totals)
+        clusters = clusters_of_rows(rules, {index: counts[index] for index in largest_first}, totals)
+        result.update(rows=sum(counts.values()), clusters=clusters)
+        show_labels(rules, clusters, totals=totals)
 
     if plan.counts is not None:
         show(plan.counts)
     show_new_values(plan.unseen)
     if plan.changes is not None:
         need = counted(plan.changes, "row needs", "rows need") if plan.changes else "no rows need"
-        click.echo(f"{need} updating", err=True)
+        say(f"{need} updating")
     if options.dry_run:
         return
-    if application.writes_on_table and not options.yes and not plan.is_done:
+    if asks:
         _ask(plan)
     n_rows = max(1, sum((plan.counts or {}).values()))
-    with progress(f"{'dropping' if options.undo else 'making'} {plan.target}") as report:
-        written = run_plan(plan, lambda looked_at: report(min(1.0, looked_at / n_rows)), show)
+    with progress(f"{'dropping' if options.undo else 'making'} {plan.target}") as show_share:
+        written = run_plan(plan, lambda looked_at: show_share(min(1.0, looked_at / n_rows)), show)
+    applied.update(done=True, written=None if plan.update is None else written)
     done = "dropped" if options.undo else "created"
     if plan.update is not None:
         done = "merged labels into" if application.style == "labels" else f"wrote {counted(written, 'row')} of"
-    click.echo(printable(f"{done} {plan.target} in {show_database(rows.database)}"), err=True)
+    say(printable(f"{done} {plan.target} in {show_database(rows.database)}"))
 
 
-def _show(plan: Plan, err: bool) -> None:
+def _show(plan: Plan, err: bool, quiet: bool) -> None:
     """Show the objects that will be created, the statements, and notes on them."""
     doing = "drop" if plan.undo else "create"
-    click.echo(printable(f"will {doing} {plan.target}:\n"), err=True)
-    for statement in plan.statements:
+    if not quiet:
+        click.echo(printable(f"will {doing} {plan.target}:\n"), err=True)
+    for statement in plan.statements if not (err and quiet) else ():
         click.echo(printable(f"{statement};\n"), err=err)
     for note in plan.notes:
         show_message("note", note)

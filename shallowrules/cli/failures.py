@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
-from shallowrules.errors import MissingExtraError
+from shallowrules.errors import (
+    DataError,
+    EngineError,
+    ExportError,
+    MissingExtraError,
+    OptionError,
+    RulesFormatError,
+    ShallowRulesError,
+)
 
-__all__ = ["DONE", "FOUND", "INTERRUPTED", "MISUSED", "STOPPED", "failure_text"]
+__all__ = ["DONE", "FOUND", "INTERRUPTED", "MISUSED", "STOPPED", "failure_kind", "failure_text"]
 
 DONE = 0
 FOUND = 1
@@ -22,6 +31,36 @@ INTERRUPTED = 130
 
 TRACEBACK = "SHALLOWRULES_TRACEBACK"
 """The environment variable that also shows the traceback of a failure."""
+
+
+KINDS: tuple[tuple[type[BaseException], str], ...] = (
+    (KeyboardInterrupt, "interrupted"),
+    (OptionError, "usage"),
+    (MissingExtraError, "extra"),
+    (RulesFormatError, "rules"),
+    (ExportError, "export"),
+    (EngineError, "engine"),
+    (MemoryError, "memory"),
+    (OSError, "file"),
+    (DataError, "table"),
+    (ShallowRulesError, "refused"),
+)
+"""The kinds of failures for programs, by the exception that is among the causes; the first one holds."""
+
+DATABASE_PACKAGES = ("sqlalchemy", "adbc_driver_manager")
+
+
+def failure_kind(causes: Sequence[BaseException]) -> str:
+    """Return the kind of a failure: a word that stays the same when a message is reworded.
+
+    `causes` are the exception and those that led to it.
+    """
+    types = [kind for cause in causes for kind in type(cause).__mro__]
+    if any(kind.__module__.partition(".")[0] in DATABASE_PACKAGES for kind in types):
+        return "database"
+    if any(kind.__name__ == "OutOfMemoryException" for kind in types):
+        return "memory"
+    return next((word for kind, word in KINDS if kind in types), "unexpected")
 
 
 def failure_text(error: Exception) -> str:

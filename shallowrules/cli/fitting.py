@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.cli.advice import RefusedTable, amended, show_doubts
+from shallowrules.cli.advice import AdvisedError, RefusedTable, amended, show_doubts
 from shallowrules.cli.escaping import join_words
 from shallowrules.cli.modules import loading_modules, without_pandas
 from shallowrules.cli.naming import EarlierRules, NamedRules, with_names
@@ -217,8 +217,8 @@ def _with_way_out(
     remedy, losses = found
     words = amended(typed, remedy, chosen.columns, chosen.exclude)
     command = join_words(["shallowrules", *(hide_typed_passwords(word, [word]) for word in words)])
-    message = "\n".join(filter(None, (str(refused), losses, f"This works: {command}")))
-    return DataError(message, findings=refused.findings)
+    message = "\n".join(filter(None, (str(refused), losses)))
+    return AdvisedError(message, findings=refused.findings, commands=[command])
 
 
 def describe_work(loaded: LoadedTable, chosen: FitOptions) -> str:

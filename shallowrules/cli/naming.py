@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shallowrules.cli.options.shared import FILE_NAME
 from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.files import read_whole
@@ -77,6 +78,7 @@ def _holds_rules(path: str) -> bool:
 
 names_option = click.option(
     "--names",
+    type=FILE_NAME,
     metavar="FILE",
     callback=_read,
     help="Names of the clusters, and notes on them: CSV or JSON with number, name and note; or for run and fit the "

@@ -89,9 +89,8 @@ def open_rows(
     refusals += refusals_of(told, rows.where, named)
     for name in (*named, *(fit.explain or ())):
         if name not in rows.types:
-            raise DataError(
-                f"{rows.where}: there is no column {name!r}; the columns are: {', '.join(map(repr, rows.names))}"
-            )
+            message = f"{rows.where}: there is no column {name!r}; the columns are: {', '.join(map(repr, rows.names))}"
+            raise DataError(message, findings=[Finding("missing column", message, name)])
     others = tuple(name for name in rows.names if name not in named)
     if not others:
         listed = " and ".join(f"the {what} {name!r}" for name, what in named.items())

@@ -17,6 +17,8 @@ import click
 
 from shallowrules.cli.escaping import spell_plainly
 from shallowrules.cli.failures import FOUND
+from shallowrules.cli.options.verbosity import is_quiet, is_verbose, log_shown, log_stage
+from shallowrules.cli.results import is_for_document, record_note
 from shallowrules.errors import ShallowRulesError, ShallowRulesNote, ShallowRulesWarning
 from shallowrules.files import atomic_write
 
@@ -27,6 +29,7 @@ __all__ = [
     "check_target",
     "messages_of",
     "progress",
+    "say",
     "show_message",
     "warnings_shown",
     "write_files",
@@ -100,6 +103,8 @@ def check_target(target: Path | None, *sources: str, force: bool, option: str = 
     if not target.exists() or target.is_file():  # not a pipe or a device
         _check_writable(_parent(target), option)
     _check_unread(target, sources, option)
+    if is_for_document(target):
+        raise ShallowRulesError(f"{target} is stdout, which --json needs for its document; name another ({option})")
     if target.is_file():
         _check_overwriting([target], force, option)
 
@@ -234,13 +239,23 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 def show_message(kind: str, message: str | Note) -> None:
-    """Show a note or a warning on stderr."""
+    """Show a note or a warning on stderr, unless the user wants neither."""
+    log_shown(kind, str(message))
+    record_note(kind, *((message.fact, message.remedy) if isinstance(message, Note) else (message, "")))
+    if is_quiet():
+        return
     from rich.text import Text
 
     from shallowrules.cli.terminal import Terminal
 
     console = Terminal(stderr=True, soft_wrap=True)
     console.print(Text.assemble((f"{kind}: ", "bold yellow"), str(message)))
+
+
+def say(text: str) -> None:
+    """Show a line on stderr that is neither a note nor an error, unless the user wants none."""
+    if not is_quiet():
+        click.echo(text, err=True)
 
 
 class ProgressLine:
@@ -277,12 +292,16 @@ def progress(doing: str) -> Iterator[ProgressLine]:
 
     from shallowrules.cli.terminal import Terminal
 
+    log_stage(doing)
     console = Terminal(stderr=True)
     with warnings_shown():
-        if console.is_terminal:
+        shows = console.is_terminal and not (is_quiet() or is_verbose())
+        if shows and not console.is_plain:
             with console.status(Text(doing)) as status:
                 yield ProgressLine(doing, lambda line: status.update(Text(line)))
         else:
+            if shows:
+                console.print(Text(doing))
             yield ProgressLine(doing, lambda line: None)
 
 

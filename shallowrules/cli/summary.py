@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
+from shallowrules.cli.options.verbosity import is_quiet
 from shallowrules.cli.output import show_message, written_line
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
@@ -53,8 +54,11 @@ MOVES_SHOWN = 20
 
 
 def show_rules(rules: RuleSet, written: Sequence[str] = (), *, stderr: bool = False) -> None:
-    """Print the clusters, largest first, with the rules of each, then cost and length of the whole."""
-    console = _console(stderr)
+    """Print the clusters, largest first, with the rules of each, then cost and length of the whole.
+
+    The product is elsewhere, in files or on stdout, so a quiet command prints none of this.
+    """
+    console = _console(stderr, quiet=is_quiet())
     statistics = rules.statistics
     totals = describe_totals(rules)
     figures = ["rows", "share", *([one_line(statistics.measure)] if statistics.measure is not None else [])]
@@ -177,22 +181,21 @@ def show_cluster_counts(found: ClusterCounts, way_beyond: str = "") -> None:
 
 def show_labels(
     rules: RuleSet,
-    counts: Mapping[int | None, int],
+    clusters: Sequence[Mapping[str, Any]],
     written: str | None = None,
     totals: Totals | None = None,
 ) -> None:
-    """Print to stderr how many rows of a table got each cluster or none, and the sums of a column."""
+    """Print to stderr how many rows of a table got each cluster or none (`clusters_of_rows`), and sums of a column."""
     console = _console(True)
     table = _table("cluster", "rows", "share", *([] if totals is None else [one_line(totals.name)]))
     for column in table.columns[1:]:
         column.justify = "right"
-    titles = {cluster.index: cluster.title for cluster in rules.clusters}
-    total = sum(counts.values())
-    for index, rows in counts.items():
-        title = "without a cluster" if index is None else titles[index]
-        sums = [] if totals is None else [_sum_of(totals, index)]
-        table.add_row(Text(one_line(title)), f"{rows:,}", f"{rows / total:.1%}", *sums)
-    if not counts:
+    titles: dict[int | None, str] = {cluster.label: cluster.title for cluster in rules.clusters}
+    for found in clusters:
+        title = titles.get(found["cluster"], "without a cluster")
+        sums = [] if totals is None else [describe_total(found["total"], found["total_share"])]
+        table.add_row(Text(one_line(title)), f"{found['rows']:,}", f"{found['share']:.1%}", *sums)
+    if not clusters:
         table.add_row("without a cluster", "0", "")
     console.print(table)
     if totals is not None:
@@ -291,8 +294,9 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def _console(stderr: bool) -> Terminal:
-    console = Terminal(stderr=stderr, highlight=False)
+def _console(stderr: bool, quiet: bool = False) -> Terminal:
+    """Return where to print; what goes to stderr is not the product, so a quiet command prints none of it."""
+    console = Terminal(stderr=stderr, highlight=False, quiet=quiet or (stderr and is_quiet()))
     if not console.is_terminal:
         console.width = WIDTH_IN_A_FILE
     return console

@@ -63,9 +63,9 @@ def table(
         for number, row in enumerate(rows[:ROWS_SHOWN])
     ]
     more = (len(rows) if n_rows is None else n_rows) - ROWS_SHOWN
-    return Markup('<div class="scroll"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}').format(
-        heads, Markup("").join(lines), paragraphs([f"and {counted(more, 'more row')}"] if more > 0 else [])
-    )
+    return Markup(  # the class keeps themes of sites from styling the table, as mkdocs-material does without one
+        '<div class="scroll"><table class="rows"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}'
+    ).format(heads, Markup("").join(lines), paragraphs([f"and {counted(more, 'more row')}"] if more > 0 else []))
 
 
 def figures(found: Iterable[tuple[str, str]]) -> Markup:

@@ -24,6 +24,7 @@ __all__ = [
     "check_text",
     "contract_faults",
     "option_names",
+    "precision_column_of",
 ]
 
 ClusterAs = Literal["number", "name"]
@@ -45,13 +46,17 @@ class Exporter(Protocol):
         A dataclass with one field per option, each with a default. Its types, docstring and
         defaults are what a user is shown: `shallowrules.exporters.options` says which types there are.
 
-    Two more are optional:
+    Three more are optional:
 
     file_stem : str
         What ``run`` calls the file, before `file_extension`; by default ``"rules"``.
     check_columns : callable
         ``check_columns(names, **options)``, a method. ``run`` calls it before the work, with the names of the table's
         columns; it raises what `export` would raise whatever the rules are.
+    vectors_test : callable
+        ``vectors_test(rules, exported, vectors, **options)``, a method. ``export --vectors`` calls it with the names of
+        two files in one folder, of what `export` returned and of the test vectors, and writes the files of the mapping
+        that it returns beside them: a test that runs the one on the other.
     """
 
     name: ClassVar[str]
@@ -99,6 +104,11 @@ def check_text(option: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise OptionError(OptionName(option), f" must be text that is not blank, not {value!r}")
     return value
+
+
+def precision_column_of(cluster_column: str) -> str:
+    """Return the name of the column with the precision of a row's rule, beside that of its cluster."""
+    return f"{cluster_column}_precision"
 
 
 def check_cluster_as(value: object) -> None:

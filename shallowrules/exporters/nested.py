@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shallowrules.exporters.decision_list import leaves_below
-from shallowrules.rules import Condition, Leaf, RuleSet
+from shallowrules.rules import Condition, Leaf, NoneOf, RuleSet
 
 __all__ = ["Answer", "Missing", "Question", "nested_steps"]
 
@@ -40,11 +40,12 @@ class Answer:
     cluster: int
 
 
-def nested_steps(rules: RuleSet) -> Iterator[Missing | Question | Answer]:
+def nested_steps(rules: RuleSet, *, missing_last: bool = False) -> Iterator[Missing | Question | Answer]:
     """Yield the steps that give a row its cluster.
 
     There is a step for missing values where a node tests a column for the first time on its path, unless they are
-    imputed.
+    imputed. With `missing_last` it follows the question, which saves rows a step, unless the question is which values a
+    row does not have: in a language in which a missing value satisfies no other condition.
     """
     sizes = leaves_below(rules)
 
@@ -52,13 +53,18 @@ def nested_steps(rules: RuleSet) -> Iterator[Missing | Question | Answer]:
         node = rules.nodes[index]
         while not isinstance(node, Leaf):
             column = rules.columns[node.column]
-            if node.column not in valued and column.imputed is None:
-                yield Missing(depth, node.column)
+            is_asked = node.column not in valued and column.imputed is None
             valued |= {node.column}
             goes_left = sizes[node.left] <= sizes[node.right]
             smaller, index = (node.left, node.right) if goes_left else (node.right, node.left)
-            yield Question(depth, node.condition(column, goes_left))
+            condition: Condition = node.condition(column, goes_left)
+            is_last = missing_last and not isinstance(condition, NoneOf)
+            if is_asked and not is_last:
+                yield Missing(depth, node.column)
+            yield Question(depth, condition)
             yield from below(smaller, valued, depth + 1)
+            if is_asked and is_last:
+                yield Missing(depth, node.column)
             node = rules.nodes[index]
         yield Answer(depth, index, node.cluster)
 

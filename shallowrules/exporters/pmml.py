@@ -16,7 +16,7 @@ from xml.sax.saxutils import quoteattr
 
 from shallowrules.errors import ExportError, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
-from shallowrules.exporters.context import bounds, check_length, check_no_times, check_whole_columns
+from shallowrules.exporters.context import bounds, check_length, check_no_times, check_whole_columns, package_version
 from shallowrules.exporters.xml_text import check_xml_text
 from shallowrules.rules import INT64, Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
 from shallowrules.rules.figures import show_figure
@@ -80,11 +80,12 @@ class PmmlExporter:
         check_length(rules)
         check_no_times(rules, self.name)
         check_whole_columns(rules, self.name, INT64)
-        if settings.cluster_column in [column.name for column in rules.columns]:
-            raise ExportError(
-                f"the table has a column {settings.cluster_column!r}; give the prediction a different name with "
-                "cluster_column"
-            )
+        names = [column.name for column in rules.columns]
+        for name in (settings.cluster_column, _output_name(settings)):
+            if name in names:
+                raise ExportError(
+                    f"the table has a column {name!r}; give the prediction a different name with cluster_column"
+                )
         return "\n".join(_document(rules, settings)) + "\n"
 
 
@@ -102,7 +103,10 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
     )
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">'
-    yield f'  <Header description={_attribute(about)}><Application name="shallowrules"/></Header>'
+    yield f"  <Header description={_attribute(about)}>"
+    yield f'    <Extension name="rules_sha256" value="{rules.sha256}"/>'
+    yield f'    <Application name="shallowrules" version="{package_version()}"/>'
+    yield "  </Header>"
     yield f'  <DataDictionary numberOfFields="{len(tested) + 1}">'
     for feature in rules.tested_columns:
         yield from _data_field(rules, feature)
@@ -121,13 +125,18 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
         yield f'      <MiningField name={_attribute(column.name)} invalidValueTreatment="asIs"{given}/>'
     yield f'      <MiningField name={target} usageType="target"/>'
     yield "    </MiningSchema>"
-    output = _attribute(f"predicted {settings.cluster_column}")
+    output = _attribute(_output_name(settings))
     yield "    <Output>"
     yield f'      <OutputField name={output} feature="predictedValue" optype="categorical" dataType="{kind}"/>'
     yield "    </Output>"
     yield from _nodes(rules, labels)
     yield "  </TreeModel>"
     yield "</PMML>"
+
+
+def _output_name(settings: PmmlOptions) -> str:
+    """Return the name of the output, without blanks: it becomes the name of a column."""
+    return "_".join(["predicted", *settings.cluster_column.split()])
 
 
 def _data_field(rules: RuleSet, feature: int) -> Iterator[str]:

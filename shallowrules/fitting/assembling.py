@@ -93,6 +93,8 @@ class Measured:
         For each of the `bins`, what is in it.
     totals : Totals or None
         Of the column that is added up, by the place of the cluster.
+    agreed : ndarray of float64, shape (n_nodes,), or None
+        The weight of each leaf that the clustering puts in its cluster too, where a cluster has several leaves.
     """
 
     columns: tuple[RuleColumn, ...]
@@ -108,6 +110,7 @@ class Measured:
     bins: Mapping[int, NarrowBins]
     counted_rows: Sequence[NDArray[Any]]
     totals: Totals | None = None
+    agreed: NDArray[np.float64] | None = None
 
 
 def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, record: FitRecord) -> RuleSet:
@@ -122,7 +125,7 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
     measured : Measured
     record : FitRecord
     """
-    sums = measured.sums
+    sums, nodes = measured.sums, _with_precision(nodes, measured.agreed)
     clusters = _describe_clusters(tree, measured, noise=record.noise)
     columns, clusters = _with_histograms(measured, clusters, tree)
     columns = tuple(replace(column, separation=record.separation.get(i)) for i, column in enumerate(columns))
@@ -151,6 +154,21 @@ def assemble_rules(tree: Tree, nodes: tuple[Node, ...], measured: Measured, reco
         total=None if measured.totals is None else measured.totals.whole,
     )
     return RuleSet(columns, nodes, clusters, statistics, clustering=record.clustering)
+
+
+def _with_precision(nodes: tuple[Node, ...], agreed: NDArray[np.float64] | None) -> tuple[Node, ...]:
+    """Return the nodes with the precision of each leaf whose cluster has several; none if it was not measured."""
+    n_leaves = Counter(node.cluster for node in nodes if isinstance(node, Leaf))
+
+    def precision(index: int, leaf: Leaf) -> float | None:
+        if agreed is None or n_leaves[leaf.cluster] == 1:
+            return None
+        return float(agreed[index]) / leaf.weight if leaf.weight else 0.0
+
+    return tuple(
+        replace(node, precision=precision(index, node)) if isinstance(node, Leaf) else node
+        for index, node in enumerate(nodes)
+    )
 
 
 def _named_by_rules(

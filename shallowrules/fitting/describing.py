@@ -120,6 +120,7 @@ def rules_of_tree(
         fit_weight,
         sample_weight is not None,
         lambda: np.broadcast_to(np.average(X_explain, axis=0, weights=fit_weight), (k, X_explain.shape[1])),
+        leaf=tree.apply(X_explain),
     )
     record = FitRecord(
         method,
@@ -220,7 +221,8 @@ def describe_tree(
     complete = rows.complete()
     bins = choose_bins(columns, nodes, n_clusters, complete, record.separation) if has_pairs else {}
     ranked = _ranked(rows, {i: ends[i] for i in columns if i in complete}, len(tree.names)) if has_pairs else {}
-    counting = Counting(len(tree.names), bins, values, has_pairs, ranked, n_threads=n_threads)
+    leaves = tree.n_nodes if tree.n_leaves > n_clusters else 0
+    counting = Counting(len(tree.names), bins, values, has_pairs, ranked, n_threads, leaves)
     figures = rows.measure(counting)
     numbers = {i: (figures.numbers[i], each) for i, each in ends.items()}
     measured = measured_of(
@@ -262,6 +264,8 @@ class LabelledRows:
         What is added up by cluster.
     given_weight : ndarray of float64, shape (n_rows,), optional
         The weights with which it is added up, as they were given.
+    leaf : ndarray of int32, shape (n_rows,), optional
+        Node of each row's leaf, for a tree that has several leaves for a cluster.
     """
 
     encoding: Encoding
@@ -275,6 +279,7 @@ class LabelledRows:
     n_threads: int = 1
     added_up: Column | None = None
     given_weight: NDArray[np.float64] | None = None
+    leaf: NDArray[np.int32] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -347,6 +352,7 @@ class LabelledRows:
 
     def _counts(self, counting: Counting) -> tuple[dict[str, NDArray[Any]], dict[int, Standing]]:
         columns, labels, followed, weight = self.table.columns, self.labels, self.followed, self.weight
+        leaf = self.leaf if counting.leaves else None
         rows = None if weight is None or weight.all() else weight > 0
         if rows is not None and weight is not None:
             columns, labels, followed, weight = (
@@ -355,6 +361,7 @@ class LabelledRows:
                 followed[rows],
                 weight[rows],
             )
+            leaf = None if leaf is None else leaf[rows]
         weight = weight if self.weighted else None
 
         def standing(index: int) -> Standing:
@@ -362,7 +369,7 @@ class LabelledRows:
 
         with ThreadPoolExecutor(min(counting.n_threads, MAX_COLUMNS_AT_ONCE)) as pool:
             standings = dict(zip(counting.ranked, pool.map(standing, counting.ranked), strict=True))
-        found = count_labels(columns, labels, followed, weight, counting)
+        found = count_labels(columns, labels, followed, weight, counting, leaf)
         if self.added_up is not None:
             found |= total_counted(self.added_up, labels, counting.k, self.given_weight, rows)
         return found, standings

@@ -153,7 +153,7 @@ class Measuring:
         notes = (*data.reference.notes, *notes, *leafless_note(lost, len(data.kept_centers)))
         rules, _ = describe_tree(
             tree,
-            data.labelled(labels, positions[data.reference.labels], len(classes)),
+            data.labelled(labels, positions[data.reference.labels], len(classes), leaf),
             record_of(data, statistics.method, statistics.tradeoff, notes),
             _over(nodes, columns, data.encoding.table, tree),
             data.parameters.n_threads,

@@ -60,6 +60,8 @@ class Counting:
         if there are too many values for exact figures.
     n_threads : int
         The result does not depend on it.
+    leaves : int
+        Nodes of the tree, if the rows that agree with the clustering are counted by leaf as well; else 0.
     """
 
     k: int
@@ -68,6 +70,7 @@ class Counting:
     pairs: bool = False
     ranked: Mapping[int, ValueBins | None] = field(default_factory=dict)
     n_threads: int = 1
+    leaves: int = 0
 
 
 def count_labels(
@@ -76,6 +79,7 @@ def count_labels(
     followed: NDArray[np.int32],
     weight: NDArray[np.float64] | None,
     counting: Counting,
+    leaf: NDArray[np.int32] | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Return counts of rows that add up over parts of a table.
 
@@ -87,6 +91,8 @@ def count_labels(
         Index of each row's cluster by the tree, and by the clustering that it follows.
     weight : ndarray of float64, shape (n_rows,), or None
     counting : Counting
+    leaf : ndarray of int32, shape (n_rows,), optional
+        Node of each row's leaf, where rows are counted by leaf.
     """
     k, same = counting.k, labels == followed
     rows = np.bincount(labels, minlength=k)
@@ -96,6 +102,9 @@ def count_labels(
         "followed": np.bincount(followed, weight, k).astype(np.float64),
         "shared": np.bincount(labels[same], None if weight is None else weight[same], k).astype(np.float64),
     }
+    if leaf is not None:
+        agreed = np.bincount(leaf[same], None if weight is None else weight[same], counting.leaves)
+        found["agreed"] = agreed.astype(np.float64)
     if counting.pairs:
         found["pairs"] = cross_weights(labels, followed, k, weight)
     for index, values in counting.values.items():
@@ -183,6 +192,7 @@ def measured_of(
         counting.bins,
         [found[f"bins {index}"] for index in counting.bins],
         totals,
+        found.get("agreed"),
     )
 
 
@@ -214,8 +224,9 @@ def count_tree(parts: Partitions, on: TreeOnParts) -> Added:
 
 def _count_part(part: Part, on: TreeOnParts) -> Added:
     rows = on.encode(part)
-    labels = on.tree.predict(rows.matrix)
-    found = count_labels(rows.table.columns, labels, reference_labels(rows, on.centers), rows.weight, on.counting)
+    labels, followed = on.tree.predict(rows.matrix), reference_labels(rows, on.centers)
+    leaf = on.tree.apply(rows.matrix) if on.counting.leaves else None
+    found = count_labels(rows.table.columns, labels, followed, rows.weight, on.counting, leaf)
     roles = on.encode.roles
     if roles.measure is not None:
         found |= total_counted(

@@ -290,7 +290,7 @@ def _one_column(clusterer: Any, n_rows: int) -> Any:
         return frame[:, 0].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(clusterer)[:, 0]
     raise OptionError(
         f"clusterer has {counted(n_rows, 'row')} of {shape[1]} columns, and the table has as many rows: centers have "
-        "one row per cluster, and labels are one value per row; of a column per cluster, give the labels "
+        "one row per cluster, and labels are one value per row; if it has a column per cluster, give the labels "
         "np.argmax(clusterer, axis=1)"
     )
 

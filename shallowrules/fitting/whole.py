@@ -349,14 +349,22 @@ class TableData(FitData):
         if self.fit_weight is not None and not self.fit_weight.all():
             weightless = self.fit_weight == 0
             labels[weightless] = tree.predict(data.encoding.matrix[weightless])
-        return data.labelled(labels, self.reference.labels, len(tree.names))
+        is_single = tree.n_leaves == len(np.unique(tree.cluster[tree.leaves]))
+        leaf = None if is_single else tree.apply(data.encoding.matrix)
+        return data.labelled(labels, self.reference.labels, len(tree.names), leaf)
 
-    def labelled(self, labels: NDArray[np.int32], followed: NDArray[np.int32], k: int) -> LabelledRows:
+    def labelled(
+        self,
+        labels: NDArray[np.int32],
+        followed: NDArray[np.int32],
+        k: int,
+        leaf: NDArray[np.int32] | None = None,
+    ) -> LabelledRows:
         """Return the rows with their labels, for k clusters that begin with those of the reference.
 
         Parameters
         ----------
-        labels, followed : ndarray of int32, shape (n_rows,)
+        labels, followed, leaf : ndarray of int32, shape (n_rows,)
             As in `LabelledRows`.
         k : int
         """
@@ -372,6 +380,7 @@ class TableData(FitData):
             self.parameters.n_threads,
             self.measure,
             self.weight,
+            leaf,
         )
 
     def _central_rows(self) -> NDArray[np.float64]:

@@ -73,6 +73,10 @@ class Shift:
         """The difference of the shares: above 0 where there are more rows than in training."""
         return self.share - self.trained
 
+    def exceeds(self, limit: float) -> bool:
+        """Return whether the share has moved by more than a limit, up or down."""
+        return abs(self.size) > limit
+
 
 @dataclass(frozen=True)
 class ColumnShift:

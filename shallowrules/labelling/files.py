@@ -9,7 +9,7 @@ from typing import cast
 
 from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters import export
-from shallowrules.exporters.sql import neither_predicate, unknown_predicate
+from shallowrules.exporters.sql import neither_predicate, precision_case, unknown_predicate
 from shallowrules.files import Reading
 from shallowrules.labelling.drift import VALUES_SHOWN, ColumnShift
 from shallowrules.labelling.tested_columns import find_columns, reading_for
@@ -21,7 +21,7 @@ from shallowrules.labelling.writing import (
     Progress,
     bound_memory,
     check_format,
-    cluster_name,
+    labelled_query,
     refuse_taken,
     write,
 )
@@ -76,7 +76,8 @@ def label_file(
 ) -> Labelled:
     """Write every row of a file with one more column, its cluster.
 
-    The cluster is its given label where the rules have names, else its number; NULL where no rule matches.
+    The cluster is its given label where the rules have names, else its number; NULL where no rule matches. If the
+    output wants it, the precision of the row's rule is beside it.
     A column keeps the file's text if the kind of file stays the same, and otherwise has the type that it is read as.
 
     A CSV file is read three times: by a query that finds every field sound and counts the numbers of the tested
@@ -101,7 +102,8 @@ def label_file(
     Raises
     ------
     DataError
-        If the file is not a table, or lacks a tested column or has it as another type.
+        If the file is not a table, or lacks a tested column or has it as another type; if the precision of a rule is
+        wanted and not known.
     ExportError
         If the file has a column of the new one's name.
     OptionError
@@ -110,6 +112,8 @@ def label_file(
         If the result cannot be written.
     """
     _, kind, _ = check_format(output.path)
+    if output.with_precision:
+        rules.rule_precisions()  # refused before the work
     rules = read_as_told(rules, reading, columns)
     with open_source(where, reading_for(rules, reading, columns)) as source:
         parts = _parts(source)
@@ -120,13 +124,12 @@ def label_file(
             check_names(names)
         database = parts[0].database
         bound_memory(database)
-        number = absent_name(
-            "cluster number", [output.cluster_column, *(name for file in parts for name in file.names)]
-        )
+        taken = [*output.new_columns, *(name for file in parts for name in file.names)]
+        number, precision = (absent_name(name, taken) for name in ("cluster number", "precision of the rule"))
         files = []
         for part in parts:
             with named(str(part.provenance)) if len(parts) > 1 else nullcontext():
-                files.append(_Labelling(rules, part, kind, output.cluster_column, number, columns or {}))
+                files.append(_Labelling(rules, part, output, (number, precision), columns or {}))
         queries = (f"({file.query()})" for file in files)
         labelled = f"({' UNION ALL BY NAME '.join(queries)}) AS labelled"
         totals = None
@@ -134,7 +137,7 @@ def label_file(
             measured = " UNION ALL ".join(file.measured((columns or {}).get(measure, measure)) for file in files)
             totals = total_query(database, measured, measure, rules)
         delimiter = getattr(parts[0], "delimiter", ",").replace("\t", ",")
-        header = [*names, output.cluster_column] if repeated else None
+        header = [*names, *output.new_columns] if repeated else None
         counts = write(database, labelled, number, output, delimiter, progress, header)
         return Labelled(counts, _unseen(files, sum(counts.values())), totals)
 
@@ -171,20 +174,20 @@ def _parts(source: Source) -> list[DuckDBSource]:
 
 
 class _Labelling:
-    """How the rows of a file are labelled; `number` is the name of the column with the number of the cluster."""
+    """How the rows of a file are labelled; `inner` has the names of the columns of the number and the precision."""
 
     def __init__(
         self,
         rules: RuleSet,
         source: DuckDBSource,
-        kind: str,
-        cluster_column: str,
-        number: str,
+        output: Output,
+        inner: tuple[str, str],
         columns: Mapping[str, str],
     ) -> None:
-        refuse_taken(cluster_column, source.names)
-        self.rules, self.source, self.kind = rules, source, kind
-        self.cluster_column, self.number = cluster_column, number
+        refuse_taken(output.new_columns, source.names)
+        self.rules, self.source, self.output = rules, source, output
+        _, self.kind, _ = check_format(output.path)
+        self.number, self.precision = inner
         self.tested = [rules.columns[feature] for feature in rules.tested_columns]
         self.positions = find_columns(self.tested, source.names, columns, None)
         check_names(source.names, {source.names[j] for j in self.positions})
@@ -218,21 +221,23 @@ class _Labelling:
             values = [field.expression for field in source.fields(everything, findings=[])]
         given = [absent_name(f"column {j}", names) for j in everything] if named_alike(names) else names
         written = [f"{value} AS {quote_name(name)}" for value, name in zip(values, given, strict=True)]
-        case, relation = self._case()
-        numbered = f"SELECT {', '.join(written)}, {case}\nAS {quote_name(self.number)} FROM {relation} AS read"
-        name = cluster_name(self.rules, quote_name(self.number))
-        return f"SELECT *, {name} AS {quote_name(self.cluster_column)} FROM ({numbered}) AS numbered"
+        rules, inner, relation = self._read()
+        written.append(f"{_case(rules, inner)} AS {quote_name(self.number)}")
+        if self.output.with_precision:
+            precision = precision_case(rules, dialect="duckdb", columns=inner)
+            written.append(f"{precision} AS {quote_name(self.precision)}")
+        numbered = f"(SELECT {', '.join(written)} FROM {relation} AS read) AS numbered"
+        return labelled_query(self.rules, self.output, numbered, self.number, self.precision)
 
-    def _case(self) -> tuple[str, str]:
-        """Return SQL for the number of each row's cluster, and the relation that it reads."""
+    def _read(self) -> tuple[RuleSet, dict[str, str], str]:
+        """Return the rules as SQL compares them, the names of their columns, and the relation that has these."""
         # Distinct from the columns of the file, whose names may be anything.
         names = self.source.names
         inner = {column.name: absent_name(f"tested column {i}", names) for i, column in enumerate(self.tested)}
         read = ["*", *(f"{field.expression} AS {quote_name(inner[name])}" for name, field in self.fields.items())]
         clusters = tuple(replace(cluster, noise=False) for cluster in self.rules.clusters)
         plain = replace(self.rules, columns=tuple(map(_plain, self.rules.columns)), clusters=clusters)
-        case = export(plain, "sql", dialect="duckdb", style="case", columns=inner)
-        return case, f"(SELECT {', '.join(read)} FROM {self.source.relation})"
+        return plain, inner, f"(SELECT {', '.join(read)} FROM {self.source.relation})"
 
     def measured(self, name: str) -> str:
         """Return the query for the number of each row's cluster and its number to add up, in a column of the file."""
@@ -241,8 +246,8 @@ class _Labelling:
         [field] = self.source.fields([position])
         if field.type not in NUMERIC and not self.source.is_empty:
             raise DataError(f"the measure {name!r} cannot be added up: it was read as {field.type}")
-        case, relation = self._case()
-        return f"SELECT {case}\nAS cluster, {field.expression} AS measure FROM {relation} AS read"
+        rules, inner, relation = self._read()
+        return f"SELECT {_case(rules, inner)} AS cluster, {field.expression} AS measure FROM {relation} AS read"
 
     def unknown(self, column: RuleColumn) -> str:
         """Return the query that gives the texts in a tested column which no training row had."""
@@ -250,6 +255,11 @@ class _Labelling:
         text = _number_text(field.expression) if field.type in NUMERIC else field.expression
         unknown = unknown_predicate(replace(column, codes=False), "value", "duckdb")
         return f"SELECT value FROM (SELECT {text} AS value FROM {self.source.relation}) WHERE {unknown}"
+
+
+def _case(rules: RuleSet, columns: Mapping[str, str]) -> str:
+    """Return SQL for the number of each row's cluster."""
+    return f"{export(rules, 'sql', dialect='duckdb', style='case', columns=columns)}\n"
 
 
 def _declared(column: RuleColumn) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from shallowrules.labelling.writing import (
     Progress,
     bound_memory,
     check_format,
-    cluster_name,
+    labelled_query,
     refuse_taken,
     write,
 )
@@ -68,32 +68,36 @@ def label_rows(
     Raises
     ------
     DataError
-        If a tested column is missing or has a different type, there are no rows, or the database refuses something.
+        If a tested column is missing or has a different type, there are no rows, the precision of a rule is wanted and
+        not known, or the database refuses something.
     ExportError
         If the table has a column of the new one's name.
     ShallowRulesError
         If the result cannot be written.
     """
     check_format(output.path)
+    if output.with_precision:
+        rules.rule_precisions()  # refused before the work
     with scratch_folder() as scratch, open_database(scratch) as database:
         bound_memory(database)
         with open_rows(rows) as source:
-            refuse_taken(output.cluster_column, source.names)
+            refuse_taken(output.new_columns, source.names)
             found = find_tested_columns(rules, source, columns)
             measured = None if measure is None else source.names[find_measure(source, columns.get(measure, measure))]
             parts, unseen = RowParts(database), UnseenCategories(found.columns)
             fetched = _part_of(progress, 0.0, FETCHING)
-            label = partial(_clusters_of, rules, found, unseen)
+            label = partial(_labels_of, rules, found, unseen, output.with_precision)
             selection = _fetch_batches(label, source, found, parts, fetched)
             if selection is None:
                 unseen.clear()
                 selection = _fetch_whole(label, source, parts)
             names = source.names
-        number = absent_name("cluster number", [output.cluster_column, *names])
-        selected = ", ".join(f"c{j} AS {quote_name(name)}" for j, name in enumerate((*names, number)))
-        name = cluster_name(rules, quote_name(number))
+        taken = [*output.new_columns, *names]
+        number, precision = (absent_name(name, taken) for name in ("cluster number", "precision of the rule"))
+        given = [*names, number, precision] if output.with_precision else [*names, number]
+        selected = ", ".join(f"c{j} AS {quote_name(name)}" for j, name in enumerate(given))
         numbered = f"(SELECT {selected} FROM ({selection})) AS numbered"
-        labelled = f"(SELECT *, {name} AS {quote_name(output.cluster_column)} FROM {numbered}) AS labelled"
+        labelled = f"({labelled_query(rules, output, numbered, number, precision)}) AS labelled"
         totals = None
         if measured is not None and measure is not None:
             query = f"SELECT {quote_name(number)}, {quote_name(measured)} FROM {numbered}"
@@ -103,7 +107,7 @@ def label_rows(
 
 
 def _fetch_batches(
-    label: Callable[[Table], Column],
+    label: Callable[[Table], Sequence[Column]],
     source: DatabaseSource,
     found: FoundColumns,
     parts: RowParts,
@@ -119,30 +123,34 @@ def _fetch_batches(
     with closing(source.tables(range(len(source.names)))) as tables:
         for table in tables:
             try:
-                clusters = label(table)
+                labels = label(table)
             except DataError:  # all rows together make a better message: one with the number of the row
                 return None
-            parts.add([*table.columns, clusters])
+            parts.add([*table.columns, *labels])
             if progress is not None and expected is not None:
                 progress(min(1.0, parts.n_rows / expected))
     return parts.selection(single=found.positions)
 
 
-def _fetch_whole(label: Callable[[Table], Column], source: DatabaseSource, parts: RowParts) -> str | None:
+def _fetch_whole(label: Callable[[Table], Sequence[Column]], source: DatabaseSource, parts: RowParts) -> str | None:
     """Add all rows and their clusters at once, and return the query for them."""
     parts.clear()
     table = source.table()
-    parts.add([*table.columns, label(table)])
+    parts.add([*table.columns, *label(table)])
     return parts.selection()
 
 
-def _clusters_of(rules: RuleSet, found: FoundColumns, unseen: UnseenCategories, table: Table) -> Column:
-    """Return the numbers of the clusters of rows, by the tree; their new categories are counted."""
+def _labels_of(
+    rules: RuleSet, found: FoundColumns, unseen: UnseenCategories, with_precision: bool, table: Table
+) -> list[Column]:
+    """Return the numbers of the clusters of rows, by the tree, and the precision; new categories are counted."""
     columns = (replace(table.columns[j], name=c.name) for c, j in zip(found.columns, found.positions, strict=True))
     tested = Table(tuple(columns), table.n_rows)
-    labels = rules.assign(tested)
+    labels, precision = rules.assign_with_precision(tested) if with_precision else (rules.assign(tested), None)
     unseen.add(tested)
-    return Column("cluster number", "integer", labels.astype(np.int64), labels == NO_CLUSTER)
+    without = labels == NO_CLUSTER
+    clusters = Column("cluster number", "integer", labels.astype(np.int64), without)
+    return [clusters] if precision is None else [clusters, Column("precision", "float", precision, without)]
 
 
 def _part_of(progress: Progress | None, first: float, last: float) -> Progress | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shallowrules.errors import DataError, nearest
+from shallowrules.errors import DataError, Finding, nearest
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
 from shallowrules.files import Reading
 from shallowrules.labelling.column_types import column_types, dialect_of
@@ -121,16 +121,17 @@ def find_columns(
         if found is not None:
             positions.append(names.index(found))
             continue
-        missing.append(show_absent(name, names))
+        missing.append(name)
         if (alike := nearest(name, names)) is not None:
             near.append(f"--column {shlex.quote(f'{column.name}={alike}')}")
     if missing:
-        listed, shown = ", ".join(missing), ", ".join(map(repr, names))
+        listed, shown = ", ".join(show_absent(name, names) for name in missing), ", ".join(map(repr, names))
         lacking = f"the rules test {listed}, which {where} does not have; its columns are: {shown}"
         if where is None:
             lacking = f"there is no column {listed}, which the rules test; the columns are: {shown}"
         use = f"; if that is the column, use {' '.join(near)}" if len(near) == len(missing) else ""
-        raise DataError(f"{lacking}. --column OLD=NEW says what a column is called there{use}")
+        findings = [Finding("missing column", f"the rules test {show_absent(name, names)}", name) for name in missing]
+        raise DataError(f"{lacking}. --column OLD=NEW says what a column is called there{use}", findings=findings)
     return tuple(positions)
 
 

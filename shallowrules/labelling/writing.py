@@ -15,6 +15,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from shallowrules.errors import ExportError, OptionError, ShallowRulesError
+from shallowrules.exporters.base import precision_column_of
 from shallowrules.files import atomic_path
 from shallowrules.labelling.workbook import write_sheet
 from shallowrules.rules import RuleSet
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from shallowrules.labelling.drift import ColumnShift
     from shallowrules.measures.totals import Totals
 
-__all__ = ["Labelled", "Output", "Progress", "bound_memory", "check_format", "cluster_name", "refuse_taken", "write"]
+__all__ = ["Labelled", "Output", "Progress", "bound_memory", "check_format", "labelled_query", "refuse_taken", "write"]
 
 TAB = "\t"
 
@@ -74,11 +75,24 @@ class Output:
         Name of the column that is added.
     csv_safe : bool
         Whether a CSV file has an apostrophe before each text and name that a spreadsheet may run as a formula.
+    with_precision : bool
+        Whether a second column is added, with the precision of each row's rule.
     """
 
     path: Path
     cluster_column: str = "cluster"
     csv_safe: bool = False
+    with_precision: bool = False
+
+    @property
+    def precision_column(self) -> str | None:
+        """Name of the column of the precision, if there is one."""
+        return precision_column_of(self.cluster_column) if self.with_precision else None
+
+    @property
+    def new_columns(self) -> list[str]:
+        """The columns that are added."""
+        return [name for name in (self.cluster_column, self.precision_column) if name is not None]
 
 
 @dataclass(frozen=True)
@@ -112,10 +126,11 @@ def check_format(target: Path) -> tuple[str, str, bool]:
     return ending, FORMATS[ending][0], compressed
 
 
-def refuse_taken(cluster_column: str, names: Sequence[str]) -> None:
-    """Raise ExportError if a table has a column of the new one's name."""
+def refuse_taken(new_columns: Sequence[str], names: Sequence[str]) -> None:
+    """Raise ExportError if a table has a column of a new one's name."""
+    new = {name.casefold() for name in new_columns}
     for name in names:
-        if name.casefold() == cluster_column.casefold():
+        if name.casefold() in new:
             raise ExportError(f"the table already has a column {name!r}: name the new one with --cluster-column")
 
 
@@ -218,6 +233,25 @@ def _watched(database: DuckDBPyConnection, progress: Progress | None, first: flo
     finally:
         ended.set()
         thread.join()
+
+
+def labelled_query(rules: RuleSet, output: Output, numbered: str, number: str, precision: str) -> str:
+    """Return the query for rows with their new columns, from rows with the number of the cluster.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    output : Output
+    numbered : str
+        SQL of the rows.
+    number, precision : str
+        Their columns of the number and, where it is wanted, of the precision.
+    """
+    new = f"{cluster_name(rules, quote_name(number))} AS {quote_name(output.cluster_column)}"
+    if output.precision_column is None:
+        return f"SELECT *, {new} FROM {numbered}"
+    given = quote_name(precision)
+    return f"SELECT * EXCLUDE ({given}), {new}, {given} AS {quote_name(output.precision_column)} FROM {numbered}"
 
 
 def cluster_name(rules: RuleSet, number: str) -> str:

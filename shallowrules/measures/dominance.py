@@ -42,8 +42,11 @@ def codes_of(values: NDArray[Any]) -> NDArray[np.uint64]:
         return values.astype(np.uint64)
     if values.dtype.kind == "i":
         return values.astype(np.int64).view(np.uint64) ^ SIGN
-    bits = (values.astype(np.float64) + 0.0).view(np.uint64)
-    return np.where(bits >= SIGN, ~bits, bits | SIGN)
+    bits = (values.astype(np.float64, copy=False) + 0.0).view(np.int64)
+    flips = bits >> 63  # every bit of a negative number, and the sign of the others
+    flips |= np.int64(-1 << 63)
+    bits ^= flips
+    return bits.view(np.uint64)
 
 
 def values_of(codes: NDArray[np.uint64], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -108,8 +111,11 @@ class ValueBins:
     ) -> tuple[NDArray[np.uint64], NDArray[np.integer], NDArray[Any]]:
         """Return the codes of the bins with rows; each pair of a bin's place and a group, as a number; their weight."""
         codes = codes_of(values.astype(np.float64, copy=False))
-        bins = ((codes >> np.uint64(self.shift)) - np.uint64(self.first)).astype(np.int64)
-        cells, n_cells = bins * n_groups + groups, self.n_bins * n_groups
+        codes >>= np.uint64(self.shift)
+        codes -= np.uint64(self.first)
+        cells, n_cells = codes.view(np.int64), self.n_bins * n_groups
+        cells *= n_groups
+        cells += groups
         if 4 * len(cells) < n_cells:
             filled, inverse = np.unique(cells, return_inverse=True)
             found = np.bincount(inverse, weight)

@@ -33,6 +33,7 @@ from shallowrules.models.tree_mixin import TreeMixin
 from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
 from shallowrules.rules import RuleSet
+from shallowrules.rules.documents.pickled import reading, stamped
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.order import warn_of_other_order
@@ -258,6 +259,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
     feature_names_in_: NDArray[Any]
     encoder_: Encoder
     scaler_: Any
+    category_weight_: float
     clusterer_: Any
     tree_: Tree
     labels_: NDArray[Any]
@@ -507,7 +509,24 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return all that is pickled: everything but the user's functions, which pickle may not know."""
         calls = ("on_progress", "on_best")
-        return {name: value for name, value in super().__getstate__().items() if name not in calls}
+        return stamped({name: value for name, value in super().__getstate__().items() if name not in calls})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with reading(state) as parts:
+            if "tree_" in parts:
+                parts["encoder_"] = Encoder(**vars(parts["encoder_"]))  # with fields that the writer did not know
+                parts.setdefault("category_weight_", parts["encoder_"].category_weight)
+                if missing := FITTED - parts.keys():
+                    raise KeyError(*missing)
+            self.__dict__ = {**vars(ExplainableKMeans()), **parts}
+
+
+FITTED = {
+    name
+    for name in ExplainableKMeans.__annotations__
+    if name not in NOT_OF_ALL_TABLES and not hasattr(ExplainableKMeans, name)
+}
+"""Attributes that every fit sets."""
 
 
 def unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
@@ -564,9 +583,9 @@ def fitted(
     fit = finish(data, grown, model.tradeoff)
     if judgement is not None:
         data, fit = go_on(data, fit, judgement)
-    log = log_of(model)
+    log_note = log_of(model, is_note=True)
     for note in fit.rules.statistics.notes:
-        log(note)
+        log_note(note)
     for message, category in fit.warnings:
         warnings.warn(message, category, stacklevel=3)
     kept = {name: value for name, value in vars(model).items() if name not in NOT_OF_ALL_TABLES}

@@ -23,14 +23,17 @@ class Reporting(Protocol):
     on_progress: Callable[[float], None] | None
 
 
-def log_of(model: Reporting) -> Callable[[str], None]:
-    """Return the function that logs a line, or prints it if the model is verbose and no logging would show it."""
+def log_of(model: Reporting, *, is_note: bool = False) -> Callable[[str], None]:
+    """Return the function that logs a line, or prints it if the model is verbose and no logging would show it.
+
+    `is_note` is an attribute of the record: whoever shows the notes of rules in another way can leave these out.
+    """
 
     def log(message: str) -> None:
         if model.verbose and not (LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers()):
             print(f"[ExplainableKMeans] {message}")
         else:
-            LOGGER.info("%s", message)
+            LOGGER.info("%s", message, extra={"is_note": is_note})
 
     return log
 

@@ -18,7 +18,7 @@ from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.table import Column, Table, Value
 from shallowrules.trees.tree import compare
 
-__all__ = ["match_rules", "read_columns", "read_rows"]
+__all__ = ["find_rules", "match_rules", "read_columns", "read_rows"]
 
 
 def read_columns(columns: Sequence[RuleColumn], tested: Iterable[int], data: Any) -> tuple[int, dict[int, Column]]:
@@ -65,15 +65,27 @@ def match_rules(rules: Sequence[Rule], columns: Sequence[RuleColumn], tested: It
     DataError
         If a tested column is missing, or holds values of a different type than the rules compare.
     """
+    clusters = [rule.cluster for rule in rules]
+    labels = np.array([*clusters, NO_CLUSTER], dtype=label_type(clusters))
+    return labels[find_rules(rules, columns, tested, data)]
+
+
+def find_rules(
+    rules: Sequence[Rule], columns: Sequence[RuleColumn], tested: Iterable[int], data: Any
+) -> NDArray[np.int32]:
+    """Return the place of each row's rule among the rules, -1 where no rule matches.
+
+    The parameters and errors are those of `match_rules`.
+    """
     n_rows, read = read_columns(columns, tested, data)
     matching = {feature: _Matching(columns[feature], column) for feature, column in read.items()}
-    labels = np.full(n_rows, NO_CLUSTER, dtype=label_type(rule.cluster for rule in rules))
-    for rule in rules:
+    places = np.full(n_rows, -1, dtype=np.int32)
+    for place, rule in enumerate(rules):
         matches = np.ones(n_rows, dtype=bool)
         for condition in rule.conditions:
             matches &= matching[condition.feature](condition)
-        labels[matches] = rule.cluster
-    return labels
+        places[matches] = place
+    return places
 
 
 class _Matching(ConditionVisitor[NDArray[np.bool_]]):

@@ -87,7 +87,7 @@ def _standing_fault(cluster: Cluster, index: int, column: RuleColumn, n_columns:
     """Return the fault of the median or the delta of a column in a cluster, worded to stand between "has" and "of"."""
     for what, figures in (("deltas", cluster.deltas), ("medians", cluster.medians)):
         if figures and len(figures) != n_columns:
-            return f"{len(figures)} {what}, not {n_columns}, and so none"
+            return f"{len(figures)} {what}, not {n_columns}, so none"
     delta = cluster.deltas[index] if cluster.deltas else None
     median = cluster.medians[index] if cluster.medians else None
     if not column.is_numeric:

@@ -7,12 +7,15 @@ written as JSON, checked and measured is in `matching`, `document`, `validation`
 from __future__ import annotations
 
 import hashlib
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import DataError, counted
@@ -20,16 +23,18 @@ from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import printable
 from shallowrules.rules.documents import document
 from shallowrules.rules.documents.document import Setting
+from shallowrules.rules.documents.pickled import reading, stamped
 from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics, show_figure
 from shallowrules.rules.frames import clusters_frame, conditions_frame
-from shallowrules.rules.matching import match_rules, read_rows
+from shallowrules.rules.matching import find_rules, match_rules, read_rows
 from shallowrules.rules.measured import check_histograms, check_standings
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
 from shallowrules.rules.shown import Shown, load_displays
 from shallowrules.rules.validation import check_figures, check_structure
 from shallowrules.rules.words.contrasts import Contrast, contrasts_of
 from shallowrules.rules.words.explaining import Explanation, explain_row
+from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.rows import Scalar, single_row
 
 __all__ = ["RuleSet"]
@@ -86,10 +91,16 @@ class RuleSet(Shown):
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """One rule per leaf: largest cluster first, and its largest leaf first."""
-        cluster_weight = {cluster.index: cluster.weight for cluster in self.clusters}
+        of_cluster = {cluster.index: cluster for cluster in self.clusters}
         found = derive_rules(self.nodes, self.columns, self.statistics.weight)
-        found.sort(key=lambda rule: (-cluster_weight[rule.cluster], rule.cluster, -rule.weight, rule.leaf))
-        return tuple(found)
+        found.sort(key=lambda rule: (-of_cluster[rule.cluster].weight, rule.cluster, -rule.weight, rule.leaf))
+        n_rules = Counter(rule.cluster for rule in found)
+        return tuple(
+            replace(rule, precision=of_cluster[rule.cluster].precision)
+            if rule.precision is None and n_rules[rule.cluster] == 1
+            else rule
+            for rule in found
+        )
 
     @cached_property
     def tested_columns(self) -> tuple[int, ...]:
@@ -133,6 +144,16 @@ class RuleSet(Shown):
         return isinstance(other, RuleSet) and self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return stamped({"document": json.dumps(self.to_dict())})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with reading(state) as parts:
+            if "document" not in parts:  # written before 0.2, from memory
+                given = {name: parts[name] for name in self.__dataclass_fields__ if name in parts}
+                parts["document"] = json.dumps(RuleSet(**given).to_dict())
+            vars(self).update(vars(RuleSet.from_dict(json.loads(parts["document"]))))
 
     def __repr__(self) -> str:
         parts = (
@@ -227,6 +248,65 @@ class RuleSet(Shown):
         row = single_row(table)
         labels = match_rules(self.rules, self.columns, self.tested_columns, table if row is None else row)
         return labels if row is None else int(labels[0])
+
+    @overload
+    def assign_with_precision(self, table: Mapping[Any, Scalar]) -> tuple[int, float]: ...
+    @overload
+    def assign_with_precision(self, table: Any) -> tuple[NDArray[Any], NDArray[np.float64]]: ...
+    def assign_with_precision(self, table: Any) -> Any:
+        """Return the cluster of each row, as `assign` does, and the precision of the rule that it matches.
+
+        Parameters
+        ----------
+        table : Table, dataframe, mapping of columns, or array-like of shape (n_rows, n_columns)
+            Or one row, as for `assign`.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_rows,)
+            Those of `assign`.
+        precision : ndarray of float64, shape (n_rows,)
+            `Rule.precision`, from 0 to 1; NaN where no rule matches. For one row both are single numbers.
+
+        Raises
+        ------
+        DataError
+            As `assign` does; also if the precision of a rule is not known.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from shallowrules import ExplainableKMeans
+        >>> flowers = load_iris(as_frame=True).data
+        >>> rules = ExplainableKMeans(3, random_state=0).fit(flowers).rules_
+        >>> labels, precision = rules.assign_with_precision(flowers)
+        >>> precision[labels == 2].round(3)[:2]
+        array([1., 1.])
+        """
+        found = self.rule_precisions()
+        row = single_row(table)
+        places = find_rules(self.rules, self.columns, self.tested_columns, table if row is None else row)
+        clusters = [rule.cluster for rule in self.rules]
+        labels = np.array([*clusters, NO_CLUSTER], dtype=label_type(clusters))[places]
+        precision = np.array([*(found[rule.leaf] for rule in self.rules), np.nan])[places]
+        return (labels, precision) if row is None else (int(labels[0]), float(precision[0]))
+
+    def rule_precisions(self) -> dict[int, float]:
+        """Return the precision of each rule by its leaf.
+
+        Raises
+        ------
+        DataError
+            If that of a rule is not known.
+        """
+        unknown = [rule.cluster for rule in self.rules if rule.precision is None]
+        if unknown:
+            raise DataError(
+                f"the precision of each rule is not known: cluster {unknown[0]} has "
+                f"{counted(len(self.rules_of(unknown[0])), 'rule')}, and only the precision of the whole cluster was "
+                "measured, by an earlier version; fit the rules again"
+            )
+        return {rule.leaf: rule.precision for rule in self.rules if rule.precision is not None}
 
     def to_frame(self, backend: Any = "pandas") -> Any:
         """Return the conditions of all rules as a frame, a row for each.

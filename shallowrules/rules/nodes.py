@@ -66,11 +66,15 @@ class Membership:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf: the cluster it carries, its training rows and their summed weight."""
+    """A leaf: the cluster it carries, its training rows and their summed weight.
+
+    `precision` is that of its rule, where its cluster has several leaves: that of a single leaf is the cluster's.
+    """
 
     cluster: int
     rows: int
     weight: float
+    precision: float | None = field(default=None, metadata=OPTIONAL)
 
 
 Node = Cut | Membership | Leaf
@@ -99,6 +103,8 @@ class Rule(Shown):
         Number of non-redundant conditions (the paper's explanation size). Each category that is asked
         for or excluded counts, as the columns of 0 and 1 do that stand for the categories, so that
         `size` may be more than the number of conditions to read.
+    precision : float or None
+        Share of its weight that the unrestricted clustering puts in `cluster` too; None where it was not measured.
     """
 
     leaf: int
@@ -109,6 +115,7 @@ class Rule(Shown):
     share: float
     depth: int
     size: int
+    precision: float | None = None
 
     def __repr__(self) -> str:
         n_conditions = counted(len(self.conditions), "condition")
@@ -137,7 +144,8 @@ def derive_rules(nodes: Sequence[Node], columns: Sequence[RuleColumn], weight: f
         if isinstance(node, Leaf):
             asked = tuple(conditions.values())
             share = node.weight / weight
-            found.append(Rule(index, node.cluster, asked, node.rows, node.weight, share, depth, size=len(edges)))
+            figures = node.rows, node.weight, share, depth, len(edges), node.precision
+            found.append(Rule(index, node.cluster, asked, *figures))
             continue
         for child, goes_left in ((node.left, True), (node.right, False)):
             condition: Condition = node.condition(columns[node.column], goes_left)

@@ -268,7 +268,7 @@ def check_figures(
                     f"nodes[{rule.leaf}] has {counted(rule.rows, 'row')}, more than there are with {condition} "
                     f"by the figures of column {condition.column.name!r}"
                 )
-    _check_agreement(clusters, statistics)
+    _check_agreement(rules, clusters, statistics)
     _check_statistics(rules, statistics)
     _check_totals(columns, clusters, statistics)
 
@@ -368,7 +368,7 @@ class _MaxShare(ConditionVisitor[float]):
         return sum(share for value, share in pairs if value not in condition.values)
 
 
-def _check_agreement(clusters: Sequence[Cluster], statistics: Statistics) -> None:
+def _check_agreement(rules: Sequence[Rule], clusters: Sequence[Cluster], statistics: Statistics) -> None:
     """Check precision, recall and agreement: all three share out the weight on which both clusterings agree."""
     reference = 0.0
     for cluster in clusters:
@@ -387,6 +387,24 @@ def _check_agreement(clusters: Sequence[Cluster], statistics: Statistics) -> Non
         )
     derived = sum(cluster.share * cluster.precision for cluster in clusters)
     _check_share("statistics.agreement", statistics.agreement, derived, "the clusters' precision and share")
+    of_cluster: dict[int, list[Rule]] = {cluster.index: [] for cluster in clusters}
+    for rule in rules:
+        of_cluster[rule.cluster].append(rule)
+    for cluster in clusters:
+        _check_precision(cluster, of_cluster[cluster.index])
+
+
+def _check_precision(cluster: Cluster, rules: Sequence[Rule]) -> None:
+    """Check the precision of the rules of a cluster, which average to its own."""
+    known = [(rule, rule.precision) for rule in rules if rule.precision is not None]
+    if not known:
+        return
+    if len(known) < len(rules):
+        _refuse(f"some leaves of cluster {cluster.index} have a precision, and others have none")
+    for rule, precision in known:
+        _check_share(f"nodes[{rule.leaf}]: precision", precision, precision if rule.rows else 0.0, "no rows")
+    derived = sum(rule.weight * precision for rule, precision in known) / (cluster.weight or 1.0)
+    _check_share(f"cluster {cluster.index}: precision", cluster.precision, derived, "its leaves")
 
 
 def _check_statistics(rules: Sequence[Rule], statistics: Statistics) -> None:

@@ -117,7 +117,8 @@ class Source(ABC):
         return chosen
 
     def _refuse_absent(self, name: str, what: str) -> NoReturn:
-        raise DataError(f"{what} {show_absent(name, self.names)}; the columns are: {', '.join(map(repr, self.names))}")
+        message = f"{what} {show_absent(name, self.names)}; the columns are: {', '.join(map(repr, self.names))}"
+        raise DataError(message, findings=[Finding("missing column", message, name)])
 
     def table(
         self,

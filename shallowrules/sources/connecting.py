@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 import os
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, suggestion
-from shallowrules.files import read_whole
+from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, refuse_unknown, suggestion
+from shallowrules.files import SETTINGS_FILE, folder_settings, read_whole
 from shallowrules.sources.looking import look
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
 
 __all__ = [
-    "SETTINGS_FILE",
     "connect",
     "database_answer",
     "find_url",
@@ -33,9 +31,6 @@ __all__ = [
     "timeout_statement",
     "writing",
 ]
-
-SETTINGS_FILE = "shallowrules.toml"
-"""The file in the current folder in which ``@name`` is looked up."""
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 DRIVERS |= {"mariadb": "mariadb+pymysql"}
@@ -137,17 +132,15 @@ def _secrets_of(url: URL) -> list[str]:
     return sorted(filter(None, forms), key=len, reverse=True)
 
 
-def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
+def find_url(database: str) -> URL:
     """Return the URL of a database.
 
     Parameters
     ----------
     database : str
-        A URL as SQLAlchemy takes it, or ``@name``: the table ``[databases.name]`` of the settings. It has the entry
-        `url`, and `password_env` (an environment variable) or `password_file` where the driver does not find the
+        A URL as SQLAlchemy takes it, or ``@name``: the table ``[databases.name]`` of `folder_settings`. It has the
+        entry `url`, and `password_env` (an environment variable) or `password_file` where the driver does not find the
         password by itself, as in ``~/.pgpass``.
-    settings : str or Path
-        The file of settings.
 
     Raises
     ------
@@ -161,7 +154,7 @@ def find_url(database: str, settings: str | Path = SETTINGS_FILE) -> URL:
     if not database.startswith("@"):
         return parse_url(database)
     name = database[1:]
-    entry = _entry(name, Path(settings))
+    settings, entry = _entry(name)
     if not all(isinstance(value, str) for value in entry.values()) or "url" not in entry:
         wanted = "url, and password_env or password_file, all of them texts"
         raise DataError(f"[databases.{name}] in {settings} must have {wanted}")
@@ -199,35 +192,22 @@ def _split_url(text: str) -> URL:
         ) from None
 
 
-def _entry(name: str, settings: Path) -> Mapping[str, str]:
-    try:
-        content = read_whole(settings)
-    except FileNotFoundError:
-        raise DataError(f"@{name}: there is no file {settings} in this folder") from None
-    try:
-        document = tomllib.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{settings} cannot be read: {error}") from error
-    _refuse_unknown(document, ("databases",), f"{settings}: table")
+def _entry(name: str) -> tuple[str, Mapping[str, str]]:
+    """Return the file of settings and its entry for a database."""
+    found = folder_settings()
+    if found is None:
+        raise DataError(f"@{name}: there is no file {SETTINGS_FILE} in this folder")
+    settings, document = found
     databases = document.get("databases", {})
     if not isinstance(databases, dict) or not all(isinstance(entry, dict) for entry in databases.values()):
         raise DataError(f"{settings} must have a table [databases.NAME] for each database")
     for each, entry in databases.items():
-        _refuse_unknown(entry, SETTINGS, f"{settings}: key of [databases.{each}]")
+        refuse_unknown(entry, SETTINGS, f"{settings}: key of [databases.{each}]")
     if name not in databases:
         known = ", ".join(f"@{other}" for other in databases) or "none"
         hint = suggestion(name, databases, mark="@")
         raise OptionError(f"{settings} has no table [databases.{name}]; use one of: {known}{hint}", option="database")
-    found: Mapping[str, str] = databases[name]
-    return found
-
-
-def _refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Raise DataError for a name that is not among the known ones, with the most similar one."""
-    for name in names:
-        if name not in known:
-            hint = suggestion(name, known) or f"; use one of: {', '.join(known)}"
-            raise DataError(f"{what} {name!r} is not known{hint}")
+    return settings, databases[name]
 
 
 def _password(name: str, entry: Mapping[str, str]) -> str | None:
@@ -268,7 +248,8 @@ def connect(url: URL, *, read_only: bool = False, timeout: float | None = None) 
             f": a statement of {backend} cannot be limited in time; omit it, and stop the work with Ctrl-C",
         )
     if backend == "sqlite" and url.database and look(url.database) is None:
-        raise DataError(f"{shown}: there is no file {url.database}")  # SQLite would create it
+        missing = FileNotFoundError(url.database)
+        raise DataError(f"{shown}: there is no file {url.database}") from missing  # SQLite would create it
     options: dict[str, Any] = {}
     if read_only and backend == "duckdb" and url.database not in (None, "", IN_MEMORY):
         options["connect_args"] = {"read_only": True}

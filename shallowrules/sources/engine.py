@@ -432,8 +432,8 @@ def missing_words(source: DuckDBSource, texts: Mapping[str, str], words: Sequenc
         )
         verb, listed = "is" if n_words == 1 else "are", " or ".join(map(repr, found))
         message = (
-            f"column {name!r} is text, and {n_words} of {given} values {verb} {listed}, such as in row {row}: "
-            "most programs that load it read a missing value there"
+            f"column {name!r} is text, and {n_words} of {given} values {verb} {listed}, for example in row {row}: "
+            "most programs read these as missing"
         )
         findings.append(Finding("missing words", message, name, n_words, given, row, found[0], tuple(found)))
     return findings

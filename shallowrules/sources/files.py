@@ -86,7 +86,9 @@ def _named(name: str, besides: Path | None) -> list[str]:
     if look(name) is None and has_magic(name):
         found = sorted(matches(name))
         if not found:
-            raise DataError(f"{name}: there is no such file, and no file matches the pattern")
+            raise DataError(f"{name}: there is no such file, and no file matches the pattern") from FileNotFoundError(
+                name
+            )
         return found
     return [name]
 
@@ -127,7 +129,7 @@ def regular_file(name: str, scratch: str) -> str:
             raise DataError("there is no standard input; name a file")
         source = _copied(sys.stdin.buffer, scratch)
     elif look(name) is None:
-        raise DataError("there is no such file")
+        raise DataError("there is no such file") from FileNotFoundError(name)
     elif source.is_char_device() or source.is_block_device():
         raise DataError(f"this is a device, which may never end; name a file, or {STANDARD_INPUT} for standard input")
     elif not source.is_file():

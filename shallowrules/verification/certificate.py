@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -208,17 +207,10 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "mismatches": comparison.disagreements,
         "first": [
             {
-                "values": {name: _cell(value) for name, value in difference.values.items()},
+                "values": difference.cells,
                 "tree": difference.expected,
                 "sql": difference.found,
             }
             for difference in comparison.differences
         ],
     }
-
-
-def _cell(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return value if isinstance(value, float) and math.isfinite(value) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,11 @@ class Difference:
         """The clusters in which the tree and the form put the row, in words."""
         return _place(self.expected), _place(self.found)
 
+    @property
+    def cells(self) -> dict[str, Any]:
+        """The values as JSON can hold them."""
+        return {name: _cell(value) for name, value in self.values.items()}
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -84,6 +90,13 @@ def _place(found: int | str | None) -> str:
     if isinstance(found, str):
         return found
     return "no cluster" if found is None else f"cluster {found}"
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return value if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
 def python_rows(table: Table) -> Iterator[tuple[Any, ...]]:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,17 @@ def test_an_answer_that_stops_is_3_and_ctrl_c_130(monkeypatch, answer):
     assert call("exporters").exit_code == INTERRUPTED
 
 
+@pytest.mark.parametrize("name", DOES)
+def test_an_interrupt_of_any_command_is_130(folder, monkeypatch, name):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module(f"shallowrules.cli.commands.{name}").command, "callback", interrupted)
+    done = call(*DOES[name])
+    assert (done.exit_code, done.stdout) == (INTERRUPTED, "")
+    assert done.stderr.endswith("Aborted!\n")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("name", spread(["clusters", "drift", "fit", "label", "path", "refit", "run", "verify"], 4))
@@ -182,6 +194,10 @@ def test_the_page_lists_them():
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     listed = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
     assert listed == {DONE, FOUND, MISUSED, STOPPED, INTERRUPTED}
+    found = {}
+    for row in re.findall(r"^\| (`.*`) \| .* \| (.*) \| as above \|$", page, re.MULTILINE):
+        found |= dict.fromkeys(re.findall(r"`(\w+)`", row[0]), row[1] != "never")
+    assert found == {name: name in FINDS for name in DOES}
     assert set(failures.__all__) >= {"DONE", "FOUND", "MISUSED", "STOPPED", "INTERRUPTED"}
 
 

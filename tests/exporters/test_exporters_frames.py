@@ -206,7 +206,7 @@ def test_columns_of_every_type_of_polars(kind, nulls, imputed):
         rules = of_one_column(kind, threshold, nulls, imputed)
         expression, of_row = function_of(rules, "polars")(), function_of(rules, "python")
         for made in series:
-            expected = [of_row({"x": value}) for value in made.to_list()]
+            expected = [of_row({"x": +value if isinstance(value, bool) else value}) for value in made.to_list()]
             assert made.to_frame().select(expression).to_series().to_list() == expected, (threshold, made)
 
 
@@ -242,7 +242,7 @@ def test_columns_of_every_type_of_pandas(kind, nulls, imputed):
         rules = of_one_column(kind, threshold, nulls, imputed)
         function, of_row = function_of(rules, "pandas"), function_of(rules, "python")
         for made in series:
-            expected = [of_row({"x": value}) for value in made.tolist()]
+            expected = [of_row({"x": +value if isinstance(value, bool) else value}) for value in made.tolist()]
             found = [None if value is pd.NA else value for value in function(made.to_frame()).tolist()]
             assert found == expected, (threshold, made)
 

@@ -172,3 +172,15 @@ def test_an_engine_cuts_no_fraction_off_a_whole_number(score):
     assert score(export(rules, "pmml"), rows) == [0, 1, 1, 1, 2, 0, 2]
     rules = make_rules([("n", "integer")], (0, 2**53 + 1, 0, 1))
     assert score(export(rules, "pmml"), [{"n": 2**53 + step} for step in range(4)]) == [0, 0, 1, 1]
+
+
+def test_the_output_has_a_name_without_blanks_and_the_header_the_hash_of_the_rules():
+    rules = example_rules()
+    for options, name in (({}, "predicted_cluster"), ({"cluster_column": "the  cluster\n"}, "predicted_the_cluster")):
+        root = ElementTree.fromstring(export(rules, "pmml", **options))
+        [output] = root.iter(f"{XML}OutputField")
+        assert output.get("name") == name
+        [extension] = root.iter(f"{XML}Extension")
+        assert (extension.get("name"), extension.get("value")) == ("rules_sha256", rules.sha256)
+    with pytest.raises(ExportError, match="the table has a column 'predicted_cluster'"):
+        export(make_rules([("predicted_cluster", "float")], (0, 0.5, 0, 1)), "pmml")

@@ -103,14 +103,15 @@ def test_golden():
     assert_golden("categories.py", export(example_of_categories(), "python"))
 
 
-def test_it_is_python_3_8_and_needs_nothing():
-    tree = ast.parse(export(example_rules(), "python"), feature_version=(3, 8))
+def test_it_is_python_3_9_and_needs_nothing():
+    tree = ast.parse(export(example_rules(), "python"), feature_version=(3, 9))
     imported = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     assert imported == [
         "from __future__ import annotations",
         "import operator",
+        "import re",
         "from decimal import Decimal",
-        "from typing import Any, Protocol",
+        "from typing import Any, Protocol, TypedDict",
     ]
 
 
@@ -121,13 +122,13 @@ def function():
     return run(rules)["assign_cluster"]
 
 
-@pytest.mark.parametrize("value", [0.3, Decimal("0.3"), np.float32(0.25), np.float64(0.3), 0, False, -math.inf])
+@pytest.mark.parametrize("value", [0.3, Decimal("0.3"), np.float32(0.25), np.float64(0.3), 0, np.False_, -math.inf])
 def test_numbers_of_a_float_column(function, value):
     assert function({"x": value, "n": 1}) == 0
 
 
 @pytest.mark.parametrize(
-    "value", [np.float32(0.3), math.inf, 10**400, Decimal("0.31"), np.int8(1), True, Fraction(1, 2)]
+    "value", [np.float32(0.3), math.inf, 10**400, Decimal("0.31"), np.int8(1), np.True_, Fraction(1, 2)]
 )
 def test_numbers_above_the_cut_of_a_float_column(function, value):
     assert function({"x": value, "n": 1}) == 1
@@ -170,7 +171,7 @@ def test_a_missing_key_is_an_error(function):
         function({"x": 1.0})
 
 
-@pytest.mark.parametrize("value", ["1", b"1", "", pd.Timestamp("2020-01-01"), [1], 1j])
+@pytest.mark.parametrize("value", ["1", b"1", "", pd.Timestamp("2020-01-01"), [1], 1j, True, False])
 def test_what_is_no_number_is_an_error(function, value):
     with pytest.raises(TypeError, match="column 'n'"):
         function({"x": 1.0, "n": value})

@@ -52,8 +52,11 @@ def run(rules, **options):
 def of_rows(rules, names, rows, **options):
     """Return the cluster of each row, or the kind of error, -1 where there is none."""
     function = run(rules, **options)["assign_cluster"]
+    numeric = [column.is_numeric for column in rules.columns]
     found = []
     for row in rows:
+        # A column of truth values has numbers; a row's True is none.
+        row = [+v if is_number and isinstance(v, bool) else v for is_number, v in zip(numeric, row, strict=True)]
         try:
             cluster = function(dict(zip(names, row, strict=True)))
         except TypeError:

@@ -14,8 +14,8 @@ from shallowrules.exporters import check_exporter, export, exporter_names, get_e
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 BUILT_IN = [
-    *("c", "dbt", "go", "html", "java", "javascript", "markdown", "mermaid", "pandas", "pmml", "polars", "python", "r"),
-    *("rust", "sql", "svg", "xlsx"),
+    *("c", "dbt", "go", "html", "java", "javascript", "markdown", "mermaid", "onnx", "pandas", "pmml", "polars"),
+    *("python", "r", "rust", "sql", "svg", "xlsx"),
 ]
 
 

@@ -10,9 +10,11 @@ from rulesets import example_rules, make_rules
 
 from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters import export, rendering
+from shallowrules.exporters.python import PythonExporter
 from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.exporters.sql import DIALECTS, STYLES
 from shallowrules.rules import RulePath
+from shallowrules.verification.runners.languages import TOOLCHAINS, Toolchain, label_by
 
 TEMPLATES = sorted(path.name for path in files("shallowrules.templates").iterdir() if path.name.endswith(".j2"))
 
@@ -44,9 +46,13 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch, tmp_path):
     monkeypatch.setattr(rendering, "_COMPILED", rendering._Compiled())
     for style in STYLES:
         export(example_rules(), "sql", style=style, dialect="postgres")
-    export(example_rules(), "python", vectorized=True)
+    export(example_rules(), "python", vectorized=True, reasons=True)
+    PythonExporter().vectors_test(example_rules(), "rules.py", "rules.vectors.json")
     for name in ("markdown", "pandas", "polars"):
         export(example_rules(), name)
+    monkeypatch.setattr(Toolchain, "command", lambda *arguments: b"")  # nothing is compiled
+    for toolchain in TOOLCHAINS.values():
+        label_by(toolchain, [(example_rules(), [])])
     RulePath.of([("full", example_rules()), ("none", example_rules())]).to_json(tmp_path / "path.json")
     export(example_rules(), "html", path=tmp_path / "path.json")
     export(example_rules(), "dbt", table="shop.customers")

@@ -602,7 +602,7 @@ def test_unknown_values_list_the_known():
         export(example_rules(), "sql", style="having")
     options = (
         "dialect, table, style, columns, types, ddl, guards, identifiers, output_columns, cluster_column, cluster_as, "
-        "into, materialized, otherwise, measure, template"
+        "with_precision, into, materialized, otherwise, measure, template"
     )
     with pytest.raises(OptionError, match=options):
         export(example_rules(), "sql", tabel="x")

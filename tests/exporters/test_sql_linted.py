@@ -46,6 +46,9 @@ UNREAD = [
 """What sqlfluff cannot read, though the engine does: dialect, mode, and a style or all."""
 
 
+BESIDE = {"columns beside it": "select", "columns beside it in a table": "table"}
+"""Styles with the name and the precision beside the cluster's number."""
+
 TOTALS = {"check of totals": "check", "drift of totals": "drift"}
 
 
@@ -76,8 +79,8 @@ def text_of(dialect, mode, style):
         "full": {"guards": "full"},
         "typed": {"types": dict(zip((name for name, _ in COLUMNS), TYPES[dialect], strict=True))},
     }[mode]
-    if style == "both":
-        options, style = {**options, "cluster_as": "both"}, "select"
+    if style in BESIDE:
+        options, style = {**options, "cluster_as": "both", "with_precision": True}, BESIDE[style]
     if style == "function":  # whose own name is one of those that are to be of one case
         options = {**options, "into": "CUSTOMER_CLUSTER"}
     rules = rules_of(dialect, mode)
@@ -99,7 +102,7 @@ CASES = [
     (dialect, mode, style)
     for dialect in DIALECTS
     for mode in ("typed", "usual", "full")
-    for style in (*styles_of(dialect), "both", *TOTALS)
+    for style in (*styles_of(dialect), *BESIDE, *TOTALS)
     if mode == "usual" or style in {"typed": ("where", "select", "update"), "full": ("select",)}[mode]
 ]
 

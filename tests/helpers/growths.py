@@ -101,9 +101,10 @@ def own_centers(problem: Problem) -> dict[str, np.ndarray]:
 @contextmanager
 def version(**options: Any) -> Iterator[None]:
     """Grow with other ways to compute sums: see `grow_tree`."""
-    of_all = {name: value for name, value in options.items() if name != "kept_distances"}
+    entries = {"grow_tree": options, "grow_path": options}
+    if "instructions" in options:
+        entries["grow_exkmc"] = {"instructions": options["instructions"]}
     with pytest.MonkeyPatch.context() as patch:
-        for entry in ("grow_tree", "grow_path", "grow_imm", "grow_exkmc"):
-            here = options if entry in ("grow_tree", "grow_path") else of_all
+        for entry, here in entries.items():
             patch.setattr(_kernel, entry, functools.partial(getattr(_kernel, entry), **here))
         yield

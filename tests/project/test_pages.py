@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import runpy
+from importlib.util import find_spec
 
 import pytest
 from conftest import ROOT
@@ -19,6 +20,9 @@ RUN_PAGES = runpy.run_path(str(ROOT / "docs" / "run_pages.py"))
 renewed, place_of = RUN_PAGES["renewed"], RUN_PAGES["place_of"]
 PAGES = {name: path.read_text(encoding="utf-8") for name, path in RUN_PAGES["pages"]().items()}
 
+IMPORTED = {"registry": ("mlflow", "skops")}
+"""Packages of the extra `engines` that the code of a page imports."""
+
 pytestmark = pytest.mark.docs
 
 
@@ -31,6 +35,8 @@ def unvarying(text):
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "database"])
 def test_the_code_of_a_page_runs_and_prints_what_it_shows(name, request):
     page = PAGES[name]
+    if missing := [package for package in IMPORTED.get(name, ()) if find_spec(package) is None]:
+        pytest.skip(f"{missing[0]} is not installed: pip install 'shallowrules[engines]'")
     if "$DATA" in page:
         request.getfixturevalue("shared_data")
     with place_of(name) as shell:
@@ -93,4 +99,4 @@ def test_what_is_left_out_is_not_run_and_what_is_not_shown_is(page):
 
 def test_every_page_with_code_is_run():
     assert {"README", "CONTRIBUTING", "index", "scale", "exporter-plugins", "examples/README"} <= PAGES.keys()
-    assert RUN_PAGES["PLACES"].keys() <= PAGES.keys()
+    assert RUN_PAGES["PLACES"].keys() | IMPORTED.keys() <= PAGES.keys()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import tokenize
 from collections.abc import Iterator
@@ -103,6 +104,13 @@ def texts_of_template(source: str) -> Iterator[tuple[int, str]]:
         yield line, re.sub(r"{{.*?}}|{%.*?%}", "…", text)
 
 
+def texts_of_notebook(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the number of each cell of text, and the text, without code."""
+    for number, cell in enumerate(json.loads(source)["cells"], 1):
+        if cell["cell_type"] == "markdown":
+            yield from ((number, " ".join(text.split())) for _, text in texts_of_page("".join(cell["source"])))
+
+
 def texts_of_kernel(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of each docstring and comment of Cython and C."""
     for found in re.finditer(r'"""(.*?)"""|/\*(.*?)\*/|((?:[ \t]*(?:#|//) [^\n]*\n)+)|(?:#|//) ([^\n]*)', source, re.S):
@@ -131,6 +139,7 @@ READERS = {
     **dict.fromkeys((".py", ".pyi"), texts_of_python),
     **dict.fromkeys((".pyx", ".pxd", ".h"), texts_of_kernel),
     ".md": texts_of_page,
+    ".ipynb": texts_of_notebook,
 }
 """By the ending of a file; the lines of all others are read as those of a template."""
 
@@ -140,7 +149,8 @@ def read_by_people() -> list[Path]:
     package = [path for path in (ROOT / "shallowrules").rglob("*") if path.suffix in READERS]
     templates = [path for path in (ROOT / "templates").iterdir() if path.suffix in (".py", ".j2", ".js", ".css")]
     pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
-    return sorted([*package, *templates, *pages])
+    notebooks = [path for path in (ROOT / "docs" / "notebooks").iterdir() if path.suffix in (".md", ".ipynb")]
+    return sorted([*package, *templates, *pages, *notebooks])
 
 
 def test_no_pattern_is_in_a_text_that_people_read():
@@ -193,6 +203,7 @@ def test_no_pattern_is_in_a_text_that_people_read():
         ("module.pxd", 2, "cdef int x\n# {}\n"),
         ("module.h", 2, "int x;\nint y;    /* {} */\n"),
         ("page.md", 4, "# Title\n\nA line.\n{}\n"),
+        ("notebook.ipynb", 1, '{{"cells": [{{"cell_type": "markdown", "source": ["A line.\\n", "{}"]}}]}}'),
         ("sheet.md.j2", 2, "| a |\n{}\n"),
     ],
 )

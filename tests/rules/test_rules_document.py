@@ -199,7 +199,7 @@ def test_an_optional_entry_is_not_written_where_it_has_its_default():
     }
     assert {name for _, name in optional} == {
         *("values", "shares", "codes", "dates", "decimal", "nulls", "format", "imputed", "edges", "ordered"),
-        *("other_columns", "measure", "total", "unmeasured", "noise"),
+        *("other_columns", "measure", "total", "unmeasured", "noise", "precision"),
         *(
             "separation",
             "quartiles",

@@ -162,9 +162,7 @@ cdef void _expand(
             poll_interrupts(&state.progress, <double>n_found / n_leaves)
 
 
-def grow_exkmc(
-    inputs, int n_leaves, *, assigned=None, int n_threads=1, progress=None, int instructions=2, dense_limit=None
-):
+def grow_exkmc(inputs, int n_leaves, *, assigned=None, int n_threads=1, progress=None, int instructions=2):
     """Grow ExKMC's tree: split the leaf whose best cut lowers the surrogate cost most.
 
     Parameters
@@ -173,13 +171,13 @@ def grow_exkmc(
         Stop at this number of leaves, at least 1, or where no cut lowers the cost.
     assigned : ndarray of int32, shape (r,), optional
         If given, start from IMM's tree, see `grow_imm`; else from one leaf.
-    inputs, n_threads, progress, instructions, dense_limit
+    inputs, n_threads, progress, instructions
         As for `grow_tree`, which also describes the result.
     """
     cdef Py_ssize_t k = len(inputs.cluster_centers)
     cdef Workspace workspace = Workspace(
         inputs, 2 * k + 2 * n_leaves, n_threads=n_threads, progress=progress, instructions=instructions,
-        dense_limit=dense_limit, assigned=assigned,
+        assigned=assigned,
     )
     cdef State* state = &workspace.state
     cdef SurrogateScratch* scratches

@@ -1,4 +1,4 @@
-"""A lower bound of the induced cost of all cuts of all features at a node of few centers."""
+"""A lower bound on what each cut of each feature would cost, at a node of few centers."""
 
 from shallowrules._kernel.growth.state cimport (
     CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table

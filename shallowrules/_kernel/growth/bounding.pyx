@@ -1,7 +1,8 @@
-"""A lower bound on the induced cost of each cut of each feature at a node of few centers, for many rows at once.
+"""A lower bound on what each cut of each feature would cost (InducedCost), at a node of few centers: a quick pass over
+the rows, which settles nearly every node.
 
-The amount that a row adds is rounded down to 32 bits: enough to choose a cut at nearly every node
-(`cut_search._choose_if_certain`), and to tell good cuts from better ones.
+The amount that a row adds is rounded down to 32 bits: enough to choose a cut (`cut_search._choose_if_certain`), and to
+tell good cuts from better ones.
 """
 
 from libc.stdint cimport int64_t, uint16_t

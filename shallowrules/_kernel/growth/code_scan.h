@@ -1,4 +1,5 @@
-/* Passes over the codes of a node's rows, in loops that compilers turn into vectors. */
+/* Passes over the codes of a node's rows (`binning.pyx`): which rows a cut sends left, and which blocks of rows have a
+ * code. The compiler turns these loops into vectors. */
 #ifndef SHALLOWRULES_CODE_SCAN_H
 #define SHALLOWRULES_CODE_SCAN_H
 

@@ -5,7 +5,7 @@ Three sweeps fill the histograms (`cut_scan` reads them alike):
 - IMM counts mistakes (`imm`).
 - A node of many centers keeps a list of nearest centers for each row; one sweep sums all features exactly
   (`list_sweep`).
-- A node of few centers is dense: a first sweep bounds all cuts of all features in short integers (`bounding`).
+- A node of few centers is dense: a first sweep bounds all cuts of all features in 32-bit integers (`bounding`).
   Nearly every node's cut is certain from these bounds and the rows of a few runs of cuts. If not, single features are
   summed exactly (`dense_sweep`), the likeliest first, until no bound leaves room for a lower objective.
 

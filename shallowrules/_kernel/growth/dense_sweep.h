@@ -1,5 +1,5 @@
-/* The induced cost of all cuts of a feature, for nodes of few centers: every center counts, and
- * nothing depends on the data but the numbers, so that 8 or 16 rows go through at once.
+/* Vector code for nodes of few centers: what each cut of a feature would cost (InducedCost), summed over the rows.
+ * Every center is looked at, whatever the values, so that 4 to 16 rows go through at once.
  *
  * Centers 0 .. K-1 stand in the order of the feature; cut j lies between centers j and j+1. A row
  * left of cut j adds the least of its centers 0 .. j, a row right of it the least of j+1 .. K-1. A
@@ -132,7 +132,7 @@ SR_DEFINE_DENSE_PORTABLE(sr_dense_sweep_portable, int32_t, INT32_MAX)
 SR_DEFINE_DENSE_PORTABLE(sr_dense_exact_portable, int64_t, INT64_MAX)
 
 #if SR_HAS_X86
-/* The same, W rows in a vector, two vectors at a time: GCC takes the loop above apart into one row at a time. */
+/* sr_nearest_portable, W rows in a vector, two vectors at a time: GCC takes its loop apart into one row at a time. */
 #define SR_DEFINE_LEAST(NAME, TARGET, W, VEC, LOAD, STORE, MIN)                                                  \
     __attribute__((target(TARGET))) static inline void NAME(const double *distances, ptrdiff_t n_centers,          \
                                                             double *first)                                         \
@@ -155,8 +155,8 @@ SR_DEFINE_UNITS(_avx512, __attribute__((target("avx512f"))))
 SR_DEFINE_PLACES(_avx2, __attribute__((target("avx2"))))
 SR_DEFINE_PLACES(_avx512, __attribute__((target("avx512f"))))
 
-/* The same, W rows in a vector. Two groups go through together: they share the data read for the centers, and the sums
- * are written once for both. */
+/* SR_DEFINE_DENSE_PORTABLE, W rows in a vector. Two groups go through together: they share the data read for the
+ * centers, and the sums are written once for both. */
 #define SR_DEFINE_DENSE(NAME, TARGET, UNIT, HIGHEST, W, VEC, MASK, LOAD, STORE, CODES, SET, MIN, ADD, SUB, GT,     \
                         BLEND)                                                                                     \
     __attribute__((target(TARGET))) static void NAME(                                                              \

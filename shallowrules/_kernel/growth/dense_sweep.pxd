@@ -1,4 +1,4 @@
-"""The induced cost of all cuts at nodes of few centers: distances of rows, exact sums of a feature or of all."""
+"""What each cut would cost at a node of few centers: distances of its rows, and exact sums of one feature or of all."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,5 @@
-"""The induced cost of all cuts at a node of few centers: distances of its rows, and exact sums of single features.
+"""What each cut would cost (InducedCost) at a node of few centers: distances of its rows to all of them, and exact sums
+of one feature or, for a table in parts, of all.
 
 Exact sums, in 64 bits, are taken for the features whose lower bound (`bounding`) leaves room for the lowest objective,
 and only if bounds do not choose the cut.

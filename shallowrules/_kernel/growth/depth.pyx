@@ -1,4 +1,5 @@
-"""EvalWAD (the paper's Algorithm 1), as sums over the few subtree sizes that it meets.
+"""How deep the tree below a cut is going to be, estimated before it is grown: EvalWAD (the paper's Algorithm 1), as
+sums over the few subtree sizes that it meets.
 
 ``f_1 = 0`` and ``f_m(p) = 1 + p f_a(p) + (1 - p) f_(m-a)(p)`` with
 ``a = clip(ceil(m K_left / K), 1, m - 1)``. Only sizes reachable from K are evaluated; which ones

@@ -1,4 +1,4 @@
-"""The trees of many trade-offs at once.
+"""The trees of many trade-offs at once: a node that several of them have is swept once.
 
 Price and DExp of a cut do not depend on the trade-off, so that trees share a node's sweep as long as they agree on the
 cuts above it. A node at which they diverge has a sibling for each further cut, with the same rows and centers; its part

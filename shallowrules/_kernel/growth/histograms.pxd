@@ -1,4 +1,4 @@
-"""A node's histograms: rows and the steps of the induced cost, by code and by center."""
+"""A node's histograms: its rows, and the steps by which the cost of a cut changes, by code and by center."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,5 @@
-"""A node's histograms: rows and the steps of the induced cost, by code and by center.
+"""A node's histograms: its rows, and the steps by which the cost of a cut changes from one cut to the next, by code and
+by center.
 
 The induced cost of the cuts of a feature is a prefix sum of steps. A step at a row's own value is kept by code, up and
 down apart, so that sums bound what happens inside a bin; a step at a center is kept by center. A node uses the codes

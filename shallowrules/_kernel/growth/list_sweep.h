@@ -1,4 +1,5 @@
-/* Which of a row's listed centers lie on the row's side of its nearest center, a bit each.
+/* The first step of a row's walk over its list of nearest centers (`list_sweep.pyx`), for a block of rows: which listed
+ * centers lie on the row's side of its nearest center, a bit each, and what that adds to the histograms.
  *
  * A sweep that branched on this would wait for mispredicted branches, 27 ns for each row and feature at the root. Here
  * it is answered without branches, for a block of rows at once; with AVX2, chosen at run time, eight centers per

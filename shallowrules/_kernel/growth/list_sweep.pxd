@@ -1,4 +1,4 @@
-"""The induced cost of all cuts of all features, from one pass over a node's rows and their lists."""
+"""What each cut of each feature would cost, from one pass over a node's rows and their lists of nearest centers."""
 
 from libc.stdint cimport int64_t
 

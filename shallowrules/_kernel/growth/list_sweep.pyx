@@ -1,4 +1,5 @@
-"""The induced cost of all cuts of all features, from one pass over a node's rows and their lists.
+"""What each cut of each feature would cost (InducedCost), from one pass over a node's rows and their lists of nearest
+centers.
 
 A row contributes the distance to its nearest center c1 to every cut, except on the run of cuts that separates it from
 c1: there it contributes the distance to the nearest center on its own side, a step function that changes only where a

@@ -49,16 +49,12 @@ cdef class NodeRows(Workspace):
         Units of weight, a power of two.
     fixed : tuple of float
         What `fixed_point` returns: scale, cap, reach.
-    instructions, dense_limit
-        As for `grow_tree`.
     """
 
     cdef FixedPoint fixed
 
-    def __init__(self, inputs, double weight_scale, fixed, *, int instructions=2, dense_limit=None):
-        Workspace.__init__(
-            self, inputs, 1, n_threads=1, progress=None, instructions=instructions, dense_limit=dense_limit
-        )
+    def __init__(self, inputs, double weight_scale, fixed):
+        Workspace.__init__(self, inputs, 1, n_threads=1, progress=None)
         self.allocate_scratches(True, True)
         self.state.table.weight_scale = weight_scale
         self.fixed = _point_of(fixed)
@@ -202,7 +198,7 @@ cdef class NodeScan(Workspace):
     cdef list _items
 
     def __init__(self, inputs):
-        Workspace.__init__(self, inputs, 1, n_threads=1, progress=None, instructions=2, dense_limit=None)
+        Workspace.__init__(self, inputs, 1, n_threads=1, progress=None)
         self.allocate_scratches(False)
         self.scratches.scan.capacity = <Py_ssize_t>1 << 62  # `take_items` makes room for all
         several_valued = np.zeros_like(self.single_valued)
@@ -291,7 +287,6 @@ cdef class NodeScan(Workspace):
         """Return the bins of a feature inside which cuts may have objectives that tie with `limit`, as int32."""
         cdef Cut cut
         cdef int* opened = self.scratches.scan.opened
-        cdef int code
         self._set_rows(feature)
         self._scan(feature, LIST_BINS, tie_limit(limit), &cut)
         found = [code for code in range(self.state.table.n_codes) if opened[code]]

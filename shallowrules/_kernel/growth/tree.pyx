@@ -181,19 +181,18 @@ def grow_tree(
     return workspace.finish()
 
 
-def grow_imm(inputs, assigned, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None):
+def grow_imm(inputs, assigned, *, int n_threads=1, progress=None):
     """Grow IMM's tree: each cut separates the least weight from its assigned center.
 
     Parameters
     ----------
     assigned : ndarray of int32, shape (r,)
         The center of each row. It is reordered like the rows, and -1 where a cut separated a row from its center.
-    inputs, n_threads, progress, instructions, dense_limit
+    inputs, n_threads, progress
         As for `grow_tree`, which also describes the result.
     """
     cdef Workspace workspace = Workspace(
-        inputs, 2 * len(inputs.cluster_centers), n_threads=n_threads, progress=progress, instructions=instructions,
-        dense_limit=dense_limit, assigned=assigned,
+        inputs, 2 * len(inputs.cluster_centers), n_threads=n_threads, progress=progress, assigned=assigned
     )
     workspace.allocate_scratches(False)
     grow_nodes(workspace, 0.0)

@@ -77,8 +77,8 @@ cdef class Workspace:
     """
 
     def __init__(
-        self, inputs, Py_ssize_t n_places, *, int n_threads, progress, int instructions, dense_limit, assigned=None,
-        int ranks=0,
+        self, inputs, Py_ssize_t n_places, *, int n_threads, progress, int instructions=2, dense_limit=None,
+        assigned=None, int ranks=0,
     ):
         if not HAS_OPENMP or len(inputs.rows) < MIN_SHARED_ROWS:
             n_threads = 1

@@ -1,4 +1,5 @@
-/* The content of a block of bytes: 16 at a time where the compiler has vectors, one at a time elsewhere. */
+/* The delimiters, line ends, quotes and odd bytes in a block of a CSV file: 16 bytes at a time where the compiler has
+ * vectors, one at a time elsewhere. */
 #ifndef SHALLOWRULES_BYTE_COUNT_H
 #define SHALLOWRULES_BYTE_COUNT_H
 

@@ -1,4 +1,5 @@
-/* The codes of a node's rows: their range by feature, sums by code, and the lowest sum over the first codes.
+/* For giving a node of a finished tree a better cut (`recut.pyx`): the range of its rows' codes by feature, sums of
+ * what rows cost by code, and the lowest sum over the first codes, which is the best cut.
  *
  * Rows are taken four at a time. Where fewer are left, the last one stands for those that are missing, and adds 0.
  *

@@ -1,4 +1,4 @@
-"""Sums over the columns of one row (`differences.h`)."""
+"""A row's difference from a mean, and sums over its columns (`differences.h`)."""
 
 cdef extern from "refinement/differences.h" nogil:
     void sr_difference(

@@ -1,4 +1,4 @@
-"""Clusters of several leaves."""
+"""Improving a finished tree whose clusters may have several leaves."""
 
 from shallowrules._kernel.refinement.state cimport Work
 

@@ -1,1 +1,1 @@
-"""Code shared by growing, ExKMC and refinement: reading matrices, codes, equal rows, routing, sums of squares."""
+"""Code shared by growing, ExKMC and refinement, and passes over all rows that other folders of the package call."""

@@ -1,4 +1,4 @@
-/* The bins of numbers, many at a time. */
+/* Which bin of a histogram each number falls into, many numbers at a time. */
 #ifndef SHALLOWRULES_BINS_H
 #define SHALLOWRULES_BINS_H
 

@@ -1,4 +1,4 @@
-/* Adjacent rows, turned into columns. */
+/* Four rows turned into columns, so that vector code finds the same column of several rows side by side. */
 #ifndef SHALLOWRULES_COLUMNS_H
 #define SHALLOWRULES_COLUMNS_H
 

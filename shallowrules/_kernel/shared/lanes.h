@@ -27,7 +27,7 @@ enum { SR_PORTABLE = 0, SR_AVX2 = 1, SR_AVX512 = 2 };
 /* The widest that this machine has. */
 static inline int sr_instructions(void)
 {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    if (!__builtin_cpu_supports("avx2"))
         return SR_PORTABLE;
     return __builtin_cpu_supports("avx512f") ? SR_AVX512 : SR_AVX2;
 }

@@ -1,4 +1,4 @@
-/* The ends of columns, taken from four rows at a time. */
+/* The smallest and the largest value of each column, from four rows at a time. */
 #ifndef SHALLOWRULES_RANGES_H
 #define SHALLOWRULES_RANGES_H
 

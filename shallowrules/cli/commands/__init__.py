@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
@@ -16,9 +17,12 @@ import click
 
 from shallowrules.cli.escaping import printable, spell_plainly
 from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
-from shallowrules.cli.options.shared import TYPED
+from shallowrules.cli.options.shared import FILE_NAME, TYPED
+from shallowrules.cli.options.verbosity import end_log, log_shown, verbosity_options
 from shallowrules.cli.output import FindingsReported
+from shallowrules.cli.results import record_command, recording
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
+from shallowrules.files import folder_settings
 
 __all__ = ["shallowrules"]
 
@@ -54,10 +58,23 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command, None for a name that is not known."""
-        if cmd_name not in NAMES:
-            return None
-        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
-        return command
+        return _command(cmd_name) if cmd_name in NAMES else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and let its options have the folder's defaults; a fault in these does not keep its help."""
+        name, command, rest = super().resolve_command(ctx, args)
+        record_command(command)
+        try:
+            if name is not None and (found := folder_settings()) is not None:
+                from shallowrules.cli.options.defaults import folder_defaults
+
+                ctx.default_map = {name: folder_defaults(ctx, name, found, _command, NAMES)}
+        except ShallowRulesError:
+            if not {*ctx.help_option_names} & {*rest}:
+                raise
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors spell options as this command does."""
@@ -67,39 +84,100 @@ class Commands(click.Group):
 
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            _add_origins(ctx, error)
+            raise
         except OptionError as error:
-            raise click.UsageError(error.worded(spell)) from error
+            worded = click.UsageError(error.worded(spell))
+            _add_origins(ctx, worded)
+            raise worded from error
         except ShallowRulesError as error:
             raise click.ClickException(error.worded(spell)) from error
 
-    def main(self, args: Sequence[str] | None = None, *arguments: Any, **settings: Any) -> NoReturn:
-        """Run the command line and exit; anything raised becomes a message and one of the exit statuses."""
+    def main(
+        self, args: Sequence[str] | None = None, *arguments: Any, signals: Sequence[int] = (), **settings: Any
+    ) -> NoReturn:
+        """Run the command line and exit; anything raised becomes a message and one of the exit statuses.
+
+        `signals` are those that ended the process, if any.
+        """
         typed = list(sys.argv[1:] if args is None else args)  # a list of arguments is used up by parsing
-        try:
-            status = super().main(args, *arguments, **settings | {"standalone_mode": False}) or DONE
-        except click.Abort as error:
-            click.echo("Aborted!", err=True)
-            status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
-        except click.ClickException as error:
-            _show(error, typed)
-            status = error.exit_code if isinstance(error, click.UsageError | FindingsReported) else STOPPED
-        except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
-            status = STOPPED if end.code else DONE
-        except Exception as error:
-            _show(click.ClickException(failure_text(error)), typed)
+        failure: BaseException | None = None
+        with recording(typed) as record:
+            try:
+                status = super().main(args, *arguments, **settings | {"standalone_mode": False}) or DONE
+            except click.Abort as error:
+                failure = error
+                status = INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else STOPPED
+            except click.ClickException as error:
+                failure = error
+                status = error.exit_code if isinstance(error, click.UsageError | FindingsReported) else STOPPED
+            except SystemExit as end:  # click's own, for a closed pipe and for completion in a shell
+                failure = end.__context__
+                status = STOPPED if end.code else DONE
+            except Exception as error:
+                failure = click.ClickException(failure_text(error))
+                failure.__cause__ = error
+                status = STOPPED
+            status = 128 + signals[0] if signals else status
+            stopped = None if isinstance(failure, FindingsReported) else failure
+            document = record.document(status, stopped, partial(_hide, typed)) if record.wanted else None
+            if isinstance(failure, click.Abort):
+                click.echo("Aborted!", err=True)
+            elif isinstance(failure, click.ClickException):
+                _show(failure, typed)
+        if document is not None and not _write(document):
             status = STOPPED
+        end_log(status)
         sys.exit(status)
+
+
+def _add_origins(context: click.Context, error: click.UsageError) -> None:
+    """Let an error say which of the options that it names are given by the folder's file."""
+    if context.default_map:
+        from shallowrules.cli.options.defaults import given_by_file
+
+        vars(error)["message"] = error.message + given_by_file(context, error.format_message())
+
+
+@cache
+def _command(name: str) -> click.Command:
+    """Return a command with the options that all have; a shell completes arguments as names of files."""
+    command: click.Command = import_module(f"{__name__}.{name}").command
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument) and parameter.type is click.STRING:
+            parameter.type = FILE_NAME
+    command.params = [*command.params, *verbosity_options()]
+    return command
 
 
 def _show(error: click.ClickException, typed: Sequence[str]) -> None:
     """Show an error without terminal control sequences and passwords: it may quote the command line or a file."""
-    message = error.message
-    if any("://" in word for word in typed):  # do not import sources for any other message
-        from shallowrules.sources.connecting import hide_typed_passwords
-
-        message = hide_typed_passwords(message, typed)
-    vars(error)["message"] = printable(message)
+    vars(error)["message"] = printable(_hide(typed, error.message))
+    log_shown("error", error.format_message())
     error.show()
+
+
+def _hide(typed: Sequence[str], text: str) -> str:
+    """Return a text without the passwords of the command line."""
+    if not any("://" in word for word in typed):  # do not import sources for any other text
+        return text
+    from shallowrules.sources.connecting import hide_typed_passwords
+
+    return hide_typed_passwords(text, typed)
+
+
+def _write(document: str) -> bool:
+    """Write the document of --json; return whether it could be written."""
+    try:
+        if sys.stdout is None:
+            raise OSError("stdout is closed, so the document of --json is not written")
+        click.echo(document, nl=False)
+    except OSError as error:
+        sys.stdout = None  # at the end Python would try again
+        click.echo(f"Error: {failure_text(error)}", err=True)
+        return False
+    return True
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:

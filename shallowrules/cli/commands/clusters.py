@@ -15,6 +15,7 @@ from shallowrules.cli.options.settings import settings_option
 from shallowrules.cli.options.shared import force_option, gather
 from shallowrules.cli.output import check_target, progress, show_message
 from shallowrules.cli.plotting import plot_option, write_plot
+from shallowrules.cli.results import json_option, report
 from shallowrules.errors import DataError, OptionName
 from shallowrules.files import Reading
 
@@ -36,6 +37,7 @@ DECIDED = ("clusters", "labels", "histograms", "max_leaves", "max_cost", "max_co
 @settings_option
 @plot_option("the figures against k")
 @force_option
+@json_option
 @reading_options
 def command(tables: Tables, first: int, last: int, plot: Path | None, force: bool, **options: Any) -> None:
     """Cluster TABLE into several numbers of clusters, show the results of each, and recommend one, with the reason.
@@ -51,6 +53,7 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
       shallowrules clusters customers.csv --from 3 --to 8 --exclude customer_id --plot counts.png
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.advice import show_doubts
+    from shallowrules.cli.figures import cluster_counts
     from shallowrules.cli.summary import show_cluster_counts
     from shallowrules.models.choosing import compare_cluster_counts
     from shallowrules.sources import input_files
@@ -76,7 +79,9 @@ def command(tables: Tables, first: int, last: int, plot: Path | None, force: boo
         )
         if plot is not None:
             write_plot(found.plot()[0].figure, plot)
-    show_cluster_counts(found, _range_beyond(found, loaded.table.n_rows))
+    way_beyond = _range_beyond(found, loaded.table.n_rows)
+    report(cluster_counts(found, way_beyond, None if plot is None else str(plot)))
+    show_cluster_counts(found, way_beyond)
     for note in found.model.rules_.statistics.notes:
         show_message("note", note)
     show_doubts(found.model.rules_, found.model.category_weight_)

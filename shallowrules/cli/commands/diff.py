@@ -16,6 +16,7 @@ from shallowrules.cli.options.reading import (
 )
 from shallowrules.cli.options.shared import gather
 from shallowrules.cli.output import progress, warnings_shown, write_result
+from shallowrules.cli.results import json_option, report
 from shallowrules.files import Reading
 
 __all__ = ["command"]
@@ -25,6 +26,7 @@ __all__ = ["command"]
 @click.argument("old_file", metavar="OLD")
 @click.argument("new_file", metavar="NEW")
 @optional_table
+@json_option
 @reading_options
 def command(old_file: str, new_file: str, tables: Tables, **options: Any) -> None:
     """Show the changes from the rules OLD to the rules NEW in words: moved thresholds, added rules and removed ones.
@@ -50,6 +52,7 @@ def command(old_file: str, new_file: str, tables: Tables, **options: Any) -> Non
             told = (read_tested(rules, tables, reading) for rules in (old, new))
             before, now = (rules.assign(table) for rules, table in told)
         changes = changes_between(old, new, labels=(before, now))
+    report(changes.to_dict())
     write_result(f"{changes}\n", None)
     if changes:
         click.get_current_context().exit(FOUND)

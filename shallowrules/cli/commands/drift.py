@@ -19,6 +19,7 @@ from shallowrules.cli.options.reading import (
 from shallowrules.cli.options.settings import options_of, refuse_without_settings
 from shallowrules.cli.options.shared import columns_option, gather, measure_option, seed_option
 from shallowrules.cli.output import FindingsReported, progress, show_message, warnings_shown
+from shallowrules.cli.results import json_option, report
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _share(context: click.Context, parameter: click.Parameter, text: str) -> flo
 )
 @measure_option("Column of numbers to add up in each cluster, one that the rules do not have.")
 @columns_option
+@json_option
 @reading_options
 def command(
     rules_file: str,
@@ -85,6 +87,7 @@ def command(
       shallowrules drift rules.json --database @shop --table sales.visits --max-shift 2%
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.advice import worded
+    from shallowrules.cli.figures import column_shifts, gain_of, shifts_of, total_of
     from shallowrules.cli.summary import show_new_values, show_shifts
     from shallowrules.exporters.sql import refuse_measure
     from shallowrules.labelling.drift import (
@@ -125,11 +128,22 @@ def command(
             totals = None if measure is None else total_rows(table[measure], labels)
             found = measure_columns(rules, table) if table.n_rows else []
     shifts = measure_shifts(rules, counts, totals)
+    result: dict[str, Any] = {
+        "rows": sum(counts.values()),
+        "max_shift": max_shift,
+        "clusters": shifts_of(rules, shifts, max_shift),
+        "total": total_of(totals),
+        "columns": column_shifts(found),
+        "refit": None,
+    }
+    report(result)
     show_shifts(shifts, totals)
     show_new_values(found)
     if refit:
-        show_message("note", str(_gain(rules, rules_file, rows)))
-    moved = [shift for shift in shifts if abs(shift.size) > max_shift]
+        gain = _gain(rules, rules_file, rows)
+        result["refit"] = gain_of(gain)
+        show_message("note", str(gain))
+    moved = [shift for shift in shifts if shift.exceeds(max_shift)]
     limit = f"more than {100 * max_shift:.4g} percentage points"
     if moved:
         raise FindingsReported(f"shifted by {limit}: {'; '.join(map(_described, moved))}")

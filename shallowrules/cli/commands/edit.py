@@ -13,7 +13,7 @@ from shallowrules.cli.fitting import prepare_model, with_table
 from shallowrules.cli.options.reading import Tables, show_tables
 from shallowrules.cli.options.settings import options_of, with_tables
 from shallowrules.cli.options.shared import output_option
-from shallowrules.cli.output import check_target, progress, warnings_shown, write_result, written_line
+from shallowrules.cli.output import check_target, progress, say, warnings_shown, write_result, written_line
 from shallowrules.errors import DataError
 from shallowrules.files import read_whole
 
@@ -148,9 +148,9 @@ def _rename(rules: RuleSet, rename: tuple[str, ...], output: Path | None) -> Non
 
 def _show(changes: str, output: Path | None) -> None:
     """Say what has changed, and where the changed rules are."""
-    click.echo(changes, err=True)
+    say(changes)
     if output is not None:
-        click.echo(written_line(output), err=True)
+        say(written_line(output))
 
 
 def _read(path: Path, rules: RuleSet) -> str:

@@ -15,6 +15,7 @@ from shallowrules.cli.options.reading import (
 )
 from shallowrules.cli.options.shared import gather, split_list
 from shallowrules.cli.output import progress, warnings_shown, write_result
+from shallowrules.cli.results import json_option, report
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
@@ -44,6 +45,7 @@ __all__ = ["command"]
     metavar="N",
     help="Row N of TABLE, counted from 1.",
 )
+@json_option
 @reading_options
 def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tuple[int, ...], **options: Any) -> None:
     """Show which cluster a row is in, the conditions that decide it, and the smallest change that would move it.
@@ -74,6 +76,7 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
             if max(numbers) > table.n_rows:
                 raise OptionError(f"--number {max(numbers)}: the table has {table.n_rows:,} rows")
             explained = rules.explain(table.take(np.array(numbers) - 1))
+    report({"rows": [each.to_dict() for each in explained]})
     write_result("\n\n".join(map(str, explained)) + "\n", None)
 
 

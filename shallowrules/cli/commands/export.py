@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import click.shell_completion
 
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand
@@ -48,6 +49,17 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
     return [ExporterChoice(choice.exporter) for choice in fallback]
 
 
+class _Format(click.types.StringParamType):
+    """The name of an exporter, which a shell completes."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        from shallowrules.exporters import exporter_names
+
+        return [click.shell_completion.CompletionItem(name) for name in exporter_names() if name.startswith(incomplete)]
+
+
 @click.command(
     "export",
     cls=ExporterCommand,
@@ -56,7 +68,7 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
     epilog="`shallowrules export FORMAT --help` shows the options of a FORMAT.",
 )
 @click.argument("rules_file", metavar="RULES")
-@click.argument("format_name", metavar="FORMAT")
+@click.argument("format_name", metavar="FORMAT", type=_Format())
 @output_option("Write to this file, not to stdout; to this folder, where FORMAT gives several files.")
 @names_option
 @click.option(
@@ -70,6 +82,12 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
     type=click.Path(path_type=Path, file_okay=False),
     help="Write SQL that keeps clusters in a database as a migration into this folder: an up and a down file.",
 )
+@click.option(
+    "--vectors",
+    is_flag=True,
+    help="Write rows at the limits of the rules with their clusters (.vectors.json) and the schema of a row "
+    "(.schema.json) beside the file of -o; for python also a test for pytest.",
+)
 @click.pass_obj
 def command(
     chosen: list[ExporterChoice],
@@ -81,6 +99,7 @@ def command(
     names: ClusterNames | NamedRules | None,
     database: str | None,
     migration: Path | None,
+    vectors: bool,
 ) -> None:
     """Write the rules of a rules.json in another FORMAT; `shallowrules exporters` lists them.
 
@@ -91,6 +110,7 @@ def command(
       shallowrules export rules.json sql --column 'alcohol=ALC' -o rules.sql
       shallowrules export rules.json sql --dialect postgres --table customers --style view --migration migrations
       shallowrules export rules.json python --function-name segment -o segments.py
+      shallowrules export rules.json python -o rules.py --vectors
       shallowrules export rules.json markdown --title 'Customer segments' --names names.csv
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.exporters import export_by, get_exporter
@@ -107,6 +127,10 @@ def command(
             exported = export_by(choice.exporter, rules, settings)
         else:
             exported, output = _migration(choice, rules, settings, output), migration
+    if vectors:
+        if output is None or not isinstance(exported, str | bytes):
+            raise click.UsageError("--vectors is for a FORMAT of one file: name it (-o FILE)")
+        exported, output = _with_vectors(choice, rules, settings, exported, output), output.parent
     if isinstance(exported, str | bytes):
         check_target(output, *read, force=force)
         write_result(exported, output)
@@ -131,6 +155,22 @@ def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
     with open_rows(rows) as source:
         facts = {"types": column_types(source), "dialect": dialect_of(source)}
     return {**choice.following(facts), **choice.given}
+
+
+def _with_vectors(
+    choice: ExporterChoice, rules: RuleSet, settings: dict[str, Any], exported: str | bytes, output: Path
+) -> dict[str, str | bytes]:
+    """Return the exported file, the test vectors, the schema of a row, and the exporter's test of the vectors."""
+    from shallowrules.exporters.vectors import row_schema, vectors
+
+    name = f"{output.stem}.vectors.json"
+    write_test = getattr(choice.exporter(), "vectors_test", None)
+    return {
+        output.name: exported,
+        name: vectors(rules),
+        f"{output.stem}.schema.json": row_schema(rules),
+        **({} if write_test is None else write_test(rules, output.name, name, **settings)),
+    }
 
 
 def _migration(choice: ExporterChoice, rules: RuleSet, settings: dict[str, Any], output: Path | None) -> dict[str, str]:

@@ -28,6 +28,7 @@ from shallowrules.cli.options.shared import (
     seed_option,
 )
 from shallowrules.cli.output import check_target, progress, show_message, warnings_shown
+from shallowrules.cli.results import json_option, report
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
@@ -63,6 +64,13 @@ TEXT_FILES = [field.name for field in fields(Reading)]
     help="Name of the column that is added.",
 )
 @click.option(
+    "--with-precision",
+    is_flag=True,
+    help="Add the precision of each row's rule, from 0 to 1, in a column named like that of the cluster with "
+    "_precision: the share of the rule's training rows that are in the cluster without rules too. It goes with a file, "
+    "a view or a table.",
+)
+@click.option(
     "--csv-safe",
     is_flag=True,
     help="Put an apostrophe before texts and names in a CSV file that a spreadsheet may run as a formula: those that "
@@ -72,6 +80,7 @@ TEXT_FILES = [field.name for field in fields(Reading)]
 @columns_option
 @answer_options("number", "name", "both")
 @names_option
+@json_option
 @reading_options
 def command(
     rules_file: str,
@@ -86,9 +95,9 @@ def command(
 
     It is empty where no rule matches, since a column that a rule tests has no value. Values of tested columns that did
     not occur in training are reported, with their rows. RULES know how the text of each column is read; --null and
-    --decimal add to it. A file has the numbers of the clusters, or, if some clusters were named by --names or by the
-    labels that --labels explains, the names of all, which `export --cluster-as name` gives too. Text is written
-    unchanged, even if a spreadsheet would run it as a formula (see --csv-safe).
+    --decimal add to it. A file gets the number of each row's cluster. If clusters were named, by --names or by labels
+    given to --labels, it gets the name, as from `export --cluster-as name`. Text is written unchanged, even if a
+    spreadsheet would run it as a formula (see --csv-safe).
 
     With --apply the labels stay in the database: the statements and the size of each cluster are shown, and the
     statements are run. Only objects that --apply created are ever changed: --replace recreates them, --undo drops them.
@@ -129,7 +138,7 @@ def command(
         rules = with_names(RuleSet.from_json(rules_file), names)
     if options["measure"] is not None:
         refuse_measure(rules, options["measure"])
-    others = {name: options[name] for name in ("measure", "columns", "cluster_as", "otherwise")}
+    others = {name: options[name] for name in ("measure", "columns", "cluster_as", "otherwise", "with_precision")}
     apply_labels(rules, rows, applying, cluster_column=cluster_column, **others)
 
 
@@ -152,6 +161,7 @@ def _write_file(
 ) -> None:
     """Write rows with their clusters."""
     from shallowrules.cli.advice import worded
+    from shallowrules.cli.figures import clusters_of_rows, column_shifts, total_of
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.errors import counted
     from shallowrules.exporters.sql import refuse_measure
@@ -168,7 +178,7 @@ def _write_file(
     check_target(output, rules_file, *files, *files_of_names(names), force=force)
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
-    written = Output(output, cluster_column, options["csv_safe"])
+    written = Output(output, cluster_column, options["csv_safe"], options["with_precision"])
     columns, measure = options["columns"], options["measure"]
     if measure is not None:
         refuse_measure(rules, measure)
@@ -178,7 +188,18 @@ def _write_file(
         else:
             with worded():
                 labelled = label_file(rules, files, written, gather(Reading, options), columns, show, measure)
-    show_labels(rules, labelled.counts, str(output), labelled.totals)
+    clusters = clusters_of_rows(rules, labelled.counts, labelled.totals)
+    report(
+        {
+            "rows": sum(labelled.counts.values()),
+            "clusters": clusters,
+            "total": total_of(labelled.totals),
+            "columns": column_shifts(labelled.unseen),
+            "applied": None,
+            "files": [str(output)],
+        }
+    )
+    show_labels(rules, clusters, str(output), labelled.totals)
     if unlabelled := labelled.counts.get(None):
         show_message(
             "note",

@@ -13,6 +13,7 @@ from shallowrules.cli.options.reading import Tables, reading_options, rows_of, t
 from shallowrules.cli.options.shared import gather, output_option
 from shallowrules.cli.output import check_target, progress, show_message, write_result
 from shallowrules.cli.plotting import plot_option, write_plot
+from shallowrules.cli.results import json_option, report
 from shallowrules.files import Reading
 
 __all__ = ["command"]
@@ -27,6 +28,7 @@ __all__ = ["command"]
     "Write the rules of all these trees here, as JSON: `export RULES html --path FILE` makes a slider of them."
 )
 @plot_option("cost against length, a point for each tree,")
+@json_option
 @reading_options
 def command(
     tables: Tables,
@@ -49,6 +51,7 @@ def command(
       shallowrules path wine.csv -k 3 -o path.json --plot path.svg
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.advice import show_doubts
+    from shallowrules.cli.figures import path_of
     from shallowrules.cli.summary import show_path
     from shallowrules.models.tradeoff import tradeoff_path
     from shallowrules.rules import RulePath
@@ -69,6 +72,7 @@ def command(
         if plot is not None:
             write_plot(found.plot().figure, plot)
         model = found.at_own_tradeoff()
+    report(path_of(found, [str(path) for path in (output, plot) if path is not None]))
     show_path(found, stderr=output is not None)
     for note in model.rules_.statistics.notes:
         show_message("note", note)

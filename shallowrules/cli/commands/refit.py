@@ -15,6 +15,7 @@ from shallowrules.cli.options.reading import Tables, reading_options, rows_of, t
 from shallowrules.cli.options.settings import refuse_without_settings, take_settings
 from shallowrules.cli.options.shared import gather, output_option
 from shallowrules.cli.output import check_target, progress, show_message, warnings_shown, write_result
+from shallowrules.cli.results import json_option, json_wanted, report
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 from shallowrules.fitting.options import MIN_GAIN
@@ -58,6 +59,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str) -> Name
 )
 @names_option
 @output_option("Write the rules here, not to stdout.")
+@json_option
 @reading_options
 def command(
     old: NamedRules,
@@ -85,6 +87,7 @@ def command(
       shallowrules refit rules.json customers.csv --keep 'income <= 40000' -o new.json
       shallowrules diff rules.json new.json customers.csv
     """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.figures import rules_of
     from shallowrules.cli.summary import show_flow, show_rules
     from shallowrules.rules.words.editing import notes_of_edits
     from shallowrules.sources import input_files
@@ -92,6 +95,8 @@ def command(
     chosen, growing = gather(FitOptions, options), gather(MethodOptions, options)
     if isinstance(names, NamedRules):
         raise OptionError(f"--names: names are kept from {old.path}; give others as a list of number, name and note")
+    if json_wanted() and output is None:
+        raise click.UsageError("--json writes its document to stdout; use -o FILE to write the rules to a file")
     rows = rows_of(tables, options)
     read = [old.path, *input_files(rows), *files_of_names(names)]
     check_target(output, *read, force=force)
@@ -108,5 +113,7 @@ def command(
         with progress("writing the page"):
             text = export(rules, "html")
         write_result(text, page)
-    show_rules(rules, [str(path) for path in (output, page) if path is not None], stderr=True)
+    paths = [str(path) for path in (output, page) if path is not None]
+    report(rules_of(rules, paths))
+    show_rules(rules, paths, stderr=True)
     show_flow(rules)

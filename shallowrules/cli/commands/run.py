@@ -27,6 +27,7 @@ from shallowrules.cli.options.reading import (
     table_or_database,
 )
 from shallowrules.cli.options.settings import (
+    PAGE,
     SETTINGS_FILE,
     exporters_of_settings,
     repeated_names,
@@ -35,6 +36,7 @@ from shallowrules.cli.options.settings import (
 )
 from shallowrules.cli.options.shared import gather, output_option, split_list
 from shallowrules.cli.output import check_folder, progress, show_message, write_files
+from shallowrules.cli.results import json_option, report
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
@@ -55,6 +57,8 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
     named = _values_of("--write", arguments)
     if not named and (kept := _values_of("--settings", arguments)):
         named = [listed([name]) for name in exporters_of_settings(kept[-1]) or ()]
+    elif not named:
+        named = (context.default_map or {}).get("write", [])
     if not named and set(context.help_option_names) & set(arguments):
         return []
     names = _split_names(named or [WRITTEN])
@@ -108,7 +112,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
 )
 @click.option(
     "--slider/--no-slider",
-    default=True,
+    default=PAGE["slider"],
     show_default=True,
     help="Give the page a slider over trees of other trade-offs and of one or two more rules, if growing them visits "
     "at most as many rows as the fit does, or 600 million values.",
@@ -116,11 +120,12 @@ def _split_names(values: Sequence[str]) -> list[str]:
 @click.option(
     "--sample-rows",
     type=click.IntRange(0, 5000),
-    default=0,
+    default=PAGE["sample_rows"],
     metavar="N",
     help="Show N rows, at most 5,000, as points on the page: two projected coordinates and the cluster, no "
     "values.  [default: 0, so that a page that is passed on holds no rows]",
 )
+@json_option
 @reading_options
 @click.pass_obj
 def command(
@@ -148,6 +153,7 @@ def command(
       shallowrules run 'daten.csv' -k 4 --delimiter ';' --decimal , --drop-missing
       shallowrules run --database postgresql://me@localhost/shop --table visits -k 4
     """  # noqa: D301 (click wants a backspace)
+    from shallowrules.cli.figures import rules_of
     from shallowrules.cli.summary import show_rules
     from shallowrules.exporters import export_by
     from shallowrules.sources import input_files
@@ -188,6 +194,7 @@ def command(
         tables=tables,
         table=table if tables else None,
         memory=memory,
+        page={"slider": slider, "sample_rows": sample_rows},
         clusters=None if names is None else rules.clusters,
         chosen=chosen,
     )
@@ -216,7 +223,9 @@ def command(
         write_files(folder, dict(zip(named, [rules.to_json(), settings, *contents], strict=True)))
     for message in left_out:
         show_message("warning", message)
-    show_rules(rules, [str(folder / name) for name in named])
+    paths = [str(folder / name) for name in named]
+    report(rules_of(rules, paths))
+    show_rules(rules, paths)
 
 
 def _file_of(choice: ExporterChoice) -> str:

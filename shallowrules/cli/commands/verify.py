@@ -18,6 +18,7 @@ from shallowrules.cli.options.reading import (
 )
 from shallowrules.cli.options.shared import answer_options, columns_option, gather, output_option, seed_option
 from shallowrules.cli.output import FindingsReported, check_target, progress, warnings_shown, write_result
+from shallowrules.cli.results import json_option, report
 from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
@@ -56,6 +57,7 @@ __all__ = ["command"]
 @answer_options("number", "name")
 @columns_option
 @output_option("Write the certificate of a --database here; the ending decides the format: .json or .txt.")
+@json_option
 @reading_options
 def command(
     rules_file: str,
@@ -74,12 +76,12 @@ def command(
     Rows on every threshold, next to it, and with missing values are compared too, and a CSV file is loaded in the
     usual ways: by pandas.read_csv, DuckDB's read_csv and SQLite's .import, each with its defaults. If a loader changes
     a value so that a row gets a different label, that is reported with a remedy; if a form fails on the loaded rows,
-    the exit status is 3. Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java are installed, the
-    page where playwright and chromium are, the workbook where LibreOffice is, programming languages where their
-    compilers are; the end lists the installed exporters that were not run, and why. The exit status is 1 if any row
-    differs. RULES know how the text of a column becomes numbers, so the options for it need not be repeated. With
-    --cluster-as and --else the SQL is that of `export` with these options; a row that gets VALUE counts as a row
-    without a cluster.
+    the exit status is 3. Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java are installed,
+    ONNX where onnxruntime is, the page where playwright and chromium are, the workbook where LibreOffice is,
+    programming languages where their compilers are; the end lists the installed exporters that were not run, and why.
+    The exit status is 1 if any row differs. RULES know how the text of a column becomes numbers, so the options for it
+    need not be repeated. With --cluster-as and --else the SQL is that of `export` with these options; a row that gets
+    VALUE counts as a row without a cluster.
 
     With --database the SQL runs where the rows are, in the database's own dialect; the boundary rows go to a
     temporary table with the types of the table's columns. The comparison is shown as a certificate.
@@ -124,14 +126,19 @@ def _verify_database(
 ) -> Sequence[str]:
     """Show and write a certificate, and return the styles that disagree."""
     from shallowrules.cli.escaping import printable
+    from shallowrules.cli.figures import comparisons_of
     from shallowrules.verification.database import verify_database
 
     with progress(f"comparing {show_tables(rows)}"):
         certificate = verify_database(rules, rows, columns, answers)
+    files: list[str] = []
+    found = comparisons_of(certificate.comparisons, certificate.not_run)
+    report(found | {"certificate": certificate.to_dict(), "files": files})
     text = certificate.to_text()
     click.echo(printable(text), nl=False)
     if output is not None:
         write_result(certificate.to_json() if output.suffix.lower() == ".json" else text, output)
+        files.append(str(output))
     return certificate.disagreeing
 
 
@@ -145,6 +152,7 @@ def _verify_files(
 ) -> Sequence[str]:
     """Show how every form did on the rows of files, and return those that disagree."""
     from shallowrules.cli.advice import worded
+    from shallowrules.cli.figures import comparisons_of
     from shallowrules.cli.summary import show_comparisons, show_lines
     from shallowrules.errors import DataError
     from shallowrules.exporters import exporter_names
@@ -181,7 +189,10 @@ def _verify_files(
                 loading = verify_loading(rules, table, loaded, answers, *asked)
     finally:  # earlier comparisons are worth knowing even if a later engine fails
         if comparisons:
-            show_comparisons([*comparisons, *loading.comparisons], [*not_run, *loading.not_run])
+            shown, skipped = [*comparisons, *loading.comparisons], [*not_run, *loading.not_run]
+            found = comparisons_of(shown, skipped, loading.remarks, loading.refused)
+            report(found | {"certificate": None, "files": []})
+            show_comparisons(shown, skipped)
     wrong = [comparison.form for comparison in (*comparisons, *loading.comparisons) if comparison.disagreements]
     show_lines([*loading.remarks, *(loading.refused if wrong else ())])
     if loading.refused and not wrong:

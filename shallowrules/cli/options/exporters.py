@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from shallowrules.cli.advice import listed
+from shallowrules.cli.options.defaults import exporter_defaults
 from shallowrules.cli.options.shared import split_list, split_pair, write_options
 from shallowrules.errors import ExportError, OptionError, OptionName, PluginError
 
@@ -255,6 +256,7 @@ class ExporterCommand(click.Command):
         ctx.obj = []
         chosen = self.choose(self, ctx, typed)
         self.offer(ctx, chosen, typed)
+        ctx.default_map = {**(ctx.default_map or {}), **exporter_defaults(ctx, chosen)}
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

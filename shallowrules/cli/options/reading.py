@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from shallowrules.cli.options.shared import NumberRange, together
 from shallowrules.files import Reading
@@ -46,6 +47,10 @@ def show_tables(rows: Tables | DatabaseRows) -> str:
 
 def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows:
     """Return the input of a command with `table_or_database`; UsageError unless there is exactly one."""
+    source_of = click.get_current_context().get_parameter_source
+    if tables and source_of("tables") is ParameterSource.COMMANDLINE:
+        # A table that is typed goes before the database of a file of defaults.
+        options = {name: None if source_of(name) is ParameterSource.DEFAULT_MAP else options[name] for name in options}
     database, sample = options["database"], options["sample"]
     if database is None:
         for name in ("query", "sample", "timeout"):

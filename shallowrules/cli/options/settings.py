@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from shallowrules.cli.advice import listed
 from shallowrules.cli.escaping import as_utf8
+from shallowrules.cli.options.defaults import LISTS, as_typed, is_of
 from shallowrules.cli.options.exporters import ExporterChoice
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options.reading import Tables, reading_options
-from shallowrules.cli.options.shared import gather
+from shallowrules.cli.options.shared import FILE_NAME, gather
 from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, OptionError, suggestion
 from shallowrules.files import Reading, distinct_keys, read_whole
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shallowrules.sources import DatabaseRows
 
 __all__ = [
+    "PAGE",
     "SETTINGS_FILE",
     "exporters_of_settings",
     "options_of",
@@ -51,6 +52,9 @@ FORMAT = "shallowrules-settings/1"
 TABLES = "tables"
 """The entry for the names of the files that rules were made from; not an option, since a name alone finds no file."""
 
+PAGE: dict[str, bool | int] = {"slider": True, "sample_rows": 0}
+"""Options of `run` for the page, and their defaults."""
+
 STANDARD_INPUT = "-"
 
 KEPT_NAMES = "shallowrules.cli: names in the settings"
@@ -58,9 +62,6 @@ KEPT_NAMES = "shallowrules.cli: names in the settings"
 
 OPTIONS = tuple(field.name for kind in (FitOptions, MethodOptions, Reading) for field in fields(kind))
 """The contents of a file of settings: not databases, whose addresses may hold passwords, and not outputs."""
-
-LISTS = ("columns", "explain", "exclude", "categories", "numbers")
-"""Options whose values are comma-separated lists of names."""
 
 
 def settings_of(rows: Tables | DatabaseRows, *options: FitOptions | MethodOptions | Reading) -> dict[str, Setting]:
@@ -90,6 +91,7 @@ def settings_text(
     tables: Tables,
     table: str | None,
     memory: int | None,
+    page: Mapping[str, bool | int],
     clusters: Iterable[Cluster] | None,
     chosen: Sequence[ExporterChoice],
 ) -> str:
@@ -106,6 +108,8 @@ def settings_text(
     table : str or None
         The table's name in SQL by --table; None for rows of a database.
     memory : int or None
+    page : mapping
+        The options of `PAGE`.
     clusters : iterable of Cluster or None
         Those that --names named, if it was given.
     chosen : sequence of ExporterChoice
@@ -120,6 +124,7 @@ def settings_text(
     document["options"] = {name: value for name, value in settings.items() if name != TABLES}
     if memory is not None:
         document["memory"] = str(memory)
+    document |= {name: value for name, value in page.items() if value != PAGE[name]}
     if clusters is not None:
         from shallowrules.rules.words.naming import list_names
 
@@ -165,15 +170,18 @@ def _within(settings: str, option: str, path: str) -> str:
 
 
 def take_settings(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
-    """Use settings for the options of a command that are not typed; `path` is where they are from."""
+    """Use settings for the options of a command that are not typed; `path` is where they are from.
+
+    They are all that differ from the options' own defaults, so the folder's file of defaults no longer counts.
+    """
     settings = {name: value for name, value in settings.items() if name != TABLES}
     _check(context, settings, path)
-    _add_defaults(context, {name: _as_typed(name, value) for name, value in settings.items()})
+    _drop_defaults(context, OPTIONS)
+    _add_defaults(context, {name: as_typed(name, value) for name, value in settings.items()})
 
 
-def _as_typed(name: str, value: Any) -> Any:
-    """Return the value of an option as click takes it."""
-    return [listed([str(each)]) for each in value] if isinstance(value, list) and name in LISTS else value
+def _drop_defaults(context: click.Context, names: Iterable[str]) -> None:
+    context.default_map = {name: value for name, value in (context.default_map or {}).items() if name not in names}
 
 
 def _add_defaults(context: click.Context, values: Mapping[str, Any]) -> None:
@@ -250,10 +258,12 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
     try:
         options = document.get("options", {})
         take_settings(context, options, path)
+        exporters = [str(option.name) for choice in context.obj or () for option in choice.options]
+        _drop_defaults(context, ("names", "write", *PAGE, *exporters))
         if document.get("tables"):
+            _drop_defaults(context, ("database", "table", "query", "sample"))
             _add_defaults(context, {"tables": [_seen_from(each, folder) for each in document["tables"]]})
-        if "memory" in document:
-            _add_defaults(context, {"memory": document["memory"]})
+        _add_defaults(context, {name: document[name] for name in ("memory", *PAGE) if name in document})
         if "names" in document:
             from shallowrules.rules.words.naming import names_of_list
 
@@ -284,6 +294,8 @@ def _load(path: str) -> dict[str, Any]:
         ("tables", _are_texts, "a list of names"),
         ("write", _are_texts, "a list of names"),
         ("memory", lambda value: isinstance(value, str), "a text"),
+        ("slider", lambda value: isinstance(value, bool), "true or false"),
+        ("sample_rows", lambda value: type(value) is int, "a whole number"),
         ("exporters", lambda value: _is_object(value) and all(map(_is_object, value.values())), "an object of objects"),
     ):
         if part in document and not is_right(document[part]):
@@ -304,22 +316,13 @@ def _check(context: click.Context, settings: Mapping[str, Setting], path: str) -
         if is_list:
             if not _are_texts(value):
                 raise DataError(f"{where} must be a list of names")
-        elif name in options and not _is_of(options[name].type, value):
+        elif name in options and not is_of(options[name].type, value):
             raise DataError(f"{where} cannot be {value!r}")
         if name in options:
             try:
-                options[name].type_cast_value(context, _as_typed(name, value))
+                options[name].type_cast_value(context, as_typed(name, value))
             except click.BadParameter as error:
                 raise DataError(f"{where}: {error.message}") from error
-
-
-def _is_of(kind: click.ParamType[Any], value: Any) -> bool:
-    """Return whether a value in JSON is of an option's type, or a text that click reads as one."""
-    if isinstance(value, bool) or isinstance(kind, click.types.BoolParamType):
-        return isinstance(value, bool) and isinstance(kind, click.types.BoolParamType)
-    if isinstance(kind, click.types.FloatParamType):
-        return isinstance(value, int | float | str)
-    return isinstance(value, int | str if isinstance(kind, click.types.IntParamType) else str)
 
 
 def _is_object(value: Any) -> bool:
@@ -332,6 +335,7 @@ def _are_texts(value: Any) -> bool:
 
 settings_option = click.option(
     "--settings",
+    type=FILE_NAME,
     metavar="FILE",
     is_eager=True,
     expose_value=False,

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import click.shell_completion
 
 __all__ = [
+    "FILE_NAME",
     "TYPED",
     "GroupedCommand",
     "NumberRange",
@@ -128,6 +130,17 @@ class NumberRange(click.FloatRange):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return number
 
+
+class _FileName(click.types.StringParamType):
+    """A text that a shell completes as the name of a file."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        return [click.shell_completion.CompletionItem(incomplete, type="file")]
+
+
+FILE_NAME = _FileName()
 
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Random seed."

@@ -98,7 +98,9 @@ class DbtOptions:
                 _check_name(name, option)
                 if types and name not in types:
                     raise OptionError(
-                        option, f" {name!r} has no type: the model gives the columns that have one with ", TYPES
+                        option,
+                        f" {name!r} has no type, and the model lists only columns with a type: give it with ",
+                        TYPES,
                     )
         if isinstance(self.max_shift, bool) or not 0 <= float(self.max_shift) <= 1:
             raise OptionError(MAX_SHIFT, f" must be a share from 0 to 1, not {self.max_shift!r}")

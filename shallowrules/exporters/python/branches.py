@@ -74,7 +74,12 @@ class Conditions(ConditionVisitor[str]):
 
 
 def lay_out(
-    style: Style, rules: RuleSet, variables: Mapping[int, str], labels: Mapping[int, str], remark: Callable[[int], str]
+    style: Style,
+    rules: RuleSet,
+    variables: Mapping[int, str],
+    answers: Mapping[int, str],
+    nothing: str,
+    remark: Callable[[int], str],
 ) -> list[str]:
     """Return the lines that give a row its cluster.
 
@@ -84,13 +89,15 @@ def lay_out(
     rules : RuleSet
     variables : mapping from int to str
         The variable with the value of each tested column.
-    labels : mapping from int to str
-        Python for each cluster.
+    answers : mapping from int to str
+        Python for what each leaf gives.
+    nothing : str
+        Python for a row that no rule matches.
     remark : callable
         Given a leaf, what is said of it after its line.
     """
     writers = {"flat": _flat, "ordered": _ordered, "nested": _nested}
-    return list(writers[style](_Writing(rules, variables, labels, remark)))
+    return list(writers[style](_Writing(rules, variables, answers, nothing, remark)))
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,8 @@ class _Writing:
 
     rules: RuleSet
     variables: Mapping[int, str]
-    labels: Mapping[int, str]
+    answers: Mapping[int, str]
+    nothing: str
     remark: Callable[[int], str]
 
     @cached_property
@@ -107,9 +115,9 @@ class _Writing:
         """Conditions on columns that are known to have values."""
         return Conditions(self.variables, valued=True)
 
-    def given(self, leaf: int, cluster: int) -> str:
+    def given(self, leaf: int) -> str:
         """Return the line that ends in a leaf."""
-        return f"return {self.labels[cluster]}  # {self.remark(leaf)}"
+        return f"return {self.answers[leaf]}  # {self.remark(leaf)}"
 
     def missing(self, feature: int) -> str:
         """Return a test for a missing value in a column; empty where it is imputed."""
@@ -124,8 +132,8 @@ def _flat(writing: _Writing) -> Iterator[str]:
     rules = sorted(writing.rules, key=lambda rule: -rule.weight / max(1, len(rule.conditions)))
     for rule in rules:
         yield f"if {tests.of_rule(rule)}:"
-        yield INDENT + writing.given(rule.leaf, rule.cluster)
-    yield "return None"
+        yield INDENT + writing.given(rule.leaf)
+    yield f"return {writing.nothing}"
 
 
 def _ordered(writing: _Writing) -> Iterator[str]:
@@ -135,9 +143,9 @@ def _ordered(writing: _Writing) -> Iterator[str]:
             missing = writing.missing(branch.without)
             if missing:
                 yield f"if {' and '.join([*tests, missing])}:"
-                yield f"{INDENT}return None  # no value"
+                yield f"{INDENT}return {writing.nothing}  # no value"
             continue
-        line = writing.given(branch.leaf, branch.cluster)  # type: ignore[arg-type]  # a branch without `without`
+        line = writing.given(branch.leaf)  # type: ignore[arg-type]  # a branch without `without`
         if tests:
             yield f"if {' and '.join(tests)}:"
             line = INDENT + line
@@ -145,13 +153,13 @@ def _ordered(writing: _Writing) -> Iterator[str]:
 
 
 def _nested(writing: _Writing) -> Iterator[str]:
-    for step in nested_steps(writing.rules):
+    for step in nested_steps(writing.rules, missing_last=True):
         indent = INDENT * step.depth
         if isinstance(step, Answer):
-            yield indent + writing.given(step.leaf, step.cluster)
+            yield indent + writing.given(step.leaf)
         elif isinstance(step, Missing):
             yield f"{indent}if {writing.missing(step.column)}:"
-            yield f"{indent}{INDENT}return None  # no value"
+            yield f"{indent}{INDENT}return {writing.nothing}  # no value"
         else:
             yield f"{indent}if {writing.valued(step.condition)}:"
 
@@ -172,11 +180,12 @@ def table_of_nodes(rules: RuleSet, inputs: Mapping[int, int], labels: Mapping[in
     dict
         ``nodes``: for each inner node, Python text of the place of its column; of the number that a value must not
         exceed, or the places of the categories of which it must be one; and of where it goes if so and if not: to a
-        node, or to the leaf ``~n``. ``leaves``: Python text of the cluster of each leaf. ``root``: where it begins.
+        node, or to the leaf ``~n``. ``leaves``: Python text of the cluster of each leaf, and ``leaf_nodes`` the node
+        that it is. ``root``: where it begins.
         ``categories``: by column, those that the tree asks for, whose places these are.
     """
     asking = [index for index, node in enumerate(rules.nodes) if not isinstance(node, Leaf)]
-    leaves = [node for node in rules.nodes if isinstance(node, Leaf)]
+    leaves = [(index, node) for index, node in enumerate(rules.nodes) if isinstance(node, Leaf)]
     at = {index: place for place, index in enumerate(asking)}
     at |= {index: ~place for place, index in enumerate(i for i in range(len(rules.nodes)) if i not in at)}
     categories: dict[int, dict[Any, int]] = {}
@@ -194,7 +203,8 @@ def table_of_nodes(rules: RuleSet, inputs: Mapping[int, int], labels: Mapping[in
         nodes.append(f"({inputs[node.column]}, {asked}, {at[node.left]}, {at[node.right]})")
     return {
         "nodes": nodes,
-        "leaves": [labels[leaf.cluster] for leaf in leaves],
+        "leaves": [labels[leaf.cluster] for _, leaf in leaves],
+        "leaf_nodes": [index for index, _ in leaves],
         "root": at[0],
         "categories": {column: tuple(known) for column, known in categories.items()},
     }

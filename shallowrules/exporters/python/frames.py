@@ -5,8 +5,8 @@ everywhere: those of an unambiguous type at once, any other value by value, by t
 of the exporter ``"python"`` has.
 
 Templates see, besides `shallowrules.exporters.python.module`: ``label_type`` (Python text of the type of the labels),
-and for Polars of every input also ``plain_nulls`` (Python text of the list of what means "no value" in a column of the
-input's own type).
+``precision_column`` (the name of the column of the precision), and for Polars of every input also ``plain_nulls``
+(Python text of the list of what means "no value" in a column of the input's own type).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from shallowrules.errors import ExportError
-from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
+from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text, precision_column_of
 from shallowrules.exporters.python.bounds import bound_texts
 from shallowrules.exporters.python.inputs import name_variables
 from shallowrules.exporters.python.module import MODULE_NAMES, check_function_name, describe_module, write_module
@@ -38,6 +38,10 @@ class FrameOptions:
         The label that it returns for a cluster: its number, or its name, the label that it was given.
     cluster_column : str
         Name of the column that it gives.
+    with_precision : bool
+        Whether there is a second function, with ``_with_precision`` after its name, which gives one more column, named
+        like that of the cluster with ``_precision``: the precision of the row's rule, the share of its training rows
+        that are in the cluster without rules too.
     template : str or path, optional
         A jinja2 template of your own in place of the shipped one; trusted like a program.
     """
@@ -45,12 +49,18 @@ class FrameOptions:
     function_name: str = "assign_cluster"
     cluster_as: ClusterAs = "number"
     cluster_column: str = "cluster"
+    with_precision: bool = False
     template: str | Path | None = None
 
     def __post_init__(self) -> None:
         check_cluster_as(self.cluster_as)
         check_function_name(self.function_name)
         check_text("cluster_column", self.cluster_column)
+
+    @property
+    def precision_column(self) -> str:
+        """Name of the column of the precision."""
+        return precision_column_of(self.cluster_column)
 
 
 class PandasExporter:
@@ -71,10 +81,15 @@ class PandasExporter:
             If the function's name is not allowed.
         ExportError
             If a user's template does not give valid Python.
+        DataError
+            If the precision of a rule is wanted and not known.
         """
         settings = FrameOptions(**options)
         variables = name_variables(rules, {settings.function_name, *MODULE_NAMES})
         context = describe_module(rules, settings, variables, _Masks(variables).of_rule)
+        if any(input_["type"] in ("text", "boolean") for input_ in context["inputs"]):
+            context["needs"].add("Iterable")
+        context["precision_column"] = settings.precision_column
         context["label_type"] = repr("Int64" if settings.cluster_as == "number" else "string")
         return write_module("module_pandas.py.j2", context, settings.template)
 
@@ -97,11 +112,17 @@ class PolarsExporter:
             If the function's name is not allowed.
         ExportError
             If Polars cannot hold a name, a category or a threshold, or a user's template does not give valid Python.
+        DataError
+            If the precision of a rule is wanted and not known.
         """
         settings = FrameOptions(**options)
         _check_for_polars(rules, settings)
-        variables = name_variables(rules, {settings.function_name, settings.cluster_column, *MODULE_NAMES})
+        taken = {settings.function_name, settings.cluster_column, settings.precision_column}
+        variables = name_variables(rules, taken | MODULE_NAMES)
         context = describe_module(rules, settings, variables, _Expressions(variables).of_rule)
+        if context["inputs"]:
+            context["needs"].add("math")
+        context["precision_column"] = settings.precision_column
         context["label_type"] = "pl.Int64" if settings.cluster_as == "number" else "pl.String"
         for input_, feature in zip(context["inputs"], variables, strict=True):
             input_["plain_nulls"] = repr(_plain_nulls(rules.columns[feature]))

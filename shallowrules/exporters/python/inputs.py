@@ -17,6 +17,17 @@ CLASSES: Mapping[str, str] = {"float": "float", "integer": "int", "text": "str",
 """By the type of a column: the class whose values need no conversion; values of other types are always read."""
 
 
+ANNOTATIONS: Mapping[str, str] = {
+    **CLASSES,
+    "code": "int | str",
+    "date": "date | str",
+    "timestamp": "datetime | str",
+    "timestamptz": "datetime | str",
+    "duration": "timedelta | str",
+}
+"""By the kind of a column: the types of its values in a row."""
+
+
 def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
     """Return the template's data for a tested column: see `shallowrules.exporters.python.exporter`."""
     conversion = column.conversion
@@ -34,11 +45,19 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
     given = "".join(f", {name}={value}" for name, value in arguments if value)
     by_class = column.type in CLASSES and not column.codes
     of_class = f"type({variable}) is not {CLASSES[column.type]}" if by_class else ""
+    kind = "code" if column.codes else column.type
+    reads_text = is_number and bool(nulls or column.from_text)
+    lenient = is_number and not column.codes and not reads_text
+    given_value = f"_given({variable}, {column.name!r}{', lenient' if lenient else ''})"
     return {
         "column": column.name,
         "type": column.type,
-        "reader": "time" if column.is_time else "code" if column.codes else column.type,
+        "kind": kind,
+        "annotation": f"{ANNOTATIONS[kind]}{' | str' if reads_text and not column.codes else ''} | None",
+        "reader": "time" if column.is_time else kind,
         "variable": variable,
+        "given": given_value if is_number and not column.codes else variable,
+        "lenient": lenient,
         **dict(arguments[:3]),
         "holds_numbers": column.holds_numbers,
         "dates": column.dates,

@@ -11,6 +11,7 @@ from shallowrules.exporters.sql.exporter import (
     lacks_value,
     neither_predicate,
     plain_sql,
+    precision_case,
     refuse_measure,
     unknown_predicate,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "lacks_value",
     "neither_predicate",
     "plain_sql",
+    "precision_case",
     "range_of_times",
     "refuse_measure",
     "unknown_predicate",

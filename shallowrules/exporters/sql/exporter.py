@@ -3,11 +3,13 @@
 CASE has no ELSE unless one is requested, so a row without a value gets no cluster.
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its name),
-``cluster_column``, ``name_column`` (that of the cluster's name, or none), ``output_columns`` (names; none for all),
+``cluster_column``, ``name_column`` (that of the cluster's name, or none), ``precision_column`` (that of the precision
+of the row's rule, or none), ``output_columns`` (names; none for all),
 ``qualify_star``, ``alias`` (the text between a table and its alias), ``no_table`` (the end of a SELECT of constants),
 ``header`` (the lines of the comment that the text begins with), ``predicate`` (SQL text) and ``label`` (SQL text, what
 its rows get) of every cluster and rule, ``named`` (SQL text, what they get beside it, or none) of every cluster,
-``named_cases`` (the same as ``cases`` for these, where the number does not determine them, or none), and ``cases``: its
+``named_cases`` (the same as ``cases`` for these, where the number does not determine them, or none),
+``precision_cases`` (the same for the precision of a row's rule, or none), and ``cases``: its
 ``parts``, the CASE expressions of which the first that is not NULL counts, with their ``branches`` (``predicate`` and
 ``label``) and ``otherwise`` (SQL text, or none), and ``marker``, a label that will become NULL (or none). In the style
 ``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``training``, ``findings`` and ``shares``, names that
@@ -70,6 +72,7 @@ __all__ = [
     "lacks_value",
     "neither_predicate",
     "plain_sql",
+    "precision_case",
     "refuse_measure",
     "signature",
     "target_of",
@@ -155,6 +158,25 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
     return nested_case(rules, predicates, labels, without)
 
 
+def precision_case(rules: RuleSet, **options: Any) -> str:
+    """Return SQL for the precision of each row's rule, for an engine that takes any number of branches in a CASE.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    **options
+        Of `SqlOptions`: dialect and columns.
+
+    Raises
+    ------
+    DataError
+        If the precision of a rule is not known.
+    """
+    _, predicates = _prepare(rules, SqlOptions(style="case", **options))
+    branches = ("WHEN {predicate} THEN {label}".format(**each) for each in _precision_branches(rules, predicates))
+    return f"CASE {' '.join(branches)} END"
+
+
 def cluster_type(rules: RuleSet, settings: SqlOptions, writing: Writing) -> str:
     """Return the type of a column of labels: the smallest that holds every cluster number."""
     if settings.cluster_as == "name":
@@ -188,11 +210,15 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         cases = ordered_cases(rules, labels, predicates, otherwise, unused)
     else:
         cases = flat_cases(context["rules"], otherwise, dialect)
-    named_cases = None
+    beside = predicates
+    if predicates.indent is not None and _cast(settings, writing) is not None:  # which the columns beside are not in
+        beside = predicates.indented(predicates.indent - 2)
+    precision_cases = named_cases = None
+    if settings.with_precision:
+        precision_cases = flat_cases(_precision_branches(rules, beside), None, dialect)
     if settings.name_column and not settings.knows_columns:
-        named_cases = flat_cases(
-            [{**rule, "label": names[rule["cluster"]]} for rule in context["rules"]], None, dialect
-        )
+        named = [{"predicate": beside.of_rule(rule), "label": names[rule.cluster]} for rule in rules]
+        named_cases = flat_cases(named, None, dialect)
     if settings.style == "check":
         context["check"] = _describe_check(rules, predicates, table)
     if settings.style == "drift":
@@ -211,11 +237,13 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         table=table,
         cluster_column=settings.cluster_column,
         name_column=settings.name_column,
+        precision_column=settings.precision_column,
         into=target_of(settings, dialect),
         cases=cases,
         measure=None if settings.measure is None else predicates.number(len(predicates.names) - 1),
         knows_total=bool(trained),
         named_cases=named_cases,
+        precision_cases=precision_cases,
         statement=statement,
         margin=_margin(statement),
         arguments=arguments,
@@ -239,6 +267,12 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         header.append(caveat)
         text = render(dialect, template, context, settings.template)
     return text
+
+
+def _precision_branches(rules: RuleSet, predicates: Predicates) -> list[dict[str, str]]:
+    """Return the branches of a CASE expression that gives each row the precision of its rule."""
+    found, number = rules.rule_precisions(), predicates.dialect.number
+    return [{"predicate": predicates.of_rule(rule), "label": number(found[rule.leaf])} for rule in rules]
 
 
 def _plain_options(settings: SqlOptions) -> dict[str, Any]:

@@ -38,12 +38,22 @@ def header_lines(rules: RuleSet, predicates: Predicates, settings: SqlOptions, w
         _worth(rules),
         *_missing(rules, predicates.names, predicates.dialect),
         without_cluster,
+        *_precision(rules, predicates.dialect, settings),
         *_written_dates(rules, predicates),
         *_unconverted(rules, predicates),
         *_unsuited(rules, predicates, settings),
         *_cautions(rules, predicates),
         *(["Parsed, not executed: try it on a copy first."] if is_parsed else []),
     ]
+
+
+def _precision(rules: RuleSet, dialect: Dialect, settings: SqlOptions) -> list[str]:
+    """Return a sentence on the column of the precision, if there is one."""
+    if settings.precision_column is None:
+        return []
+    agree = "have this given label" if rules.statistics.labelled else "are in this cluster without rules too"
+    name = dialect.identifier(settings.precision_column)
+    return [f"{name} is the precision of the row's rule: the share of its training rows that {agree}."]
 
 
 def _written_dates(rules: RuleSet, predicates: Predicates) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from shallowrules.errors import OptionError, OptionName, check_choice
-from shallowrules.exporters.base import ClusterAs, check_text
+from shallowrules.exporters.base import ClusterAs, check_text, precision_column_of
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.sql.ddl import declared_types
 from shallowrules.exporters.sql.declared import Guards
@@ -70,7 +70,7 @@ WITHOUT_ELSE = ("where",)
 COLUMNS, CLUSTER_COLUMN, OTHERWISE = OptionName("columns"), OptionName("cluster_column"), OptionName("otherwise")
 TYPES, DDL, IDENTIFIERS = OptionName("types"), OptionName("ddl"), OptionName("identifiers")
 OUTPUT_COLUMNS, CLUSTER_AS = OptionName("output_columns"), OptionName("cluster_as")
-MEASURE = OptionName("measure")
+MEASURE, WITH_PRECISION = OptionName("measure"), OptionName("with_precision")
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,10 @@ class SqlOptions:
     cluster_as : {"number", "name", "both"}
         What a row gets for a cluster: its number; its name, the label that it was given; or both, the name in a column
         of its own, that of the number with ``_name``.
+    with_precision : bool
+        Whether a query has one more column, named like that of the cluster with ``_precision``: the precision of the
+        row's rule, the share of its training rows that are in the cluster without rules too, from 0 to 1; NULL where no
+        rule matches.
     into : str, or sequence of its parts, optional
         Name of the view, table or function that is made; by default that of the table with ``_clusters``, or
         ``_cluster`` for a function.
@@ -136,6 +140,7 @@ class SqlOptions:
     output_columns: Sequence[str] = field(default=(), metadata=on_command_line(listed=True))
     cluster_column: str = field(default="cluster", metadata=on_command_line(unprefixed=True))
     cluster_as: SqlClusterAs = "number"
+    with_precision: bool = False
     into: str | Sequence[str] | None = None
     materialized: bool = False
     otherwise: str | int | None = field(default=None, metadata=on_command_line("else"))
@@ -158,6 +163,8 @@ class SqlOptions:
         check_choice("cluster_as", self.cluster_as, get_args(SqlClusterAs), option="cluster_as")
         if self.cluster_as == "both" and self.style not in QUERIES:
             raise OptionError(CLUSTER_AS, f" 'both' goes with a query ({', '.join(QUERIES)}), not with {self.style!r}")
+        if self.with_precision and self.style not in QUERIES:
+            raise OptionError(WITH_PRECISION, f" goes with a query ({', '.join(QUERIES)}), not with {self.style!r}")
         if isinstance(self.output_columns, str) or not all(isinstance(name, str) for name in self.output_columns):
             raise OptionError(OUTPUT_COLUMNS, " must be names of columns")
         if self.output_columns and self.style not in QUERIES:
@@ -200,12 +207,17 @@ class SqlOptions:
     @property
     def new_columns(self) -> list[str]:
         """The columns that a query has besides those of the table."""
-        return [self.cluster_column, *([self.name_column] if self.name_column else [])]
+        return [name for name in (self.cluster_column, self.precision_column, self.name_column) if name is not None]
 
     @property
     def name_column(self) -> str | None:
         """The column of the cluster's name, next to that of its number, if there is one."""
         return f"{self.cluster_column}_name" if self.cluster_as == "both" else None
+
+    @property
+    def precision_column(self) -> str | None:
+        """The column of the precision of the row's rule, if there is one."""
+        return precision_column_of(self.cluster_column) if self.with_precision else None
 
     @property
     def target(self) -> list[str]:

@@ -69,6 +69,10 @@ class Predicates(ConditionVisitor[Parts]):
         """Return the same predicates, for rows that `without_value` never matches."""
         return type(self)(self.names, self.dialect, self.held, valued=True, indent=self.indent)
 
+    def indented(self, indent: int | None) -> Self:
+        """Return the same predicates with other blanks before a condition."""
+        return type(self)(self.names, self.dialect, self.held, valued=self.valued, indent=indent)
+
     def of_rule(self, rule: Rule) -> str:
         """Return the predicate for the rows that a rule matches."""
         return self.of_all(rule.conditions)

@@ -51,8 +51,9 @@ class Application:
         The columns that tell the rows of the table apart; labels alone need them.
     cluster_column : str
     cluster_as : {"number", "name", "both"}
+    with_precision : bool
     otherwise : str or int, optional
-        As `SqlOptions` has them.
+        As `SqlOptions` has them; only a view and a table have the precision.
     columns : mapping from str to str
         What the database calls columns of the rules that have another name there.
     replace : bool
@@ -74,6 +75,7 @@ class Application:
     key: Sequence[str] = ()
     cluster_column: str = "cluster"
     cluster_as: SqlClusterAs = "number"
+    with_precision: bool = False
     otherwise: str | int | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     replace: bool = False
@@ -90,6 +92,8 @@ class Application:
             raise OptionError(OptionName("batch"), " is a number of rows, at least 1, and goes with 'update'")
         if self.key and self.style != "labels":
             raise OptionError(KEY, " names columns that tell rows apart, for ", OptionName("apply", "labels"))
+        if self.with_precision and self.style not in QUERIES:
+            raise OptionError(OptionName("with_precision"), f" goes with a view or a table, not with {self.style!r}")
         if self.style == "labels" and self.cluster_as == "name":
             raise OptionError(OptionName("cluster_as"), " 'name' does not go with labels, which have both")
 
@@ -104,6 +108,7 @@ class Application:
             into=into,
             cluster_column=self.cluster_column,
             cluster_as="both" if is_labels else self.cluster_as,
+            with_precision=self.with_precision,
             otherwise=self.otherwise,
             output_columns=self.key,
         )
@@ -371,6 +376,7 @@ class _Planner:
             **self.known,
             "cluster_column": self.thing.column or self.application.cluster_column,
             "cluster_as": self.cluster_as if style in QUERIES or self.cluster_as == "name" else "number",
+            "with_precision": self.application.with_precision and style in QUERIES,
             "output_columns": self.application.key if style in QUERIES else (),
             "otherwise": self.application.otherwise,
         }

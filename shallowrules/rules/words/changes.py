@@ -93,7 +93,7 @@ class Changes(Shown):
         return bool(self.rules or self.moved or self.cluster_lines or self.column_lines)
 
     def __repr__(self) -> str:
-        moved = "" if self.rows is None else f", {counted(sum(each.rows for each in self.moved), 'row')} moved"
+        moved = "" if self.rows is None else f", {counted(self.n_moved, 'row')} moved"
         return f"Changes({counted(len(self.rules), 'rule')} changed, {self.unchanged:,} unchanged{moved})"
 
     def __str__(self) -> str:
@@ -102,6 +102,57 @@ class Changes(Shown):
             return "\n".join(map(printable, lines))
         lines = [*self.cluster_lines, *self.column_lines, *self._lines_of_rules(), *self._lines_of_rows()]
         return "\n".join(map(printable, lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data.
+
+        Returns
+        -------
+        dict
+            - ``changed``: whether anything changed. ``unrelated``: whether the rules have nothing in common.
+            - ``clusters``: a list of dicts with ``old``, ``old_name``, ``new`` and ``new_name``, the first two None for
+              a new cluster, the others for one that is gone.
+            - ``untested``, ``tested``: names of columns that are no longer tested, and only now.
+            - ``rules``: a list of dicts with ``cluster``, its number in the new rules (in the old ones where the rule
+              is gone), ``old`` and ``new``: the rule as text, None where there is none.
+            - ``unchanged``: the number of rules that stayed.
+            - ``rows``, ``moved_rows``: rows of the table, and those that change cluster; None without a table.
+            - ``moved``: a list of dicts with ``old``, ``new`` (numbers of clusters, None for none) and ``rows``.
+        """
+        old, new = ({c.index: c for c in rules.clusters} for rules in (self.old, self.new))
+        pairs: list[tuple[int | None, int | None]] = [*self.pairs.items()]
+        pairs += [(index, None) for index in old if index not in self.pairs]
+        pairs += [(None, index) for index in new if index not in self.pairs.values()]
+        untested, tested = self.columns
+        return {
+            "changed": bool(self),
+            "unrelated": self.is_unrelated,
+            "clusters": [
+                {
+                    "old": _label(old, before),
+                    "old_name": _name(old, before),
+                    "new": _label(new, now),
+                    "new_name": _name(new, now),
+                }
+                for before, now in pairs
+            ],
+            "untested": untested,
+            "tested": tested,
+            "rules": [
+                {
+                    "cluster": _label(old if change.new is None else new, change.cluster),
+                    "old": None if change.old is None else str(change.old),
+                    "new": None if change.new is None else str(change.new),
+                }
+                for change in self.rules
+            ],
+            "unchanged": self.unchanged,
+            "rows": self.rows,
+            "moved_rows": None if self.rows is None else self.n_moved,
+            "moved": [
+                {"old": _label(old, each.old), "new": _label(new, each.new), "rows": each.rows} for each in self.moved
+            ],
+        }
 
     def _renumbered(self) -> list[tuple[int, int]]:
         return [(old, new) for old, new in sorted(self.pairs.items()) if old != new]
@@ -129,9 +180,20 @@ class Changes(Shown):
     @property
     def column_lines(self) -> list[str]:
         """The columns that are no longer tested, or only now, a line for each."""
+        untested, tested = self.columns
+        lines = [f"column {name} is no longer tested" for name in untested]
+        return lines + [f"column {name} is tested now" for name in tested]
+
+    @property
+    def columns(self) -> tuple[list[str], list[str]]:
+        """The columns that are no longer tested, and those that are tested only now."""
         old, new = _tested(self.old), _tested(self.new)
-        lines = [f"column {name} is no longer tested" for name in sorted(old - new)]
-        return lines + [f"column {name} is tested now" for name in sorted(new - old)]
+        return sorted(old - new), sorted(new - old)
+
+    @property
+    def n_moved(self) -> int:
+        """The rows that change cluster."""
+        return sum(moved.rows for moved in self.moved)
 
     def _lines_of_rules(self) -> list[str]:
         old, new = _titles(self.old.clusters), _titles(self.new.clusters)
@@ -151,8 +213,7 @@ class Changes(Shown):
         if self.rows is None:
             return []
         old, new = _titles(self.old.clusters), _titles(self.new.clusters)
-        n_moved = sum(moved.rows for moved in self.moved)
-        lines = [f"{n_moved:,} of {counted(self.rows, 'row')} change cluster ({n_moved / self.rows:.1%})"]
+        lines = [f"{self.n_moved:,} of {counted(self.rows, 'row')} change cluster ({self.n_moved / self.rows:.1%})"]
         for moved in self.moved[:ROWS_SHOWN]:
             before = "no cluster" if moved.old is None else f"cluster {old[moved.old]}"
             after = "no cluster" if moved.new is None else f"cluster {new[moved.new]}"
@@ -273,6 +334,14 @@ def _known(label: int) -> int | None:
 
 def _titles(clusters: Iterable[Cluster]) -> dict[int, str]:
     return {cluster.index: cluster.title for cluster in clusters}
+
+
+def _label(clusters: Mapping[int, Cluster], index: int | None) -> int | None:
+    return None if index is None else clusters[index].label
+
+
+def _name(clusters: Mapping[int, Cluster], index: int | None) -> str | None:
+    return None if index is None else clusters[index].name
 
 
 def _the_rule(rule: Rule | None) -> str:

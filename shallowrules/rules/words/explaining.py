@@ -94,7 +94,7 @@ class Move:
             "to": _plain(self.column, self.to),
             "above": _plain(self.column, self.above),
             "distance": self.distance,
-            "cluster": self.cluster.index,
+            "cluster": self.cluster.label,
             "name": self.cluster.name,
         }
 
@@ -168,7 +168,7 @@ class Explanation(Shown):
         Returns
         -------
         dict
-            - ``cluster``, ``name``: number and name of the cluster, None where a value is missing.
+            - ``cluster``, ``name``: number and name of the cluster, as in exports; None where a value is missing.
             - ``rule``: the rule as text, or None.
             - ``steps``: a list of dicts with ``column``, ``value`` and ``condition`` (text).
             - ``missing``: the name of the column whose value is missing, or None.
@@ -179,7 +179,7 @@ class Explanation(Shown):
         """
         cluster, rule, missing, move = self.cluster, self.rule, self.missing, self.move
         return {
-            "cluster": None if cluster is None else cluster.index,
+            "cluster": None if cluster is None else cluster.label,
             "name": None if cluster is None else cluster.name,
             "rule": None if rule is None else str(rule),
             "steps": [step.to_dict() for step in self.steps],

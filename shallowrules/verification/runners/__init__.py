@@ -15,6 +15,7 @@ from shallowrules.verification.runners.base import Runner, SqlRunner
 from shallowrules.verification.runners.dbt import run_dbt
 from shallowrules.verification.runners.frames import run_pandas, run_polars
 from shallowrules.verification.runners.languages import TOOLCHAINS, run_language
+from shallowrules.verification.runners.onnx import run_onnx
 from shallowrules.verification.runners.page import run_page
 from shallowrules.verification.runners.pmml import run_pmml
 from shallowrules.verification.runners.python import run_python
@@ -28,6 +29,7 @@ RUNNERS: Mapping[str, Runner] = {
     "pandas": run_pandas,
     "polars": run_polars,
     "pmml": run_pmml,
+    "onnx": run_onnx,
     "html": run_page,
     "xlsx": run_workbook,
     **{name: partial(run_language, name) for name in TOOLCHAINS},

@@ -25,7 +25,7 @@ from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.engines.spark import BRIEF_JAVA, JAVA
 from shallowrules.verification.runners.base import Form, Labels
 
-__all__ = ["open_models", "run_pmml"]
+__all__ = ["as_given", "open_models", "run_pmml"]
 
 WHAT = "scoring PMML"
 ROWS_AT_ONCE = 5000
@@ -97,7 +97,7 @@ def _told_apart(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
 
 def _scored(rules: RuleSet, model: Any, table: Table) -> Labels:
     columns = {rules.columns[feature].name: rules.columns[feature] for feature in rules.tested_columns}
-    given = Table(tuple(_as_given(columns[column.name], column) for column in table.columns), table.n_rows)
+    given = Table(tuple(as_given(columns[column.name], column) for column in table.columns), table.n_rows)
     rows = [dict(zip(given.names, values, strict=True)) for values in python_rows(given)]
     labels, understood = np.full(table.n_rows, NO_CLUSTER, dtype=np.int64), Answers(rules).cluster
     in_json = [place for place, row in enumerate(rows) if all(map(_is_read_from_json, row.values()))]
@@ -126,7 +126,7 @@ def _cluster(prediction: Mapping[str, Any]) -> int | None:
     return None if cluster in NO_PREDICTION or cluster != cluster else int(cluster)
 
 
-def _as_given(column: RuleColumn, given: Column) -> Column:
+def as_given(column: RuleColumn, given: Column) -> Column:
     """Return a column as an engine gets it: text is already converted; the model handles the rest."""
     if column.codes:
         return code_numbers(given, column.conversion)
