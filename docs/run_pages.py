@@ -38,7 +38,7 @@ BLOCK = re.compile(
 )
 LANGUAGES = {"console", "sh", "python"}
 """What is run."""
-SHOWN = {"text", "json", "toml", "yaml", "ini", "jinja"}
+SHOWN = {"text", "json", "toml", "yaml", "ini", "jinja", "c", "js"}
 """What is not code, or is a part of other code."""
 
 SETTINGS = """\

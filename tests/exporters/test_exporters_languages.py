@@ -142,6 +142,13 @@ def test_a_text_that_a_language_cannot_hold(name, text):
         exporter_of(name).export(make_rules([("c", "text")], (0, text, 0, 1)))
 
 
+def test_a_name_of_a_column_that_r_cannot_hold():
+    rules = make_rules([("a\0", "float")], (0, 0.5, 0, 1))
+    with pytest.raises(ExportError, match="U\\+0000"):
+        exporter_of("r").export(rules)
+    assert "a\0" not in exporter_of("c").export(rules)
+
+
 def test_what_only_some_languages_hold():
     with pytest.raises(ExportError, match="compares numbers as doubles"):
         exporter_of("r").export(large_numbers())

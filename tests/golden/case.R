@@ -6,10 +6,10 @@
 # Nothing to compile: source("rules.R"), then assign_cluster(data).
 #
 # Clusters:
-# 1L: 1, 146 rows, 41.8%
-# 4L: 4, 105 rows, 30.1%
-# 2L: #2 *large* -- DROP, 86 rows, 24.6%
-# 0L: small orders, 12 rows, 3.4%
+# 1: 146 rows, 41.8%
+# 4: 105 rows, 30.1%
+# 2 (#2 *large* -- DROP): 86 rows, 24.6%
+# 0 (small orders): 12 rows, 3.4%
 
 # Returns the cluster number of each row of a data.frame, NA if no rule matches it.
 assign_cluster <- function(data) {

@@ -6,10 +6,10 @@
 // Compile: go build, in a folder rules of a module; call rules.AssignCluster(row).
 //
 // Clusters:
-// 1: 1, 146 rows, 41.8%
-// 4: 4, 105 rows, 30.1%
-// 2: #2 *large* -- DROP, 86 rows, 24.6%
-// 0: small orders, 12 rows, 3.4%
+// 1: 146 rows, 41.8%
+// 4: 105 rows, 30.1%
+// 2 (#2 *large* -- DROP): 86 rows, 24.6%
+// 0 (small orders): 12 rows, 3.4%
 
 // Package rules labels rows with their cluster.
 package rules

@@ -7,10 +7,10 @@
 // It needs no library, and doubles as IEEE 754 has them: not -ffast-math.
 //
 // Clusters:
-// 1: 1, 146 rows, 41.8%
-// 4: 4, 105 rows, 30.1%
-// 2: #2 *large* -- DROP, 86 rows, 24.6%
-// 0: small orders, 12 rows, 3.4%
+// 1: 146 rows, 41.8%
+// 4: 105 rows, 30.1%
+// 2 (#2 *large* -- DROP): 86 rows, 24.6%
+// 0 (small orders): 12 rows, 3.4%
 #ifndef ASSIGN_CLUSTER_H
 #define ASSIGN_CLUSTER_H
 

@@ -6,10 +6,10 @@
 // Compile a program with the module rules: mod rules; in main.rs, and rustc -O --edition 2021 main.rs.
 //
 // Clusters:
-// 1: 1, 146 rows, 41.8%
-// 4: 4, 105 rows, 30.1%
-// 2: #2 *large* -- DROP, 86 rows, 24.6%
-// 0: small orders, 12 rows, 3.4%
+// 1: 146 rows, 41.8%
+// 4: 105 rows, 30.1%
+// 2 (#2 *large* -- DROP): 86 rows, 24.6%
+// 0 (small orders): 12 rows, 3.4%
 
 /// A row: NaN and None are missing.
 #[derive(Clone, Copy, Debug)]

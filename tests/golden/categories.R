@@ -6,11 +6,11 @@
 # Nothing to compile: source("rules.R"), then assign_cluster(data).
 #
 # Clusters:
-# 2L: 2, 142 rows, 40.6%
-# 4L: 4, 135 rows, 38.6%
-# 0L: small orders, 46 rows, 13.1%
-# 3L: 3, 19 rows, 5.4%
-# 1L: 1, 8 rows, 2.3%
+# 2: 142 rows, 40.6%
+# 4: 135 rows, 38.6%
+# 0 (small orders): 46 rows, 13.1%
+# 3: 19 rows, 5.4%
+# 1: 8 rows, 2.3%
 
 # Returns the cluster number of each row of a data.frame, NA if no rule matches it.
 assign_cluster <- function(data) {

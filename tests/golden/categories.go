@@ -6,11 +6,11 @@
 // Compile: go build, in a folder rules of a module; call rules.AssignCluster(row).
 //
 // Clusters:
-// 2: 2, 142 rows, 40.6%
-// 4: 4, 135 rows, 38.6%
-// 0: small orders, 46 rows, 13.1%
-// 3: 3, 19 rows, 5.4%
-// 1: 1, 8 rows, 2.3%
+// 2: 142 rows, 40.6%
+// 4: 135 rows, 38.6%
+// 0 (small orders): 46 rows, 13.1%
+// 3: 19 rows, 5.4%
+// 1: 8 rows, 2.3%
 
 // Package rules labels rows with their cluster.
 package rules

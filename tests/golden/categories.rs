@@ -6,11 +6,11 @@
 // Compile a program with the module rules: mod rules; in main.rs, and rustc -O --edition 2021 main.rs.
 //
 // Clusters:
-// 2: 2, 142 rows, 40.6%
-// 4: 4, 135 rows, 38.6%
-// 0: small orders, 46 rows, 13.1%
-// 3: 3, 19 rows, 5.4%
-// 1: 1, 8 rows, 2.3%
+// 2: 142 rows, 40.6%
+// 4: 135 rows, 38.6%
+// 0 (small orders): 46 rows, 13.1%
+// 3: 19 rows, 5.4%
+// 1: 8 rows, 2.3%
 
 /// A row: NaN and None are missing.
 #[derive(Clone, Copy, Debug)]

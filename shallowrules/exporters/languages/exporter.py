@@ -129,6 +129,8 @@ class LanguageExporter:
             for feature in rules.tested_columns:
                 _check_numeric(self.name, rules.columns[feature])
         for feature in rules.tested_columns:
+            if language.by_name:
+                language.check_text(rules.columns[feature].name)
             if kind_of(rules, feature) not in language.kinds:
                 raise ExportError(
                     f"exporter {self.name!r} cannot write rules on column {rules.columns[feature].name!r}: "

@@ -58,6 +58,7 @@ JAVASCRIPT = Language(
     taken=frozenset(TAKEN.split()),
     none="return null;",
     indent="  ",
+    by_name=True,
     refused="(?!)",
     reads_text=True,
 )

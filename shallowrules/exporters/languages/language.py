@@ -101,6 +101,8 @@ class Language:
         The pattern of characters that its texts cannot hold.
     longest : int or None
         The limit of characters in a text literal.
+    by_name : bool
+        Whether rows are asked for columns by their names, which are texts then.
     reads_text : bool
         Whether it reads numbers and times in texts, as `docs/numbers.md` defines them.
     ascii : bool
@@ -127,6 +129,7 @@ class Language:
     mark: str = "//"
     refused: str = "[\ud800-\udfff]"
     longest: int | None = None
+    by_name: bool = False
     reads_text: bool = False
     ascii: bool = False
     most_tests: int | None = None

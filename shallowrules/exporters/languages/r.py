@@ -52,6 +52,7 @@ R = Language(
     none="",
     mark="#",
     ascii=True,
+    by_name=True,
     refused="[\0\ud800-\udfff]",
     both=" & ",
     either=" | ",

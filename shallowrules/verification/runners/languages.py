@@ -163,7 +163,7 @@ TOOLCHAINS: Mapping[str, Toolchain] = {
             file="{name}.R",
             main="main.R",
             build=(),
-            run=("Rscript", "--vanilla", "main.R"),
+            run=("Rscript", "--vanilla", "-e", 'source("main.R")'),  # which reads longer lines than Rscript does
         ),
     )
 }
