@@ -74,12 +74,11 @@ def command(
     Rows on every threshold, next to it, and with missing values are compared too, and a CSV file is loaded in the
     usual ways: by pandas.read_csv, DuckDB's read_csv and SQLite's .import, each with its defaults. If a loader changes
     a value so that a row gets a different label, that is reported with a remedy; if a form fails on the loaded rows,
-    the exit status is 3. Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java are installed, ONNX where
-    onnxruntime is, the
-    page where playwright and chromium are, the workbook where LibreOffice is; the end lists the installed exporters
-    that were not run, and why. The exit status is 1 if any row differs. RULES know how the text of a column becomes
-    numbers, so the options for it need not be repeated. With --cluster-as and --else the SQL is that of `export`
-    with these options; a row that gets VALUE counts as a row without a cluster.
+    the exit status is 3. Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java are installed,
+    ONNX where onnxruntime is, the page where playwright and chromium are, the workbook where LibreOffice is; the
+    end lists the installed exporters that were not run, and why. The exit status is 1 if any row differs. RULES
+    know how the text of a column becomes numbers, so the options for it need not be repeated. With --cluster-as and
+    --else the SQL is that of `export` with these options; a row that gets VALUE counts as a row without a cluster.
 
     With --database the SQL runs where the rows are, in the database's own dialect; the boundary rows go to a
     temporary table with the types of the table's columns. The comparison is shown as a certificate.
