@@ -49,6 +49,7 @@ HOW = {
     "mermaid": "read by its grammar",
     "xlsx": "rows pasted, computed by LibreOffice",
     "pmml": "scored by pypmml, names read from the XML",
+    "onnx": "run by onnxruntime, names read from the model",
     "dbt": "one project, built by dbt in DuckDB",
     "path documents": "read back",
     "dmn (the example of a plugin)": "executed by pyDMNrules, {dmn:,} other names in rule sets of 2 or 3 columns",
