@@ -287,7 +287,6 @@ class _Graph:
         rules = self.rules
         names = self.settings.cluster_as == "name"
         labels = {cluster.index: cluster.name if names else cluster.index for cluster in rules.clusters}
-        none = self._label("" if names else NO_CLUSTER)
         found: dict[int, str] = {}
         for index in reversed(range(len(rules.nodes))):  # children come after their parent
             node = rules.nodes[index]
@@ -296,7 +295,9 @@ class _Graph:
                 continue
             clusters = self._add("Where", self._goes_left(node), found[node.left], found[node.right])
             missing = self.missing[node.column]
-            found[index] = clusters if missing is None else self._add("Where", missing, none, clusters)
+            if missing is not None:
+                clusters = self._add("Where", missing, self._label("" if names else NO_CLUSTER), clusters)
+            found[index] = clusters
         return found[0]
 
     def _label(self, label: str | int) -> str:

@@ -159,7 +159,8 @@ def test_our_own_options_are_explained(name):
 def test_our_exporters_take_their_options(words):
     assert call("export", "rules.json", "markdown", "--title", "My sheet").stdout.startswith("# My sheet\n")
     assert (
-        "def segment(row: NamedValues)" in call("export", "rules.json", "python", "--function-name", "segment").stdout
+        "def segment(row: NamedValues, lenient: bool = False)"
+        in call("export", "rules.json", "python", "--function-name", "segment").stdout
     )
     message = refused("export", "rules.json", "python", "--function-name", "if", status=2)
     assert "--function-name 'if'" in message
@@ -176,7 +177,7 @@ def test_run_writes_what_it_is_told(folder, letter):
     result = call("run", "t.csv", "-k", 2, "--write", "letter,python", "--python-function-name", "f")
     assert result.exit_code == 0, result.output
     assert sorted(os.listdir("t_rules")) == ["letter.txt", "rules.json", "rules.py", "settings.json"]
-    assert "def f(row: NamedValues)" in (folder / "t_rules" / "rules.py").read_text()
+    assert "def f(row: NamedValues, lenient: bool = False)" in (folder / "t_rules" / "rules.py").read_text()
     assert "recipient=['t']\n" in (folder / "t_rules" / "letter.txt").read_text()
     written = "t_rules/rules.json, t_rules/settings.json, t_rules/letter.txt, t_rules/rules.py"
     assert re.search(rf"written\s+{written}\n", result.stdout)

@@ -41,7 +41,9 @@ def test_export_to_stdout_and_to_a_file(folder, rules):
     )
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
     assert (folder / "r.sql").read_text() == text
-    assert "def assign_cluster(row: NamedValues)" in call("export", "rules.json", "python").stdout
+    assert (
+        "def assign_cluster(row: NamedValues, lenient: bool = False)" in call("export", "rules.json", "python").stdout
+    )
     assert call("export", "rules.json", "markdown").stdout.startswith("#")
     assert (
         "`y` <= CAST(0.5 AS NUMERIC)"

@@ -49,6 +49,7 @@ HOW = {
     "mermaid": "read by its grammar",
     "xlsx": "rows pasted, computed by LibreOffice",
     "pmml": "scored by pypmml, names read from the XML",
+    "onnx": "run by onnxruntime, names read from the model",
     "dbt": "one project, built by dbt in DuckDB",
     "javascript": "run by Node.js: as many lines as with plain names",
     **dict.fromkeys(("c", "go", "java", "rust"), "compiled and run: as many lines as with plain names"),

@@ -19,6 +19,7 @@ from typing import Any, get_args
 from xml.etree import ElementTree
 
 from hostile import Findings, Hostile, executed_sql, parsed_sheet, watched
+from onnxmodels import holds_text, inputs_of
 from rulesets import as_columns, make_rules
 from sqlglot import tokenize
 from structures import python_structure, read_flowchart
@@ -36,6 +37,7 @@ from shallowrules.tables.table import Table
 from shallowrules.verification.engines import Engine
 from shallowrules.verification.runners import RUNNERS
 from shallowrules.verification.runners.languages import TOOLCHAINS
+from shallowrules.verification.runners.onnx import open_session
 from shallowrules.verification.runners.page import READY, type_rows
 from shallowrules.verification.runners.pmml import open_models
 from shallowrules.verification.runners.xlsx import is_held, paste_rows
@@ -395,6 +397,25 @@ def check_pmml(drawn: ManyNames, tools: Tools) -> Findings:
     yield from _differences("pmml", held.rows, found, wanted)
 
 
+def check_onnx(drawn: ManyNames, tools: Tools) -> Findings:
+    """Run the model on the rows, and read the names of its inputs back."""
+    held = tools.plain_where("onnx", drawn, lambda text: not text or not holds_text(text))
+    rules = held.rules
+    session = open_session(export(rules, "onnx", cluster_as="name", cluster_column="the cluster"))
+    inputs = [each.name for each in session.get_inputs()]
+    if inputs != [rules.columns[i].name for i in rules.tested_columns]:
+        yield f"onnx: inputs {inputs}"
+    arrays, can_be_given = inputs_of(rules, held.rows)
+    [found] = session.run(None, arrays)
+    names = {cluster.index: cluster.name for cluster in rules.clusters}
+    rows = [
+        (row, label or None, None if wanted is None else names[wanted])
+        for row, label, wanted, is_given in zip(held.rows, found, held.expected, can_be_given, strict=True)
+        if is_given
+    ]
+    yield from _differences("onnx", *zip(*rows, strict=True))
+
+
 def check_dbt(drawn: ManyNames, tools: Tools) -> Findings:
     """Keep the rules for the project that dbt builds of all of them (`build_models`)."""
     held = tools.plain_where("dbt", drawn, lambda text: "\0" in text)
@@ -500,6 +521,7 @@ CHECKS: Mapping[str, Check] = {
     "svg": check_svg,
     "mermaid": check_mermaid,
     "pmml": check_pmml,
+    "onnx": check_onnx,
     "dbt": check_dbt,
     "pandas": run_by("pandas"),
     "polars": run_by("polars"),

@@ -10,6 +10,7 @@ import pytest
 from draws import draws
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from onnxmodels import holds_text, inputs_of
 from rulesets import (
     MIXED,
     balanced_rules,
@@ -32,23 +33,6 @@ from shallowrules.verification.runners.onnx import open_session, run_onnx
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-
-
-def inputs_of(rules, rows, missing_text="(missing)"):
-    """Return the inputs for rows, and which rows an input of whole numbers can hold."""
-    arrays, held = {}, np.ones(len(rows), dtype=bool)
-    for feature in rules.tested_columns:
-        values = [row[feature] for row in rows]
-        kind = input_type(rules, feature)
-        if kind == "string":
-            made = np.array([missing_text if value is None else value for value in values], dtype=object)
-        elif kind == "double":
-            made = np.array([math.nan if value is None else float(value) for value in values])
-        else:
-            held &= np.array([value is not None for value in values], dtype=bool)
-            made = np.array([0 if value is None else value for value in values], dtype=np.int64)
-        arrays[rules.columns[feature].name] = made
-    return arrays, held
 
 
 def run(rules, rows, **options):
@@ -82,10 +66,6 @@ def test_the_model_is_the_tree(rules, seed):
     for row, label in zip(rows, found, strict=True):
         if label is not None:
             assert label == route(rules, row)
-
-
-def holds_text(text):
-    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 @draws(100, deadline=None)

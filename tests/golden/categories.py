@@ -148,7 +148,7 @@ def _of_name(values: Any, column: str, what: str) -> Any:
 
 
 def _given(value: Any, column: str, lenient: bool = False) -> Any:
-    """Return what a row gives for a number: not a truth value, as true in JSON; text is read if that is lenient."""
+    """Return the value of a row in a column of numbers, read from text if that is lenient; JSON's true is not a number."""
     if isinstance(value, bool):
         raise RowTypeError(f"column {column!r} holds {value!r}, which is not a number", column, value)
     if lenient:

@@ -20,7 +20,7 @@ RUN_PAGES = runpy.run_path(str(ROOT / "docs" / "run_pages.py"))
 renewed, place_of = RUN_PAGES["renewed"], RUN_PAGES["place_of"]
 PAGES = {name: path.read_text(encoding="utf-8") for name, path in RUN_PAGES["pages"]().items()}
 
-IMPORTED = {"registry": ("mlflow", "skops")}
+IMPORTED = {"registry": ("mlflow", "skops"), "service": ("fastapi", "httpx")}
 """Packages of the extra `engines` that the code of a page imports."""
 
 pytestmark = pytest.mark.docs
