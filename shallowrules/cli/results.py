@@ -17,6 +17,7 @@ import click
 
 from shallowrules.cli.escaping import as_utf8, spell_plainly
 from shallowrules.cli.failures import MISUSED, STOPPED, failure_kind
+from shallowrules.cli.options.verbosity import is_quiet
 from shallowrules.errors import OptionError, OptionName
 
 __all__ = [
@@ -47,6 +48,8 @@ class Record:
     ----------
     stdout : text stream or None
         Where the document goes.
+    nowhere : text stream
+        Where the text for people goes if the command is quiet.
     wanted : bool
         Whether there is to be one.
     command : click.Command or None
@@ -57,15 +60,17 @@ class Record:
     """
 
     stdout: TextIO | None
+    nowhere: TextIO
     wanted: bool = False
     command: click.Command | None = None
     result: Mapping[str, Any] | None = None
     notes: list[dict[str, str | None]] = field(default_factory=list)
 
     def want(self, wanted: bool) -> None:
-        """Keep stdout for the document, if one is wanted: everything else then goes to stderr."""
+        """Keep stdout for the document, if one is wanted: all else then goes to stderr, or nowhere if that is quiet."""
         self.wanted = wanted
-        sys.stdout = sys.stderr if wanted else self.stdout
+        others = self.nowhere if is_quiet() else sys.stderr
+        sys.stdout = others if wanted else self.stdout
 
     def document(self, status: int, failure: BaseException | None, hide: Callable[[str], str]) -> str:
         """Return the document.
@@ -100,15 +105,16 @@ def recording(typed: Sequence[str]) -> Iterator[Record]:
     it is parsed, may tell otherwise.
     """
     words = typed[: typed.index("--")] if "--" in typed else typed
-    record = Record(sys.stdout)
-    record.want(OPTION in words and not NOT_RUN & set(words))
-    token = _record.set(record)
-    try:
-        yield record
-    finally:
-        _record.reset(token)
-        if record.wanted:  # otherwise click may have put something in its place
-            sys.stdout = record.stdout
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        record = Record(sys.stdout, nowhere)
+        record.want(OPTION in words and not NOT_RUN & set(words))
+        token = _record.set(record)
+        try:
+            yield record
+        finally:
+            _record.reset(token)
+            if record.wanted:  # otherwise click may have put something in its place
+                sys.stdout = record.stdout
 
 
 def _want(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:

@@ -40,11 +40,14 @@ WRITTEN = {"run": "rules.sql", ".": "data_clusters.up.sql"}
 READ = {"settings", "names", "text_file"}
 """Options of files that are read."""
 
+APPENDED = {"log_file"}
+"""Options of files that are appended to, and only if they are logs: see test_verbosity.py."""
+
 
 def written_by(name):
     """Return the parameters of a command that are paths to write to."""
     command = commands.shallowrules.get_command(click.Context(commands.shallowrules), name)
-    return [p.name for p in command.params if isinstance(p.type, click.Path) and p.name not in READ], command
+    return [p.name for p in command.params if isinstance(p.type, click.Path) and p.name not in READ | APPENDED], command
 
 
 def test_every_command_that_writes_is_here():

@@ -21,13 +21,16 @@ import numpy as np
 import pytest
 from commandline import COMMAND, call, spawn, write_groups
 from conftest import ROOT
-from rulesets import make_rules, small_rules
+from draws import draws
+from hypothesis import HealthCheck, given
+from rulesets import MIXED, hostile_names, hostile_texts, make_rules, rule_sets, small_rules
 
 from shallowrules.cli import commands
-from shallowrules.cli.escaping import printable
+from shallowrules.cli.escaping import as_utf8, printable
 from shallowrules.cli.failures import DONE, FOUND, INTERRUPTED, MISUSED, STOPPED
+from shallowrules.cli.figures import rules_of
 from shallowrules.cli.results import SCHEMA, plain
-from shallowrules.rules import RuleSet
+from shallowrules.rules import RuleSet, changes_between
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -434,6 +437,16 @@ def test_hostile_names_of_columns_and_clusters():
     assert set(changed["result"]["untested"]) == set(HOSTILE)
     refused, _ = asked("drift", "other.json", "h.csv")
     assert refused["error"]["column"] in {f"{name}2" for name in HOSTILE}
+
+
+@draws(40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(*[rule_sets(names=hostile_names, cluster_names=hostile_names, kinds=MIXED, categories=hostile_texts)] * 2)
+def test_rules_with_any_names_have_a_document(old, new):
+    for command, result in (("run", rules_of(new)), ("diff", changes_between(old, new).to_dict())):
+        envelope = {"schema": SCHEMA, "command": command, "status": 0, "result": result, "notes": [], "error": None}
+        document = document_of(json.dumps(plain(envelope), allow_nan=False) + "\n")
+        if command == "run":
+            assert [c["name"] for c in document["result"]["clusters"]] == [as_utf8(c.name) for c in new.by_size]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")

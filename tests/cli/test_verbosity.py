@@ -82,6 +82,15 @@ def test_a_quiet_command_prints_its_product_alone_and_logs_what_it_did(folder, n
     assert not logging.getLogger("shallowrules").handlers
 
 
+@pytest.mark.parametrize("name", ["clusters", "diff", "drift", "explain", "verify", "run"])
+def test_the_document_of_a_quiet_command_is_all_that_it_prints(folder, name):
+    talking = call(*DOES[name], "--json")
+    quiet = call(*DOES[name], "-q", "--json", *(["--force"] if name == "run" else []))
+    assert (quiet.exit_code, quiet.stderr) == (DONE, "")
+    assert talking.stderr
+    assert quiet.stdout == talking.stdout
+
+
 def test_every_command_is_here():
     assert set(DOES) == set(commands.NAMES)
 
@@ -111,6 +120,7 @@ def test_the_log_of_a_run_has_what_verbose_shows(folder):
         (["drift", "rules.json", "moved.csv"], FOUND, "error: shifted by more than 5 percentage points"),
         (["fit", "t.csv", "-k", "1"], MISUSED, "error: Invalid value for '-k' / '--clusters': 1 is not in the range"),
         (["fit", "t.csv", "-k", "3", "--noise", "cluster"], MISUSED, "error: --noise applies to --labels only"),
+        (["fit", "t.csv", "--nothing"], MISUSED, "error: No such option '--nothing'"),
         (["fit", "none.csv", "-k", "3"], STOPPED, "error: none.csv"),
     ],
 )
@@ -160,6 +170,29 @@ def test_quiet_and_verbose_exclude_each_other_and_what_is_typed_goes_before(fold
     assert call(*DOES["fit"], "-q").stderr == ""
     Path("shallowrules.toml").write_text("quiet = true\nverbose = true\n")
     assert call("exporters").exit_code == MISUSED
+
+
+def test_labels_in_a_database_are_applied_quietly_but_not_without_consent(folder):
+    pytest.importorskip("sqlalchemy")
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect("t.db")) as connection:
+        connection.execute('CREATE TABLE t (width REAL, "my height" REAL)')
+        rows = [line.split(",") for line in Path("t.csv").read_text().splitlines()[1:]]
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        connection.commit()
+        label = ["label", "rules.json", "--database", "sqlite:///t.db", "--table", "t", "--apply"]
+        applied = call(*label, "view", "-q")
+        assert (applied.exit_code, applied.stdout, applied.stderr) == (DONE, "", "")
+        assert connection.execute("SELECT count(cluster) FROM t_clusters").fetchone() == (60,)
+    asked = call(*label, "update", "-q")
+    assert asked.exit_code == STOPPED
+    assert "UPDATE" in asked.stderr
+    assert "use --yes to allow it" in asked.stderr
+    tried = call(*label, "table", "--into", "new", "--dry-run", "-q")
+    assert (tried.exit_code, tried.stderr) == (DONE, "")
+    assert "CREATE TABLE" in tried.stdout
 
 
 def test_no_other_file_is_appended_to(folder):

@@ -18,7 +18,7 @@ import click
 from shallowrules.cli.escaping import printable, spell_plainly
 from shallowrules.cli.failures import DONE, INTERRUPTED, STOPPED, failure_text
 from shallowrules.cli.options.shared import FILE_NAME, TYPED
-from shallowrules.cli.options.verbosity import end_log, log_shown, verbosity_options
+from shallowrules.cli.options.verbosity import end_log, log_misuse, log_shown, verbosity_options
 from shallowrules.cli.output import FindingsReported
 from shallowrules.cli.results import record_command, recording
 from shallowrules.errors import OptionError, OptionName, ShallowRulesError
@@ -125,6 +125,8 @@ class Commands(click.Group):
             if isinstance(failure, click.Abort):
                 click.echo("Aborted!", err=True)
             elif isinstance(failure, click.ClickException):
+                if isinstance(failure, click.UsageError):
+                    log_misuse(typed)
                 _show(failure, typed)
         if document is not None and not _write(document):
             status = STOPPED

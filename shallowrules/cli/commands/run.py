@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from glob import has_magic
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,7 @@ from shallowrules.cli.options.settings import (
     settings_option,
     settings_text,
 )
-from shallowrules.cli.options.shared import gather, output_option, split_list
+from shallowrules.cli.options.shared import gather, output_option, split_list, values_typed
 from shallowrules.cli.output import check_folder, progress, show_message, write_files
 from shallowrules.cli.results import json_option, report
 from shallowrules.errors import OptionError
@@ -54,8 +53,8 @@ RULES_FILE = "rules.json"
 
 def _choose(command: ExporterCommand, context: click.Context, arguments: list[str]) -> list[ExporterChoice]:
     """Return the exporters to write; none is imported to show the help, unless it is named."""
-    named = _values_of("--write", arguments)
-    if not named and (kept := _values_of("--settings", arguments)):
+    named = values_typed("--write", arguments)
+    if not named and (kept := values_typed("--settings", arguments)):
         named = [listed([name]) for name in exporters_of_settings(kept[-1]) or ()]
     elif not named:
         named = (context.default_map or {}).get("write", [])
@@ -70,13 +69,6 @@ def _choose(command: ExporterCommand, context: click.Context, arguments: list[st
         ExporterChoice(exporter, prefix_of(name), required=bool(named))
         for name, exporter in zip(names, exporters, strict=True)
     ]
-
-
-def _values_of(option: str, arguments: Sequence[str]) -> list[str]:
-    """Return the values of an option, before all options are known and can be parsed."""
-    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    values = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
-    return values + [value for word, value in pairwise(words) if word == option]
 
 
 def _split_names(values: Sequence[str]) -> list[str]:

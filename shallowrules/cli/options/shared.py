@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ __all__ = [
     "split_pair",
     "together",
     "typed_arguments",
+    "values_typed",
     "write_options",
 ]
 
@@ -44,6 +46,13 @@ def typed_arguments() -> list[str] | None:
     """Return the arguments after ``shallowrules``, None outside of a command."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(TYPED)
+
+
+def values_typed(option: str, arguments: Sequence[str]) -> list[str]:
+    """Return the values of an option, before all options are known and can be parsed."""
+    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    values = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
+    return values + [value for word, value in pairwise(words) if word == option]
 
 
 def gather(kind: type[Options], values: Mapping[str, Any]) -> Options:

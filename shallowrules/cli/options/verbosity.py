@@ -13,12 +13,13 @@ import click
 from click.core import ParameterSource
 
 from shallowrules.cli.failures import INTERRUPTED
+from shallowrules.cli.options.shared import typed_arguments, values_typed
 from shallowrules.errors import ShallowRulesError
 
 if TYPE_CHECKING:
     from shallowrules.cli.terminal import Terminal
 
-__all__ = ["end_log", "is_quiet", "is_verbose", "log_shown", "log_stage", "verbosity_options"]
+__all__ = ["end_log", "is_quiet", "is_verbose", "log_misuse", "log_shown", "log_stage", "verbosity_options"]
 
 CHOSEN = "shallowrules.cli: verbosity"
 """The key under which a context keeps how strongly -q and -v are chosen: 0 not at all, 1 by a file, 2 as typed."""
@@ -139,19 +140,28 @@ def _choose(context: click.Context, parameter: click.Parameter, wanted: bool) ->
 
 
 def _begin_log(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    if path is not None and not context.resilient_parsing:
+        _open_log(path, typed_arguments() or [])
+
+
+def log_misuse(typed: Sequence[str]) -> None:
+    """Begin the log of a command whose options could not be parsed, --log-file among them, if it can be."""
+    paths = values_typed("--log-file", typed)
+    if paths and not _added:
+        with suppress(ShallowRulesError, OSError):
+            _open_log(Path(paths[-1]), typed)
+
+
+def _open_log(path: Path, words: Sequence[str]) -> None:
     """Begin a log with the command line, without passwords."""
-    if path is None or context.resilient_parsing:
-        return
     if path.is_file():
         with open(path, "rb") as stream:
             begin = stream.read(64)
         if begin and not LOG_BEGINS.match(begin):
             raise ShallowRulesError(f"{path} is not a log of shallowrules; name another file (--log-file)")
     from shallowrules.cli.escaping import join_words
-    from shallowrules.cli.options.shared import typed_arguments
 
     _add(_LogFile(path))
-    words = typed_arguments() or []
     if any("://" in word for word in words):
         from shallowrules.sources.connecting import hide_typed_passwords
 
