@@ -273,8 +273,8 @@ class Column:
         if value is None or not self.absent.any():
             return self
         values = self.values
-        if values.dtype.kind in "iu" and not _fits(value, values.dtype):
-            values = values.astype(np.result_type(values.dtype, np.min_scalar_type(value)))
+        if values.dtype.kind in "iuf":
+            values = values.astype(_type_for(value, values.dtype), copy=False)
         values = np.where(self.absent, np.array(value, dtype=values.dtype), values)
         kind = "float" if values.dtype.kind == "f" else self.type
         return replace(
@@ -512,9 +512,19 @@ def frame_of(data: Any) -> Any:
     return frame
 
 
-def _fits(value: Number | Value, dtype: np.dtype[Any]) -> bool:
-    """Return whether a value is a whole number of a NumPy type."""
-    return isinstance(value, int) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+def _type_for(value: Number | Value, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type that holds a number and all values of a NumPy type of numbers, unrounded."""
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            if float(dtype.type(value)) == value:
+                return dtype
+        return np.dtype(np.float64 if float(value) == value else object)
+    if not isinstance(value, int):
+        return np.dtype(np.float64)
+    if np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        return dtype
+    wider = np.result_type(dtype, np.min_scalar_type(value))
+    return wider if wider.kind in "iu" else np.dtype(object)
 
 
 def _is_same(column: Column, values: NDArray[Any]) -> bool:

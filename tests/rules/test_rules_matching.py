@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,37 @@ from shallowrules.errors import DataError
 from shallowrules.rules import RuleSet
 
 BIG = 2**53
+NULLABLE = {
+    **{code: f"Int{8 << n}" for n, code in enumerate("bhil")},
+    **{code: f"UInt{8 << n}" for n, code in enumerate("BHIL")},
+}
+
+
+NUMBERS = [0.1, 2.5, 0.30000001192092896, 3, -1, 300, 70_000, 16_777_217, BIG + 1, 2**63 - 1, 1e300]
+
+
+@given(st.data())
+def test_an_imputed_number_is_not_rounded_to_the_type_of_the_column(data):
+    """Each row has the label of its number alone, in whatever type of column it is with missing values."""
+    kind = data.draw(st.sampled_from(["float", "integer"]))
+    numbers = [number for number in NUMBERS if kind == "float" or isinstance(number, int)]
+    imputed, near = data.draw(st.sampled_from(numbers)), data.draw(st.sampled_from(numbers))
+    if kind == "float":
+        imputed, near = float(imputed), float(near)
+        near = data.draw(st.sampled_from([near, float(np.nextafter(near, np.inf))]))
+    else:
+        near += data.draw(st.integers(-1, 0))
+    rules = make_rules([("x", kind)], (0, near, 0, 1))
+    rules = replace(rules, columns=(replace(rules.columns[0], imputed=imputed),))
+    dtype = data.draw(st.sampled_from([*"bhilBHIL", "e", "f", "d", "O"]))
+    if dtype in "efd":
+        present = np.array([0.1, 3, 0.30000001192092896], float).astype(dtype)
+        column = np.array([*present, np.nan], dtype)
+    else:
+        present = np.array([0, 3, 100], dtype)
+        column = pandas.Series([*present.tolist(), None], dtype=NULLABLE.get(dtype, object))
+    expected = [int(number > near) for number in [*present.tolist(), imputed]]
+    assert rules.assign({"x": column}).tolist() == expected
 
 
 def test_columns_are_converted_and_imputed():

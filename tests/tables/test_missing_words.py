@@ -42,7 +42,7 @@ def test_the_words_are_those_of_pandas():
 def test_a_word_is_refused_until_it_is_said_what_it_is(word):
     path = write_alleys(("gravel", word, "paved"))
     with pytest.raises(
-        DataError, match="20 of 60 values are .* such as in row 2: most programs .* missing value"
+        DataError, match="20 of 60 values are .* for example in row 2: most programs .* missing"
     ) as refused:
         read_table(path)
     [finding] = refused.value.findings
@@ -63,7 +63,7 @@ def test_the_command_line_names_both_ways_out_and_one_that_works():
     result = call("fit", "t.csv", "-k", "2", "-o", "rules.json")
     assert result.exit_code == 3
     told = " ".join(result.stderr.split())
-    assert "column 'alley' is text, and 30 of 60 values are 'NA' or 'None', such as in row 2" in told
+    assert "column 'alley' is text, and 30 of 60 values are 'NA' or 'None', for example in row 2" in told
     assert "treat them as missing (--null NA --null None) or as text (--keep-text NA --keep-text None)" in told
     words = shlex.split(result.stderr.partition("This works:")[2])
     assert call(*words[1:]).exit_code == 0
@@ -113,4 +113,4 @@ def test_label_names_the_row_of_what_is_wrong_whether_rows_stream_or_not(target,
     frame.to_csv("wrong.csv", index=False)
     result = call("label", "rules.json", "wrong.csv", "-o", target)
     assert result.exit_code == 3
-    assert f"such as in row {row}:" in result.stderr
+    assert f"for example in row {row}:" in result.stderr
