@@ -33,9 +33,8 @@ from sklearn.preprocessing import StandardScaler
 from shallowrules import ExplainableKMeans, compare_cluster_counts, tradeoff_path
 from shallowrules.displays.cards import ROWS_SHOWN
 from shallowrules.displays.objects import LEAVES_DRAWN
-from shallowrules.exporters.html.exporter import _shipped
 from shallowrules.exporters.palette import HEAT, SOFT
-from shallowrules.exporters.rendering import one_line
+from shallowrules.exporters.rendering import one_line, shipped
 from shallowrules.rules import changes_between
 
 TAGS = {
@@ -263,9 +262,9 @@ def test_the_style_holds_inside_cards_alone():
 
 
 def test_the_colors_of_the_heat_map_are_those_of_the_page():
-    page = _shipped("page.css").split("@media")[0]
+    page = shipped("page.css").split("@media")[0]
     levels = dict(re.findall(r"--(\w+):(#\w+)", page))
-    names = dict(re.findall(r"\.h(\d)\{background:var\(--(\w+)\)", _shipped("page.css")))
+    names = dict(re.findall(r"\.h(\d)\{background:var\(--(\w+)\)", shipped("page.css")))
     assert [levels[names[str(level)]] for level in range(7)] == list(HEAT)
     assert levels["soft"] == SOFT
 
