@@ -102,8 +102,8 @@ class Column:
         How the values are read and compared. "other" (lists, times of a day, …) can be named in an
         error message and nothing else.
     values : ndarray, shape (n_rows,)
-        Integers and floats in a NumPy number type; dates, points in time and durations as the whole numbers of
-        `shallowrules.tables.times`; anything else as objects.
+        Integers and floats in a NumPy number type, or as objects where none holds them all; dates, points in time and
+        durations as the whole numbers of `shallowrules.tables.times`; anything else as objects.
     missing : ndarray of bool, shape (n_rows,), optional
         Where the value is missing, beyond the NaN that a float column may hold.
     conversion : Conversion
@@ -241,7 +241,7 @@ class Column:
     @property
     def n_infinite(self) -> int:
         """Rows with an infinite number."""
-        return 0 if self.is_finite or not self.is_numeric else int(np.count_nonzero(np.isinf(self.values)))
+        return 0 if self.is_finite or not self.is_numeric else int(np.count_nonzero(np.abs(self.values) == np.inf))
 
     @property
     def n_distinct(self) -> int:
@@ -513,7 +513,10 @@ def frame_of(data: Any) -> Any:
 
 
 def _type_for(value: Number | Value, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type that holds a number and all values of a NumPy type of numbers, unrounded."""
+    """Return the type that holds a number and all values of a NumPy type of numbers, unrounded.
+
+    Whole numbers beside a fraction become doubles: only rules that compare doubles replace missing ones by a fraction.
+    """
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
             if float(dtype.type(value)) == value:

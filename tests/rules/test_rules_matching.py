@@ -25,40 +25,49 @@ from rulesets import (
 )
 
 from shallowrules.errors import DataError
+from shallowrules.exporters import export
 from shallowrules.rules import RuleSet
 
 BIG = 2**53
-NULLABLE = {
-    **{code: f"Int{8 << n}" for n, code in enumerate("bhil")},
-    **{code: f"UInt{8 << n}" for n, code in enumerate("BHIL")},
-}
 
 
-NUMBERS = [0.1, 2.5, 0.30000001192092896, 3, -1, 300, 70_000, 16_777_217, BIG + 1, 2**63 - 1, 1e300]
+def emitted(rules, exporter, **options):
+    """Return the names of an emitted module."""
+    names = {}
+    exec(export(rules, exporter, **options), names)
+    return names
 
 
-@given(st.data())
-def test_an_imputed_number_is_not_rounded_to_the_type_of_the_column(data):
+def columns_with_a_gap():
+    """Yield columns of each type of numbers, whose last value is missing."""
+    for dtype in ("float16", "float32", "float64"):
+        yield np.array([0.1, 3, 0.3, np.nan], dtype)
+    for dtype in (*(f"{sign}{bits}" for sign in ("Int", "UInt") for bits in (8, 16, 32, 64)), object):
+        yield pandas.array([0, 3, 100, None], dtype)
+
+
+NUMBERS = [0.1, 2.5, 1e300, -1, 300, 16_777_217, BIG + 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "imputed"), [("float", float(n)) for n in NUMBERS] + [("integer", n) for n in NUMBERS[3:]]
+)
+def test_an_imputed_number_is_not_rounded_to_the_type_of_the_column(kind, imputed):
     """Each row has the label of its number alone, in whatever type of column it is with missing values."""
-    kind = data.draw(st.sampled_from(["float", "integer"]))
-    numbers = [number for number in NUMBERS if kind == "float" or isinstance(number, int)]
-    imputed, near = data.draw(st.sampled_from(numbers)), data.draw(st.sampled_from(numbers))
-    if kind == "float":
-        imputed, near = float(imputed), float(near)
-        near = data.draw(st.sampled_from([near, float(np.nextafter(near, np.inf))]))
-    else:
-        near += data.draw(st.integers(-1, 0))
-    rules = make_rules([("x", kind)], (0, near, 0, 1))
-    rules = replace(rules, columns=(replace(rules.columns[0], imputed=imputed),))
-    dtype = data.draw(st.sampled_from([*"bhilBHIL", "e", "f", "d", "O"]))
-    if dtype in "efd":
-        present = np.array([0.1, 3, 0.30000001192092896], float).astype(dtype)
-        column = np.array([*present, np.nan], dtype)
-    else:
-        present = np.array([0, 3, 100], dtype)
-        column = pandas.Series([*present.tolist(), None], dtype=NULLABLE.get(dtype, object))
-    expected = [int(number > near) for number in [*present.tolist(), imputed]]
-    assert rules.assign({"x": column}).tolist() == expected
+    below = imputed - 1 if kind == "integer" else float(np.nextafter(imputed, -np.inf))
+    for near in (imputed, below, 3):
+        rules = make_rules([("x", kind)], (0, near, 0, 1))
+        rules = replace(rules, columns=(replace(rules.columns[0], imputed=imputed),))
+        module, of_pandas = emitted(rules, "python", vectorized=True), emitted(rules, "pandas")
+        for column in columns_with_a_gap():
+            expected = [int(number > near) for number in [*column[:-1].tolist(), imputed]]
+            frame = pandas.DataFrame({"x": column})
+            for rows in (frame, frame[-1:]):  # a row alone, too: no other chooses its type
+                wanted = expected[-len(rows) :]
+                assert rules.assign(rows).tolist() == wanted
+                assert [module["assign_cluster"]({"x": value}) for value in rows["x"]] == wanted
+                assert module["assign_clusters"](rows).tolist() == wanted
+                assert of_pandas["assign_cluster"](rows).tolist() == wanted
 
 
 def test_columns_are_converted_and_imputed():
