@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from io import BytesIO
 
 import matplotlib.pyplot as plt
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from commandline import call
@@ -134,6 +136,9 @@ def test_every_form_gives_noise_minus_one(model):
     assert not changes_between(rules, renumbered, X)
     renamed = changes_between(rules, renumbered.with_names({-1: "Outliers"}))
     assert renamed.cluster_lines == ["cluster -1 (Outliers) was called 'noise'"]
+    book = openpyxl.load_workbook(BytesIO(export(rules, "xlsx")))
+    assert [cell.value for cell in book["Clusters"][1]][-1] == "Cluster -1"
+    assert {-1} == {row[0] for name in ("Rules", "Differences") for row in book[name].values if row[1] == "noise"}
     rule = rules.rules_of(4)[0]
     assert (rule.cluster, rule.label) == (4, -1)
     assert repr(rule).startswith("Rule(cluster -1, ")
