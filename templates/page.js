@@ -58,6 +58,7 @@
     const given = data.clusters[shown][cluster];
     return noteOf(cluster).name || (given === cluster ? "" : given || "");
   };
+  const numberOf = (cluster) => all(`#cluster-${CSS.escape(cluster)} .pill`)[0].textContent; // as people see it
   // The name of a leaf, in the lines that its place has, two or more; a longer one loses its middle, and keeps its end.
   function wrapped(name, room, most) {
     const lines = [""];
@@ -140,7 +141,7 @@
   function namesAsCsv() {
     const quote = (value) => (/[",\r\n]/.test(value) ? '"' + value.replaceAll('"', '""') + '"' : value);
     const clusters = Object.keys(data.clusters[shown]).sort((a, b) => Number(a) - Number(b));
-    const rows = clusters.map((cluster) => [cluster, nameOf(cluster), noteOf(cluster).note]);
+    const rows = clusters.map((cluster) => [numberOf(cluster), nameOf(cluster), noteOf(cluster).note]);
     return [["number", "name", "note"], ...rows].map((row) => row.map(quote).join(",") + "\r\n").join("");
   }
 
@@ -291,7 +292,7 @@
   function pill(cluster) {
     const from = all(`#cluster-${CSS.escape(cluster)}`)[0];
     const found = make("span", undefined, from ? from.className.replace("card", "") : "");
-    found.append(make("span", cluster, "pill"), " ", make("bdi", nameOf(cluster), "nm"));
+    found.append(make("span", numberOf(cluster), "pill"), " ", make("bdi", nameOf(cluster), "nm"));
     found.lastChild.dataset.k = cluster;
     return found;
   }
@@ -363,10 +364,10 @@
   function tellCell(event) {
     const cell = event.target.closest(".heat td");
     if (!cell || cell.cellIndex < 2) return;
-    const row = cell.parentElement, cluster = row.parentElement.parentElement.tHead.rows[0].cells[cell.cellIndex].textContent.trim();
+    const row = cell.parentElement, cluster = all(".card")[cell.cellIndex - 2].dataset.k; // both the largest first
     const name = nameOf(cluster);
     all(".cell").forEach((place) => {
-      place.textContent = `${row.cells[0].textContent.trim()}: ${cell.textContent} in cluster ${cluster}${name ? ` (${name})` : ""}, ${row.cells[1].textContent} in the table`;
+      place.textContent = `${row.cells[0].textContent.trim()}: ${cell.textContent} in cluster ${numberOf(cluster)}${name ? ` (${name})` : ""}, ${row.cells[1].textContent} in the table`;
     });
   }
 

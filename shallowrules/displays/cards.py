@@ -81,9 +81,9 @@ def paragraphs(lines: Iterable[str]) -> Markup:
 
 def pill(cluster: Cluster, colours: dict[int, int]) -> Markup:
     """Return the number of a cluster in its color, and its name."""
-    name = "" if cluster.name == str(cluster.index) else cluster.name
+    name = "" if cluster.name == str(cluster.label) else cluster.name
     colour = Markup(' style="--c:var(--k{})"').format(colours[cluster.index]) if colours else ""
-    return Markup('<b class="pill"{}>{}</b> {}').format(colour, cluster.index, _text(name))
+    return Markup('<b class="pill"{}>{}</b> {}').format(colour, cluster.label, _text(name))
 
 
 def conditions(rule: Rule | None) -> Markup:

@@ -57,7 +57,7 @@ def _rule(rule: Rule) -> Markup:
     rows = [(each.column.name, words(each)) for each in rule.conditions]
     found = [("rows", f"{rule.rows:,}"), ("share", percent(rule.share)), ("questions", f"{rule.depth}")]
     asked = table(("column", "condition"), rows, texts=(0, 1)) if rows else paragraphs(["every row"])
-    return card(f"Rule of cluster {rule.cluster}", figures(found), asked)
+    return card(f"Rule of cluster {rule.label}", figures(found), asked)
 
 
 @show.register

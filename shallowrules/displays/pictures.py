@@ -107,7 +107,7 @@ def plot_tree(rules: RuleSet, ax: Any = None) -> Any:
     for leaf in drawing["leaves"]:
         x, y, pill = leaf["x"], leaf["y"], leaf["pill"]
         sheet.box(x, y - 10, pill, 20, LIGHT[leaf["colour"]])
-        sheet.write(x + pill / 2, y, str(leaf["cluster"]), pill - 4, "center", color="white", weight="bold")
+        sheet.write(x + pill / 2, y, leaf["label"], pill - 4, "center", color="white", weight="bold")
         sheet.write(x + pill + 6, y, texts[leaf["node"]], rows_room)
         room = CHARACTER * max(1, *map(len, leaf["lines"]))
         sheet.write(x + pill + rows_room + 14, y, "\n".join(leaf["lines"]), room, color=MUTED)
@@ -139,7 +139,7 @@ def plot_heat(rules: RuleSet, ax: Any = None) -> Any:
     for place, head in enumerate(heat["heads"]):
         x = begin + cell * place
         sheet.box(x + 2, 1, cell - 4, step - 4, LIGHT[head["colour"]])
-        sheet.write(x + cell / 2, step / 2 - 1, str(head["index"]), cell - 6, "center", color="white", weight="bold")
+        sheet.write(x + cell / 2, step / 2 - 1, str(head["label"]), cell - 6, "center", color="white", weight="bold")
     for number, (name, row) in enumerate(zip(names, heat["rows"], strict=True), 1):
         y = step * number
         sheet.write(4, y + step / 2, shown[name], first - 8)
@@ -185,8 +185,8 @@ def plot_silhouettes(values: NDArray[Any], labels: NDArray[Any], rules: RuleSet,
         own = np.sort(values[labels == cluster.index])[::-1]
         heights = np.linspace(place - 0.42, place + 0.42, len(own) + 1)
         ax.stairs(own, heights, orientation="horizontal", fill=True, color=LIGHT[colours[cluster.index]])
-        name = "" if cluster.name == str(cluster.index) else f": {shown[one_line(cluster.name)]}"
-        names.append(f"{cluster.index}{name} ({percent(len(own) / len(values))})")
+        name = "" if cluster.name == str(cluster.label) else f": {shown[one_line(cluster.name)]}"
+        names.append(f"{cluster.label}{name} ({percent(len(own) / len(values))})")
     mean = ax.axvline(values.mean(), color=MUTED, linewidth=1, linestyle="--", label=f"mean: {values.mean():.2f}")
     ax.axvline(0, color=LINE, linewidth=1, zorder=0)
     ax.set_yticks(range(len(clusters)), names, parse_math=False)

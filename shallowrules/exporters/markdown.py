@@ -230,7 +230,7 @@ def _telling(profile: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _short_title(cluster: Cluster) -> str:
     """Return the title of a cluster for a table that has its rule: a name that was made from the rule is left out."""
-    return str(cluster.index) if cluster.named_by_rules else cluster.title
+    return str(cluster.label) if cluster.named_by_rules else cluster.title
 
 
 def _steps(rules: RuleSet) -> list[dict[str, Any]]:

@@ -65,7 +65,7 @@ def conditions_frame(rules: Sequence[Rule], clusters: Sequence[Cluster], backend
     kinds = [(ALWAYS, None) if condition is None else _Kind()(condition) for condition in conditions]
     names = [None if condition is None else condition.column.name for condition in conditions]
     columns: Columns = {
-        "cluster": (nw.Int64(), [rule.cluster for _, rule, _ in found]),
+        "cluster": (nw.Int64(), [rule.label for _, rule, _ in found]),
         "name": (nw.String(), [by_index[rule.cluster].name for _, rule, _ in found]),
         "rule": (nw.Int64(), [number for number, _, _ in found]),
         "column": (nw.String(), names),
@@ -87,7 +87,7 @@ def clusters_frame(rules: Sequence[Rule], clusters: Sequence[Cluster], backend: 
     for rule in rules:
         texts[rule.cluster].append(str(rule))
     columns: Columns = {
-        "cluster": (nw.Int64(), [cluster.index for cluster in clusters]),
+        "cluster": (nw.Int64(), [cluster.label for cluster in clusters]),
         **{name: (nw.String(), [getattr(cluster, name) for cluster in clusters]) for name in ("name", "note")},
         "rows": (nw.Int64(), [cluster.rows for cluster in clusters]),
         **{

@@ -95,6 +95,7 @@ class RuleSet(Shown):
         found = derive_rules(self.nodes, self.columns, self.statistics.weight)
         found.sort(key=lambda rule: (-of_cluster[rule.cluster].weight, rule.cluster, -rule.weight, rule.leaf))
         n_rules = Counter(rule.cluster for rule in found)
+        found = [replace(rule, noise=True) if of_cluster[rule.cluster].noise else rule for rule in found]
         return tuple(
             replace(rule, precision=of_cluster[rule.cluster].precision)
             if rule.precision is None and n_rules[rule.cluster] == 1
@@ -299,12 +300,12 @@ class RuleSet(Shown):
         DataError
             If that of a rule is not known.
         """
-        unknown = [rule.cluster for rule in self.rules if rule.precision is None]
-        if unknown:
+        unknown = next((rule for rule in self.rules if rule.precision is None), None)
+        if unknown is not None:
             raise DataError(
-                f"the precision of each rule is not known: cluster {unknown[0]} has "
-                f"{counted(len(self.rules_of(unknown[0])), 'rule')}, and only the precision of the whole cluster was "
-                "measured, by an earlier version; fit the rules again"
+                f"the precision of each rule is not known: cluster {unknown.label} has "
+                f"{counted(len(self.rules_of(unknown.cluster)), 'rule')}, and only the precision of the whole cluster "
+                "was measured, by an earlier version; fit the rules again"
             )
         return {rule.leaf: rule.precision for rule in self.rules if rule.precision is not None}
 
@@ -320,7 +321,8 @@ class RuleSet(Shown):
         pandas.DataFrame, polars.DataFrame or pyarrow.Table
             In the order of the rules, and of the conditions within each:
 
-            - ``cluster`` (Int64), ``name`` (String), ``rule`` (Int64): ``rules[rule]`` is the rule.
+            - ``cluster`` (Int64): its `Cluster.label`, the number that exports give, -1 for noise.
+            - ``name`` (String), ``rule`` (Int64): ``rules[rule]`` is the rule.
             - ``column`` (String): the column that is tested; null for a rule that every row meets.
             - ``kind`` (String): "between", "one of", "none of" or "every row".
             - ``lower``, ``upper`` (Float64): a number is above the one and at most the other; null leaves a side open.
@@ -344,9 +346,10 @@ class RuleSet(Shown):
     def clusters_frame(self, backend: Any = "pandas") -> Any:
         """Return the clusters as a frame, a row for each, largest first.
 
-        Its columns are ``cluster`` (Int64), ``name`` and ``note`` (String), ``rows`` (Int64), ``weight``, ``share``,
-        ``precision``, ``recall`` and ``total`` (Float64, as in `Cluster`), ``n_rules`` (Int64) and ``rules`` (String):
-        their conditions as text. The parameter, the frame and the errors are those of `to_frame`.
+        Its columns are ``cluster`` (Int64, as in `to_frame`), ``name`` and ``note`` (String), ``rows`` (Int64),
+        ``weight``, ``share``, ``precision``, ``recall`` and ``total`` (Float64, as in `Cluster`), ``n_rules`` (Int64)
+        and ``rules`` (String): their conditions as text. The parameter, the frame and the errors are those of
+        `to_frame`.
         """
         return clusters_frame(self.rules, self.by_size, backend)
 
@@ -474,7 +477,8 @@ class RuleSet(Shown):
         Parameters
         ----------
         names, notes : mapping from int to str
-            By the numbers of clusters. Other clusters keep theirs; an empty note removes a note.
+            By the numbers of clusters, noise by its `index` or by -1. Other clusters keep theirs; an empty note removes
+            a note.
 
         Raises
         ------
@@ -490,22 +494,23 @@ class RuleSet(Shown):
         >>> named.clusters[0].title
         '0 (Broad leaves)'
         """
-        notes = notes or {}
-        known = {cluster.index: cluster for cluster in self.clusters}
+        known = {cluster.label: cluster.index for cluster in self.clusters}
+        labels = {index: label for label, index in known.items()}
+        names, notes = ({known.get(n, n): text for n, text in each.items()} for each in (names, notes or {}))
         for number in (*names, *notes):
-            if number not in known:
+            if number not in labels:
                 raise DataError(f"there is no cluster {number} to name; the rules have {', '.join(map(str, known))}")
         taken: dict[str, int] = {}
         found: dict[int, Cluster] = {}
         for cluster in sorted(self.clusters, key=lambda each: each.named_by_rules and each.index not in names):
             index, name = cluster.index, names.get(cluster.index, cluster.name)
             if not name.strip():
-                raise DataError(f"the name of cluster {index} is blank")
+                raise DataError(f"the name of cluster {labels[index]} is blank")
             by_rules = cluster.named_by_rules and name == cluster.name
             while by_rules and name in taken:  # a person's name comes first
-                name = f"{name} ({index})"
+                name = f"{name} ({labels[index]})"
             if taken.setdefault(name, index) != index:
-                raise DataError(f"the clusters {taken[name]} and {index} would both be called {name!r}")
+                raise DataError(f"the clusters {labels[taken[name]]} and {labels[index]} would both be called {name!r}")
             note = notes.get(index, cluster.note)
             found[index] = replace(cluster, name=name, note=note, named_by_rules=by_rules)
         return replace(self, clusters=tuple(found[cluster.index] for cluster in self.clusters))

@@ -10,6 +10,7 @@ from shallowrules.rules.columns import OPTIONAL, RuleColumn
 from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both
 from shallowrules.rules.shown import Shown
 from shallowrules.tables.conversion import Number
+from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Value
 
 __all__ = ["Cut", "Leaf", "Membership", "Node", "Rule", "derive_rules", "rules_length"]
@@ -105,6 +106,8 @@ class Rule(Shown):
         `size` may be more than the number of conditions to read.
     precision : float or None
         Share of its weight that the unrestricted clustering puts in `cluster` too; None where it was not measured.
+    noise : bool
+        Whether `cluster` is that of noise, as in `Cluster`.
     """
 
     leaf: int
@@ -116,10 +119,16 @@ class Rule(Shown):
     depth: int
     size: int
     precision: float | None = None
+    noise: bool = False
+
+    @property
+    def label(self) -> int:
+        """The number that exports give its rows."""
+        return NO_CLUSTER if self.noise else self.cluster
 
     def __repr__(self) -> str:
         n_conditions = counted(len(self.conditions), "condition")
-        return f"Rule(cluster {self.cluster}, {n_conditions}, {counted(self.rows, 'row')})"
+        return f"Rule(cluster {self.label}, {n_conditions}, {counted(self.rows, 'row')})"
 
     def __str__(self) -> str:
         return " and ".join(str(condition) for condition in self.conditions) or "every row"

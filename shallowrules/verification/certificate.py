@@ -102,7 +102,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as JSON-ready data."""
-        names = {cluster.index: cluster.name for cluster in self.rules.clusters}
+        clusters = {cluster.index: cluster for cluster in self.rules.clusters}
         boundary: dict[str, Any] = {"rows": self.boundary.rows, "left_out": self.boundary.left_out}
         if self.boundary.refused is None:
             boundary["styles"] = list(map(_comparison, self.boundary.comparisons))
@@ -123,7 +123,10 @@ class Certificate:
             "cluster_as": self.answers.cluster_as,
             "else": self.answers.otherwise,
             "rows": self.rows,
-            "clusters": [{"cluster": i, "name": names[i], "rows": rows} for i, rows in self.by_cluster.items()],
+            "clusters": [
+                {"cluster": clusters[i].label, "name": clusters[i].name, "rows": rows}
+                for i, rows in self.by_cluster.items()
+            ],
             "unlabelled": {
                 "rows": sum(part.rows for part in self.unlabelled),
                 "why": [{"column": p.column, "reason": p.reason, "rows": p.rows} for p in self.unlabelled],

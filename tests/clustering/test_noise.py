@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
+from io import BytesIO
 
+import matplotlib.pyplot as plt
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from commandline import call
@@ -17,7 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from tablesinparts import TableParts
 
 from shallowrules import ExplainableKMeans, RuleSet, Table, export
-from shallowrules.errors import OptionError, RulesFormatError, ShallowRulesWarning
+from shallowrules.errors import DataError, OptionError, RulesFormatError, ShallowRulesWarning
+from shallowrules.exporters.html.scatter import Points
+from shallowrules.rules import changes_between
 from shallowrules.tables.labels import next_free
 from shallowrules.tables.table import Column
 from shallowrules.verification import verify
@@ -112,12 +118,55 @@ def test_every_form_gives_noise_minus_one(model):
     assert Counter(map(by_name["assign_cluster"], frame.to_dict("records")))["noise"] == wanted.count(-1)
     with pytest.raises(OptionError, match=r"otherwise is -1, which is cluster -1 \(noise\)"):
         export(rules, "sql", style="case", otherwise=-1)
+    labels = {"-1", "0", "1", "2", "3"}
+    page, svg = export(rules, "html", points=Points(((0, 0, 4), (1, 1, -1), (2, 2, 0)))), export(rules, "svg")
+    assert set(re.findall(r'<span class="pill k\d">(.*?)</span>', page)) == labels
+    assert set(re.findall(r'<text class="no"[^>]*>(.*?)</text>', page)) == labels
+    assert set(re.findall(r'<span class="vh">Cluster (.*?)</span>', page)) == labels
+    assert set(re.findall(r'<span class="src">(\S+) <small>', page)) == labels
+    confusion = page[page.index('<table class="confusion">') :]
+    assert re.findall(r'<th scope="col">(.*?)</th>', confusion)[:5] == ["0", "1", "2", "3", "-1"]
+    assert re.findall(r'<text x="\d+" y="\d+">(.*?)</text>\n', page) == ["0", "-1"]
+    assert set(re.findall(r'font-weight="700" fill="#fff">(.*?)</text>', svg)) == labels
+    changes = changes_between(rules, ExplainableKMeans(2, random_state=0).fit(X).rules_, X)
+    for card in (rules._repr_html_(), changes._repr_html_()):
+        assert set(re.findall(r'<b class="pill"[^>]*>(.*?)</b>', card)) == labels
+        assert ">-1</b> noise" in card
+    renumbered = rules.with_numbers({4: 9})
+    assert not changes_between(rules, renumbered, X)
+    renamed = changes_between(rules, renumbered.with_names({-1: "Outliers"}))
+    assert renamed.cluster_lines == ["cluster -1 (Outliers) was called 'noise'"]
+    book = openpyxl.load_workbook(BytesIO(export(rules, "xlsx")))
+    assert [cell.value for cell in book["Clusters"][1]][-1] == "Cluster -1"
+    assert {-1} == {row[0] for name in ("Rules", "Differences") for row in book[name].values if row[1] == "noise"}
+    rule = rules.rules_of(4)[0]
+    assert (rule.cluster, rule.label) == (4, -1)
+    assert repr(rule).startswith("Rule(cluster -1, ")
+    assert "<h4>Rule of cluster -1</h4>" in rule._repr_html_()
+    explained = rules.explain(frame[:-1])[wanted.index(-1)]
+    assert repr(explained).startswith("Explanation(cluster -1, ")
+    assert "<h4>Cluster -1 (noise)</h4>" in explained._repr_html_()
+    for found in (rules.to_frame(), rules.clusters_frame()):
+        assert set(found["cluster"]) == {-1, 0, 1, 2, 3}
+        assert set(found["name"][found["cluster"] == -1]) == {"noise"}
+
+
+@pytest.mark.parametrize("draw", ["plot", "plot_heat", "plot_silhouettes"])
+def test_every_picture_shows_noise_as_minus_one(model, draw):
+    ax = model.plot_silhouettes(X) if draw == "plot_silhouettes" else getattr(model.rules_, draw)()
+    texts = [text.get_text() for text in (*ax.texts, *ax.get_yticklabels())]
+    plt.close("all")
+    assert any(text == "-1" or text.startswith("-1: noise (") for text in texts)
+    assert not any(text == "4" or text.startswith("4: ") for text in texts)
 
 
 def test_noise_is_kept_in_the_document_and_may_be_renamed(model):
     rules = RuleSet.from_json(model.rules_.to_json())
     assert rules == model.rules_
     assert [cluster.title for cluster in rules.with_names({4: "Outliers"}).clusters][-1] == "-1 (Outliers)"
+    assert rules.with_names({-1: "Outliers"}, {-1: "Far"}) == rules.with_names({4: "Outliers"}, {4: "Far"})
+    with pytest.raises(DataError, match="no cluster 7 to name; the rules have 0, 1, 2, 3, -1"):
+        rules.with_names({7: "Outliers"})
     document = rules.to_dict()
     document["clusters"][0]["noise"] = True
     with pytest.raises(RulesFormatError, match="several clusters are marked as noise"):

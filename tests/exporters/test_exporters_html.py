@@ -169,7 +169,7 @@ def test_the_heat_map_has_all_clusters_and_the_columns_that_separate_most():
     heat = heat_of(rules)
     assert [row["column"] for row in heat["rows"]] == [column.name for column, _ in rules.separation[:30]]
     assert heat["left_out"] == 10
-    assert [head["index"] for head in heat["heads"]] == [cluster.index for cluster in rules.by_size]
+    assert [head["label"] for head in heat["heads"]] == [cluster.label for cluster in rules.by_size]
     page = export(rules, "html")
     assert page.count('<td class="h') == 30 * 6
     for row in heat["rows"]:
@@ -192,7 +192,7 @@ def test_one_far_row_leaves_the_colors_of_the_heat_map():
         rules = ExplainableKMeans(clusterer=np.repeat([0, 1], 5000), random_state=0).fit(X).rules_
         heat = heat_of(rules)
         [row] = [row for row in heat["rows"] if row["column"] == "spend"]
-        levels.append({head["index"]: cell["level"] for head, cell in zip(heat["heads"], row["cells"], strict=True)})
+        levels.append({head["label"]: cell["level"] for head, cell in zip(heat["heads"], row["cells"], strict=True)})
     assert levels == [{0: -3, 1: 3}] * 2
 
 

@@ -170,6 +170,19 @@ def test_given_names_are_shown_and_downloaded(show):
     assert '0,"λ, small",\r\n1,,\r\n' in download.value.path().read_bytes().decode()
 
 
+def test_noise_is_minus_one_in_answers_cells_and_names(show):
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1), {1: "noise"})
+    rules = replace(rules, clusters=tuple(replace(each, noise=each.index == 1) for each in rules.clusters))
+    page = show(rules)
+    assert [cluster for cluster, _ in type_rows(page, rules, [[0.0], [1.0]])] == [0, 1]
+    assert page.inner_text("#answer .label").split() == ["This", "row", "is", "in", "-1", "noise"]
+    page.locator(".heat tbody td").nth(1 + [each.index for each in rules.by_size].index(1)).hover()
+    assert " in cluster -1 (noise), " in page.text_content(".cell")
+    with page.expect_download() as download:
+        page.click("#names")
+    assert "0,,\r\n-1,noise,\r\n" in download.value.path().read_bytes().decode()
+
+
 def test_copies_are_what_the_exporters_make(show, wine):
     options = {"dialect": "postgres", "table": "shop.wines", "title": "Wines"}
     page = show(wine, options=options, permissions=["clipboard-read", "clipboard-write"])

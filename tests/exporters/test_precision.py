@@ -416,7 +416,7 @@ def test_unknown_precision_is_refused_with_the_remedy(tmp_path, monkeypatch):
     rules, known = unmeasured(), fitted(0)[0]
     assert rules.assign({name: [None] for name in KINDS}).tolist() == [-1]
     words = (
-        r"the precision of each rule is not known: cluster \d has \d+ rules, .* earlier version; fit the rules again"
+        r"the precision of each rule is not known: cluster -1 has \d+ rules, .* earlier version; fit the rules again"
     )
     for given in (
         lambda: rules.assign_with_precision({name: [None] for name in KINDS}),

@@ -108,7 +108,7 @@ def test_the_columns_are_those_that_are_documented(backend):
     assert {name: frame.schema[name] for name in wanted} == wanted
     for record in records(rules.to_frame(backend)):
         rule = rules[record["rule"]]
-        assert (record["cluster"], record["rows"], record["share"]) == (rule.cluster, rule.rows, rule.share)
+        assert (record["cluster"], record["rows"], record["share"]) == (rule.label, rule.rows, rule.share)
         assert record["condition"] in map(str, rule.conditions)
 
 
@@ -137,7 +137,7 @@ def test_a_rule_that_every_row_meets_has_a_row():
 def test_the_frame_of_the_clusters(backend):
     rules = example_rules()
     found = records(rules.clusters_frame(backend))
-    assert [one["cluster"] for one in found] == [cluster.index for cluster in rules.by_size]
+    assert [one["cluster"] for one in found] == [cluster.label for cluster in rules.by_size]
     for one, cluster in zip(found, rules.by_size, strict=True):
         for name in ("name", "note", "rows", "weight", "share", "precision", "recall", "total"):
             assert one[name] == getattr(cluster, name)

@@ -41,6 +41,14 @@ def forms_of(certificate):
     return [comparison.form.split(", ")[-1] for comparison in certificate.comparisons]
 
 
+def test_noise_has_the_number_that_sql_gives(small):
+    rules = small_rules()
+    rules = replace(rules, clusters=tuple(replace(each, noise=each.index == 2) for each in rules.clusters))
+    certificate = verify_database(rules, of(small))
+    assert certificate.disagreeing == []
+    assert sorted(each["cluster"] for each in certificate.to_dict()["clusters"]) == [-1, 0, 1]
+
+
 def test_what_agrees(small):
     certificate = verify_database(small_rules(), of(small))
     assert certificate.disagreeing == []

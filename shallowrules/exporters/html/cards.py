@@ -111,6 +111,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
     marked = [line for line in profile if line["mark"]]
     return {
         "index": cluster.index,
+        "label": cluster.label,
         "name": cluster.name,
         "colour": colour,
         "rows_text": counted(cluster.rows, "row"),
@@ -126,7 +127,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
         "stands_out": marked[: STANDS_OUT_SHOWN if most > 2 else 2],
         "pictures": shown,
         "left_out": len(left_out),
-        "sources": _sources(cluster),
+        "sources": _sources(rules, cluster),
         "note": "\n".join(map(one_line, cluster.note.splitlines())),
     }
 
@@ -146,11 +147,16 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _sources(cluster: Cluster) -> list[dict[str, Any]]:
+def _sources(rules: RuleSet, cluster: Cluster) -> list[dict[str, Any]]:
     """Return the original clusters of a cluster's rows, the largest share first."""
+    labels = {each.index: each.label for each in rules.clusters}
     pairs = zip(cluster.reference_clusters, cluster.reference_weights, strict=True)
     return [
-        {"index": index, "share": weight / cluster.weight, "share_text": percent(weight / cluster.weight)}
+        {
+            "label": labels.get(index, index),
+            "share": weight / cluster.weight,
+            "share_text": percent(weight / cluster.weight),
+        }
         for index, weight in sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
     ]
 

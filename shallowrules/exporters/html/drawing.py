@@ -104,16 +104,18 @@ def _describe_leaves(
     for index, (node, place) in enumerate(zip(rules.nodes, places, strict=True)):
         if not isinstance(node, Leaf):
             continue
-        name, pill = one_line(clusters[node.cluster].name), 16 + 8 * len(str(node.cluster))
+        name, label = one_line(clusters[node.cluster].name), str(clusters[node.cluster].label)
+        pill = 16 + 8 * len(label)
         x, left = levels.lefts[place.level], pill + 6 + SHARE_WIDTH
         width = max(width, min(ROOM, x + left + CHARACTER * len(name)))
         leaves[index] = {
             "node": index,
             "x": x,
             "cluster": node.cluster,
+            "label": label,
             "colour": colours[node.cluster],
             "share": place.share,
-            "name": "" if name == str(node.cluster) else name,
+            "name": "" if name == label else name,
             "pill": pill,
             "left": left,
         }

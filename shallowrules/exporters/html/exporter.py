@@ -225,6 +225,7 @@ def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None
     if len(rules.clusters) > CONFUSION_SHOWN:
         return _largest_moves(rules, colours)
     heads = sorted({index for cluster in rules.clusters for index in cluster.reference_clusters})
+    labels = _labels(rules)
     rows = []
     for cluster in rules.clusters:
         found = dict(zip(cluster.reference_clusters, cluster.reference_weights, strict=True))
@@ -236,8 +237,8 @@ def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None
             }
             for head in heads
         ]
-        rows.append({"index": cluster.index, "colour": colours[cluster.index], "cells": cells})
-    return {"heads": [{"index": head, "colour": colours.get(head)} for head in heads], "rows": rows, "moves": []}
+        rows.append({"label": cluster.label, "colour": colours[cluster.index], "cells": cells})
+    return {"heads": [labels.get(head, head) for head in heads], "rows": rows, "moves": []}
 
 
 def _flow(rules: RuleSet) -> dict[str, Any] | None:
@@ -247,9 +248,10 @@ def _flow(rules: RuleSet) -> dict[str, Any] | None:
         return None
     said = f"{flow.moved:,} of {counted(flow.rows, 'row')} change cluster ({percent(flow.share)})."
     heads, lines = flow.table()
+    labels: dict[int, int | str] = {**_labels(rules), NO_CLUSTER: "none"}
     if max(len(heads), len(lines)) > CONFUSION_SHOWN:
         moves = [
-            {"title": flow.title(old), "index": _head(new), "text": format_number(rows)}
+            {"title": flow.title(old), "label": labels[new], "text": format_number(rows)}
             for old, new, rows in flow.moves[:MOVES_SHOWN]
         ]
         return {"said": said, "heads": [], "rows": [], "moves": moves}
@@ -269,12 +271,12 @@ def _flow(rules: RuleSet) -> dict[str, Any] | None:
                 ],
             }
         )
-    return {"said": said, "heads": [_head(head) for head in heads], "rows": described, "moves": []}
+    return {"said": said, "heads": [labels[head] for head in heads], "rows": described, "moves": []}
 
 
-def _head(cluster: int) -> int | str:
-    """Return the number of a cluster, a word for none."""
-    return "none" if cluster == NO_CLUSTER else cluster
+def _labels(rules: RuleSet) -> dict[int, int]:
+    """Return the number of each cluster that people see."""
+    return {cluster.index: cluster.label for cluster in rules.clusters}
 
 
 def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
@@ -286,15 +288,15 @@ def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
         if origin != cluster.index and weight > 0
     ]
     moves.sort(key=lambda move: (-move[0], move[1:]))
-    total = rules.statistics.weight
+    total, labels = rules.statistics.weight, _labels(rules)
     return {
         "heads": [],
         "rows": [],
         "moves": [
             {
-                "index": index,
+                "label": labels[index],
                 "colour": colours[index],
-                "origin": origin,
+                "origin": labels.get(origin, origin),
                 "origin_colour": colours.get(origin),
                 "text": format_number(weight),
                 "share": percent(weight / total),

@@ -75,7 +75,7 @@ def describe_heat(
     rows = sorted((_row(rules, i, pictures) for i in range(len(rules.columns))), key=_separation, reverse=True)
     shown = [row for row in rows if row.apart > 0][:most]
     return {
-        "heads": [{"index": each.index, "colour": colours[each.index], "name": each.name} for each in clusters],
+        "heads": [{"label": each.label, "colour": colours[each.index], "name": each.name} for each in clusters],
         "rows": [
             {
                 "index": row.index if row.index in pictures.places else None,

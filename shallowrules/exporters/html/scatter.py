@@ -64,17 +64,19 @@ def describe_scatter(points: Points, rules: RuleSet, colours: Mapping[int, int])
     OptionError
         If a point is in a cluster that the rules do not have.
     """
-    unknown = sorted({cluster for *_, cluster in points.rows} - {cluster.index for cluster in rules.clusters})
+    indices = {number: each.index for each in rules.clusters for number in (each.index, each.label)}
+    unknown = sorted({cluster for *_, cluster in points.rows} - set(indices))
     if unknown:
         raise OptionError(OPTION, f" has points in cluster {unknown[0]}, which the rules do not have")
     across, down = (_scale([row[i] for row in points.rows], size) for i, size in ((0, WIDTH), (1, HEIGHT)))
     groups = []
     for cluster in rules.by_size:
-        own = [(x, y) for x, y, (*_, index) in zip(across, down, points.rows, strict=True) if index == cluster.index]
+        found = zip(across, down, points.rows, strict=True)
+        own = [(x, y) for x, y, (*_, number) in found if indices[number] == cluster.index]
         if own:
             groups.append(
                 {
-                    "index": cluster.index,
+                    "label": cluster.label,
                     "colour": colours[cluster.index],
                     "path": "".join(f"M{x} {y}h0" for x, y in dict.fromkeys(own)),
                     "x": sorted(x for x, _ in own)[len(own) // 2],

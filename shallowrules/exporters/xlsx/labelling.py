@@ -255,7 +255,7 @@ def _answers(rules: RuleSet, cluster_as: ClusterAs) -> dict[int, int | str]:
     for cluster in clusters:
         if cluster_as == "name" and cluster.name in OTHER_ANSWERS:
             raise ExportError(
-                f"cluster {cluster.index} is called {cluster.name!r}, which the workbook shows for a row without "
+                f"cluster {cluster.label} is called {cluster.name!r}, which the workbook shows for a row without "
                 "one; rename it, or use the number"
             )
     if cluster_as == "name":

@@ -46,7 +46,7 @@ def write_rules(book: Book, sheet: Any, rules: RuleSet) -> None:
     words = ConditionWords()
     names = {cluster.index: cluster.name for cluster in rules.clusters}
     for row, rule in enumerate(rules, start=head + 1):
-        book.write(sheet, row, 0, rule.cluster, book.numbers)
+        book.write(sheet, row, 0, rule.label, book.numbers)
         book.write(sheet, row, 1, names[rule.cluster])
         said = ", and ".join(f"{c.column.name} is {words(c)}" for c in rule.conditions)
         book.write(sheet, row, 2, said[: MAX_TEXT - 1] or "all rows")
@@ -68,7 +68,7 @@ class _Line:
 def write_clusters(book: Book, sheet: Any, rules: RuleSet) -> None:
     """Write the size of each cluster and its mean of each column, or the share of each category, beside the table's."""
     clusters = rules.by_size
-    heads = ("Column", "Category", "Table", *(f"Cluster {cluster.index}" for cluster in clusters))
+    heads = ("Column", "Category", "Table", *(f"Cluster {cluster.label}" for cluster in clusters))
     book.head(sheet, 0, heads, figures=2)
     book.head(sheet, 1, ("", "", "", *(cluster.name for cluster in clusters)), figures=2)
     lines = [*_sizes(book, rules), *(line for i in range(len(rules.columns)) for line in _lines(book, rules, i))]
@@ -131,7 +131,7 @@ def write_differences(book: Book, sheet: Any, rules: RuleSet) -> None:
         profile = describe_profile(rules, cluster, str)[:COLUMNS_SHOWN]
         for line in [each for each in profile if each["mark"]] or profile:
             texts = cluster.name, line["column"], line["here"], line["table"], line["mark"]
-            book.show(sheet, row, 0, cluster.index, book.numbers)
+            book.show(sheet, row, 0, cluster.label, book.numbers)
             for column, text in enumerate(texts, start=1):
                 book.show(sheet, row, column, text)
             row += 1

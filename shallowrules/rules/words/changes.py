@@ -154,9 +154,6 @@ class Changes(Shown):
             ],
         }
 
-    def _renumbered(self) -> list[tuple[int, int]]:
-        return [(old, new) for old, new in sorted(self.pairs.items()) if old != new]
-
     @property
     def is_unrelated(self) -> bool:
         """Whether the rules have nothing in common, and no table tells what became of a cluster."""
@@ -166,12 +163,15 @@ class Changes(Shown):
     def cluster_lines(self) -> list[str]:
         """The clusters that are new, gone, or have another number or name, a line for each."""
         old, new = _titles(self.old.clusters), _titles(self.new.clusters)
-        lines = [f"cluster {old[index]} is now cluster {new[other]}" for index, other in self._renumbered()]
-        names, others = ({each.index: each for each in rules.clusters} for rules in (self.old, self.new))
+        before, now = ({each.index: each for each in rules.clusters} for rules in (self.old, self.new))
+        pairs = [(before[index], now[other]) for index, other in sorted(self.pairs.items())]
+        lines = [
+            f"cluster {one.title} is now cluster {other.title}" for one, other in pairs if one.label != other.label
+        ]
         lines += [
-            f"cluster {new[other]} was called {names[index].name!r}"
-            for index, other in sorted(self.pairs.items())
-            if index == other and _given(names[index]) != _given(others[other])
+            f"cluster {other.title} was called {one.name!r}"
+            for one, other in pairs
+            if one.label == other.label and _given(one) != _given(other)
         ]
         lines += [f"cluster {title} is gone" for index, title in old.items() if index not in self.pairs]
         lines += [f"cluster {title} is new" for index, title in new.items() if index not in self.pairs.values()]

@@ -150,7 +150,7 @@ class Explanation(Shown):
         return "no change of one value alone would move it to another cluster" if self.cluster is not None else ""
 
     def __repr__(self) -> str:
-        where = "no cluster" if self.cluster is None else f"cluster {self.cluster.index}"
+        where = "no cluster" if self.cluster is None else f"cluster {self.cluster.label}"
         return f"Explanation({where}, {counted(len(self.steps), 'step')})"
 
     def __str__(self) -> str:
