@@ -485,9 +485,10 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         given = read_rows(self, X, reset=False)
         if given.matrix is None:
-            given = replace(given, table=read_as(self.rules_.columns, self.encoder_.names, given.table))
-        ranges = given.ranges(thread_count(self.n_jobs))
-        refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
+            given = replace(given, table=read_as(self.rules_.columns, self.encoder_, given.table))
+        else:
+            ranges = given.ranges(thread_count(self.n_jobs))
+            refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
 
     def _new_rows(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:

@@ -323,6 +323,24 @@ def test_all_that_is_wrong_with_a_table_is_said_at_once():
         ExplainableKMeans(3, random_state=0).fit(frame[["a", "b"]]).predict(wrong)
 
 
+def test_all_that_is_wrong_with_new_rows_is_said_at_once():
+    group = np.repeat(["x", "y", "z"], 30)
+    frame = pd.DataFrame(BLOBS, columns=["a", "b"]).assign(c=group, d=range(90))
+    model = ExplainableKMeans(3, random_state=0).fit(frame)
+    wrong = pd.DataFrame({"a": [1.0, None], "b": ["high", "low"], "c": [1, 2], "d": [np.inf, 0]})
+    for use in (model.predict, model.transform, model.score):
+        with pytest.raises(DataError, match=r"4 things wrong.*\n.*'b'.*\n.*'c' must hold text.*\n.*'a'.*\n.*'d'"):
+            use(wrong)
+    frame["b"] = np.tile([0.0, 1.0], 45)
+    rules = ExplainableKMeans(clusterer=frame.b.astype(int) + 2 * (group == "x")).fit(frame[["b", "c"]]).rules_
+    assert {rules.columns[j].name for j in rules.tested_columns} == {"b", "c"}
+    for use in (rules.assign, rules.explain):
+        with pytest.raises(DataError, match=r"2 things wrong.*\n.*test column 'c'.*\n.*'b' is not numeric"):
+            use(wrong[["b"]])
+        with pytest.raises(DataError, match=r"2 things wrong.*\n.*'b' is not numeric.*\n.*'c' must hold text"):
+            use(wrong)
+
+
 # What an argument is -------------------------------------------------------------------------------
 
 
