@@ -495,8 +495,8 @@ def is_sparse(data: Any) -> bool:
     return hasattr(data, "tocsr")
 
 
-def frame_of(data: Any) -> Any:
-    """Return a dataframe wrapped by narwhals, and anything else unchanged.
+def frame_of(data: Any, name: str = "the table") -> Any:
+    """Return a dataframe wrapped by narwhals, and anything else unchanged; messages call it `name`.
 
     Raises
     ------
@@ -512,8 +512,8 @@ def frame_of(data: Any) -> Any:
         library = frame.implementation.value
     if library:
         raise DataError(
-            f"the table is a {type(data).__name__} of {library}, a query whose rows are not read yet: give "
-            f"table{COLLECTED.get(library, '.collect()')}"
+            f"{name} is a {type(data).__name__} of {library}, a query whose rows are not read yet: give "
+            f"{name.removeprefix('the ')}{COLLECTED.get(library, '.collect()')}"
         )
     return frame
 

@@ -289,6 +289,16 @@ def test_a_query_is_no_table():
         for use in (model.fit, model.predict, model.rules_.assign, Table.of):
             with pytest.raises(DataError, match=rf"a query whose rows are not read yet: give table\.{way}\(\)"):
                 use(query)
+        for parameters, arguments in (
+            ({"clusterer": query}, {}),
+            ({}, {"sample_weight": query}),
+            ({}, {"measure": query}),
+        ):
+            [name] = parameters | arguments
+            with pytest.raises(DataError, match=rf"^{name} is a .*: give {name}\.{way}\(\)$"):
+                ExplainableKMeans(3, **parameters).fit(frame, **arguments)
+    with pytest.raises(OptionError, match=r"^clusterer \(of type dict\) is neither a clusterer nor"):
+        ExplainableKMeans(3, clusterer={"a": 1}).fit(frame)
 
 
 def test_a_class_or_an_estimator_that_needs_a_target_is_refused():
