@@ -20,7 +20,7 @@ from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA, KernelPCA
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
@@ -461,6 +461,13 @@ def test_a_clusterer_is_explained_alike_fitted_or_not(clusterer):
     for model in models[1:]:
         np.testing.assert_array_equal(model.reference_labels_, models[0].reference_labels_)
         np.testing.assert_array_equal(model.labels_, models[0].labels_)
+
+
+@pytest.mark.parametrize("parameters", [{"clusterer": KMeans(3)}, {"transformer": MinMaxScaler()}], ids=str)
+def test_what_is_frozen_must_be_fitted(parameters):
+    [(name, estimator)] = parameters.items()
+    with pytest.raises(NotFittedError, match=rf"the {type(estimator).__name__} in a FrozenEstimator is not fitted"):
+        ExplainableKMeans(3, **{name: FrozenEstimator(estimator)}).fit(BLOBS)
 
 
 def test_there_are_many_clusterers():
