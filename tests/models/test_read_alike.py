@@ -325,6 +325,8 @@ def test_all_that_is_wrong_with_a_table_is_said_at_once():
         ExplainableKMeans(3).fit(frame)
     assert {finding.column for finding in caught.value.findings} == {"missing", "infinite", "other", "ids", "large"}
     assert str(caught.value).startswith("there are 5 things wrong with the table:\n- missing values")
+    with pytest.raises(DataError, match=r"^infinity in 'infinite' \(1 row\): [^\n]*$"):  # not also as too large
+        ExplainableKMeans(3).fit(frame[["a", "infinite"]])
     rules = ExplainableKMeans(3, random_state=0).fit(frame[["a", "b"]]).rules_
     with pytest.raises(DataError, match="columns 'a', 'b', which"):
         rules.assign(frame[["ids"]])
