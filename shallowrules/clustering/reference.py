@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -652,8 +653,9 @@ def read_centers(centers: Any, n_columns: int) -> NDArray[np.float64]:
     try:
         read: NDArray[np.float64] = np.ascontiguousarray(centers, dtype=np.float64)
     except (TypeError, ValueError):
+        shown = f"={centers!r}" if isinstance(centers, str | Real) else f" (of type {type(centers).__name__})"
         raise OptionError(
-            f"clusterer={centers!r} is neither a clusterer nor an array of centers or labels; "
+            f"clusterer{shown} is neither a clusterer nor an array of centers or labels; "
             "give a scikit-learn clusterer, numbers of shape (k, columns), or one label per row"
         ) from None
     if not _is_matrix(read, n_columns) or not len(read):

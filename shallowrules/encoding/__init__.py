@@ -5,7 +5,7 @@ comparable scales, both in `blocks` of rows, and `weighing` tells how much categ
 `transformers` sees through scikit-learn transformers and is imported where there is one.
 """
 
-from shallowrules.encoding.checks import MAX_CATEGORIES, refuse_extreme_weights, refuse_unusable
+from shallowrules.encoding.checks import MAX_CATEGORIES, refuse_extreme_weights, refuse_unusable, unusable
 from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn, encode
 from shallowrules.encoding.facts import ColumnFacts, categories
 from shallowrules.encoding.imputing import impute_table
@@ -28,4 +28,5 @@ __all__ = [
     "impute_table",
     "refuse_extreme_weights",
     "refuse_unusable",
+    "unusable",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Protocol
@@ -190,14 +191,14 @@ def refuse_too_many_values(columns: Iterable[Examined]) -> None:
 
 
 def refuse_too_large(table: Table, scale: str | None, ranges: Ranges | None = None) -> None:
-    """Raise DataError naming the columns of numbers so large that the sums of a scaling overflow."""
+    """Raise DataError naming the columns of finite numbers so large that the sums of a scaling overflow."""
     largest = MAX_SQUARED if scale == "standard" else MAX_VALUE
     if ranges is not None and (np.abs(ranges) <= largest).all():
         return
     found = [
         Finding("too large", f"{column.name!r} ({value:.1e})", column.name)
         for column in table.columns
-        if column.is_numeric and len(column.values) and (value := max(map(abs, column.ends))) > largest
+        if column.is_numeric and len(column.values) and largest < (value := max(map(abs, column.ends))) < math.inf
     ]
     if found:
         raise DataError(

@@ -36,7 +36,15 @@ def is_fitted(estimator: Any) -> bool:
 
 
 def unfitted(estimator: Any) -> Any:
-    """Return a clone; OptionError if the estimator, or a part of it, learns from a target."""
+    """Return a clone; OptionError if the estimator, or a part of it, learns from a target.
+
+    NotFittedError for a FrozenEstimator: it is to be fitted already.
+    """
+    if isinstance(estimator, FrozenEstimator):
+        raise NotFittedError(
+            f"the {type(estimator.estimator).__name__} in a FrozenEstimator is not fitted: fit it first, or give it "
+            "without FrozenEstimator"
+        )
     for part in (estimator, *estimator.get_params(deep=True).values()):
         if hasattr(part, "__sklearn_tags__") and not isinstance(part, type) and get_tags(part).target_tags.required:
             raise OptionError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from shallowrules.encoding import refuse_extreme_weights
+from shallowrules.encoding import Encoder, refuse_extreme_weights, unusable
 from shallowrules.errors import DataError, all_at_once, counted
 from shallowrules.fitting.data import GivenTable
 from shallowrules.measures.totals import check_measure
@@ -83,18 +83,26 @@ def _check_names(model: BaseEstimator, names: list[str], *, reset: bool) -> None
         raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
 
 
-def read_as(columns: Sequence[RuleColumn], names: Sequence[str], table: Table) -> Table:
+def read_as(columns: Sequence[RuleColumn], encoder: Encoder, table: Table) -> Table:
     """Return new rows with their columns read as the rules read them, so that dates are not taken for points in time.
 
-    `names` are those of the columns in the table, empty where these are all.
+    DataError says at once which columns cannot be read, lack values that `encoder` does not impute, or hold infinity.
     """
-    rules = dict(zip(names or table.names, columns, strict=True))
+    rules = dict(zip(encoder.names or table.names, columns, strict=True))
+    found = {column.name: column for column in table.columns}
 
-    def read(column: Column) -> Column:
+    def read(column: Column) -> None:
         rule = rules.get(column.name)
-        return column if rule is None or _is_read(column, rule) else replace(rule, imputed=None).read(column)
+        if rule is not None and not _is_read(column, rule):
+            found[column.name] = replace(rule, imputed=None).read(column)
 
-    return Table(tuple(all_at_once(partial(read, column) for column in table.columns)), table.n_rows)
+    def checks() -> Iterator[Callable[[], None]]:
+        yield from (partial(read, column) for column in table.columns)
+        as_read = Table(tuple(found.values()), table.n_rows)
+        yield from unusable(as_read, encoder.complete_columns(as_read))
+
+    all_at_once(checks())
+    return Table(tuple(found.values()), table.n_rows)
 
 
 def _is_read(column: Column, rule: RuleColumn) -> bool:

@@ -253,6 +253,8 @@ class ClusterCounts(Sequence[ClusterCount]):
 
         Raises
         ------
+        OptionError
+            If `axes` are not six.
         MissingExtraError
             If matplotlib is not installed.
         """
@@ -270,6 +272,8 @@ class ClusterCounts(Sequence[ClusterCount]):
             ("conditions per row", figures["conditions"], None),
             ("explained, % of variance", 100 * figures["explained"], None),
         )
+        if np.ndim(axes) != 1 or len(axes) != len(panels):
+            raise OptionError(f"axes must be a sequence of {len(panels)} Axes, such as plt.subplots(2, 3)[1].ravel()")
         for ax, (quantity, values, limit) in zip(axes, panels, strict=True):
             best = ax.axvline(self.recommended.k, color="0.7", linewidth=1, zorder=0)
             if limit is not None:

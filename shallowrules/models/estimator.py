@@ -37,6 +37,7 @@ from shallowrules.rules.documents.pickled import reading, stamped
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.order import warn_of_other_order
+from shallowrules.tables.table import frame_of
 from shallowrules.trees.growing import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
@@ -485,9 +486,10 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         given = read_rows(self, X, reset=False)
         if given.matrix is None:
-            given = replace(given, table=read_as(self.rules_.columns, self.encoder_.names, given.table))
-        ranges = given.ranges(thread_count(self.n_jobs))
-        refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
+            given = replace(given, table=read_as(self.rules_.columns, self.encoder_, given.table))
+        else:
+            ranges = given.ranges(thread_count(self.n_jobs))
+            refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
 
     def _new_rows(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -551,7 +553,10 @@ def prepare_fit(
     """
     parameters = _parameters(model)
     given = read_rows(copy.copy(model), X, reset=True)
-    warn_of_other_order(X, clusterer=parameters.clusterer, sample_weight=sample_weight, measure=measure)
+    others = {"clusterer": parameters.clusterer, "sample_weight": sample_weight, "measure": measure}
+    for name, other in others.items():
+        frame_of(other, name)  # which refuses a query without rows
+    warn_of_other_order(X, **others)
     n_rows = given.table.n_rows
     if y is not None and hasattr(y, "__len__") and len(y) != n_rows:
         raise DataError(f"y has {counted(len(y), 'entry', 'entries')}, X has {counted(n_rows, 'row')}")

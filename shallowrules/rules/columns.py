@@ -98,6 +98,7 @@ class RuleColumn:
             read = read_codes(given, self.conversion)
         else:
             read = read_texts(given, self.conversion, holds_numbers=self.holds_numbers)
+            read.refuse_others(text=True)
         return read.filled(self.imputed)
 
     def read_strays(self, given: Column) -> tuple[Column, NDArray[np.bool_]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,14 +29,22 @@ def read_columns(columns: Sequence[RuleColumn], tested: Iterable[int], data: Any
     table = Table.of(data, names=[column.name for column in columns])
     present = {column.name: column for column in table.columns}
     wanted = {feature: columns[feature] for feature in tested}
-    absent = [repr(column.name) for column in wanted.values() if column.name not in present]
+    given = [column for column in wanted.values() if column.name in present]
+    checks: list[Callable[[], Any]] = [partial(_refuse_absent, list(wanted.values()), list(present))]
+    checks += [partial(column.read, present[column.name]) for column in given]
+    _, *read = all_at_once(checks)
+    return table.n_rows, dict(zip(wanted, read, strict=True))
+
+
+def _refuse_absent(wanted: Sequence[RuleColumn], present: Sequence[str]) -> None:
+    """Raise DataError naming the tested columns that a table does not have."""
+    absent = [repr(column.name) for column in wanted if column.name not in present]
     if absent:
+        has = f"it has: {', '.join(map(repr, present))}" if present else "it has no columns"
         raise DataError(
             f"the rules test column{'s' if len(absent) > 1 else ''} {', '.join(absent)}, which the table does not "
-            f"have; it has: {', '.join(repr(name) for name in present)}"
+            f"have; {has}"
         )
-    read = all_at_once(partial(column.read, present[column.name]) for column in wanted.values())
-    return table.n_rows, dict(zip(wanted, read, strict=True))
 
 
 def read_rows(columns: Sequence[RuleColumn], tested: Iterable[int], data: Any) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -21,6 +22,8 @@ Scalar = float | str | bool | date | timedelta | Decimal | np.generic | None
 def single_row(data: Any) -> Table | None:
     """Return a mapping of single values as a table of one row; None for anything else, as a mapping of columns.
 
+    An empty mapping is a row without values.
+
     Raises
     ------
     DataError
@@ -29,7 +32,7 @@ def single_row(data: Any) -> Table | None:
     if not isinstance(data, Mapping) or is_sparse(data):
         return None
     single = [name for name, value in data.items() if _is_single(value)]
-    if not single:
+    if data and not single:
         return None
     columns = [name for name, value in data.items() if not _is_single(value)]
     if columns:
@@ -37,7 +40,7 @@ def single_row(data: Any) -> Table | None:
             f"{single[0]!r} has a single value and {columns[0]!r} a column of values: give a row, with one value for "
             "each, or columns of one length"
         )
-    return Table.of({name: _column(value) for name, value in data.items()})
+    return replace(Table.of({name: _column(value) for name, value in data.items()}), n_rows=1)
 
 
 def _is_single(value: Any) -> bool:

@@ -319,17 +319,23 @@ class Column:
         place: dict[Value, int] = {value: i for i, value in enumerate(values)}
         if self.missing is None and self.value_types <= {kind, NoneType}:
             return np.fromiter(map(place.get, self.values.tolist(), repeat(-1)), np.intp, len(self.values))
-        other = self._first_other(kind is str)
-        if other is not None:
-            wanted = "text" if kind is str else "true and false"
-            raise DataError(
-                f"column {self.name!r} must hold {wanted}, but holds {other!r} ({type(other).__name__}): "
-                "convert it first"
-            )
+        self.refuse_others(text=kind is str)
         present = zip(self.values.tolist(), self.absent.tolist(), strict=True)
         return np.fromiter(
             (-1 if absent else place.get(value, -1) for value, absent in present), np.intp, len(self.values)
         )
+
+    def refuse_others(self, *, text: bool) -> None:
+        """Raise DataError if a value is neither missing nor text (or a truth value)."""
+        if self.value_types <= {str if text else bool, NoneType}:
+            return
+        other = self._first_other(text)
+        if other is not None:
+            wanted = "text" if text else "true and false"
+            raise DataError(
+                f"column {self.name!r} must hold {wanted}, but holds {other!r} ({type(other).__name__}): "
+                "convert it first"
+            )
 
     def _first_other(self, text: bool) -> Any:
         """Return the first value that is neither missing nor text (or a truth value); None if all are."""
@@ -489,8 +495,8 @@ def is_sparse(data: Any) -> bool:
     return hasattr(data, "tocsr")
 
 
-def frame_of(data: Any) -> Any:
-    """Return a dataframe wrapped by narwhals, and anything else unchanged.
+def frame_of(data: Any, name: str = "the table") -> Any:
+    """Return a dataframe wrapped by narwhals, and anything else unchanged; messages call it `name`.
 
     Raises
     ------
@@ -506,8 +512,8 @@ def frame_of(data: Any) -> Any:
         library = frame.implementation.value
     if library:
         raise DataError(
-            f"the table is a {type(data).__name__} of {library}, a query whose rows are not read yet: give "
-            f"table{COLLECTED.get(library, '.collect()')}"
+            f"{name} is a {type(data).__name__} of {library}, a query whose rows are not read yet: give "
+            f"{name.removeprefix('the ')}{COLLECTED.get(library, '.collect()')}"
         )
     return frame
 

@@ -171,6 +171,9 @@ def test_a_plot(four):
     check_that_nothing_is_overprinted(axes[0].figure)
     given = pyplot.figure().subplots(6)
     assert found.plot(given) is given
+    for other in (given[0], given[:5], given.reshape(2, 3)):
+        with pytest.raises(OptionError, match="axes must be a sequence of 6 Axes"):
+            found.plot(other)
     pyplot.close("all")
 
 

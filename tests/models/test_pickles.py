@@ -87,7 +87,7 @@ def test_a_pickle_that_lacks_a_part_is_refused(lost, frame):
     state = MAKE["models"]()["categories"].fit(frame).__getstate__()
     del state[lost]
     model = ExplainableKMeans(7)
-    with pytest.raises(RulesFormatError, match=f"written by shallowrules {__version__}"):
+    with pytest.raises(RulesFormatError, match="this pickle, of format 2, cannot be read: fit again"):
         model.__setstate__(state)
     assert vars(model) == vars(ExplainableKMeans(7))
 
@@ -95,8 +95,26 @@ def test_a_pickle_that_lacks_a_part_is_refused(lost, frame):
 def test_rules_of_the_first_format_that_lack_a_part_are_refused(frame):
     rules = MAKE["models"]()["own"].fit(frame[["months", "amount"]]).rules_
     state = {name: value for name, value in vars(rules).items() if name != "clusters"}
-    with pytest.raises(RulesFormatError, match=r"written by shallowrules 0\.1\.0"):
+    with pytest.raises(RulesFormatError, match=r"of format 1, cannot be read|written by shallowrules 0\.1\.0, and"):
         RuleSet.__new__(RuleSet).__setstate__(state)
+
+
+@pytest.mark.parametrize("kind", [ExplainableKMeans, RuleSet], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        None,
+        {pickled.STAMP: (2, __version__)},
+        {pickled.STAMP: None, "document": "{}", "tree_": None},
+        {pickled.STAMP: (2, __version__, 0), "document": "{}", "tree_": None},
+        {pickled.STAMP: (2, __version__), "document": "{", "tree_": None},
+    ],
+    ids=str,
+)
+def test_a_damaged_pickle_is_refused(kind, state):
+    with pytest.raises(RulesFormatError, match=r"^this pickle.* cannot be read: fit again.*rules\.json"):
+        kind.__new__(kind).__setstate__(state)
 
 
 @pytest.mark.skipif(find_spec("skops") is None, reason="skops is not installed: pip install 'shallowrules[engines]'")

@@ -20,7 +20,7 @@ from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA, KernelPCA
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
@@ -289,6 +289,16 @@ def test_a_query_is_no_table():
         for use in (model.fit, model.predict, model.rules_.assign, Table.of):
             with pytest.raises(DataError, match=rf"a query whose rows are not read yet: give table\.{way}\(\)"):
                 use(query)
+        for parameters, arguments in (
+            ({"clusterer": query}, {}),
+            ({}, {"sample_weight": query}),
+            ({}, {"measure": query}),
+        ):
+            [name] = parameters | arguments
+            with pytest.raises(DataError, match=rf"^{name} is a .*: give {name}\.{way}\(\)$"):
+                ExplainableKMeans(3, **parameters).fit(frame, **arguments)
+    with pytest.raises(OptionError, match=r"^clusterer \(of type dict\) is neither a clusterer nor"):
+        ExplainableKMeans(3, clusterer={"a": 1}).fit(frame)
 
 
 def test_a_class_or_an_estimator_that_needs_a_target_is_refused():
@@ -315,12 +325,32 @@ def test_all_that_is_wrong_with_a_table_is_said_at_once():
         ExplainableKMeans(3).fit(frame)
     assert {finding.column for finding in caught.value.findings} == {"missing", "infinite", "other", "ids", "large"}
     assert str(caught.value).startswith("there are 5 things wrong with the table:\n- missing values")
+    with pytest.raises(DataError, match=r"^infinity in 'infinite' \(1 row\): [^\n]*$"):  # not also as too large
+        ExplainableKMeans(3).fit(frame[["a", "infinite"]])
     rules = ExplainableKMeans(3, random_state=0).fit(frame[["a", "b"]]).rules_
     with pytest.raises(DataError, match="columns 'a', 'b', which"):
         rules.assign(frame[["ids"]])
     wrong = frame[["ids", "other"]].set_axis(["a", "b"], axis=1)
     with pytest.raises(DataError, match=r"2 things wrong.*\n.*'a'.*\n.*'b'"):
         ExplainableKMeans(3, random_state=0).fit(frame[["a", "b"]]).predict(wrong)
+
+
+def test_all_that_is_wrong_with_new_rows_is_said_at_once():
+    group = np.repeat(["x", "y", "z"], 30)
+    frame = pd.DataFrame(BLOBS, columns=["a", "b"]).assign(c=group, d=range(90))
+    model = ExplainableKMeans(3, random_state=0).fit(frame)
+    wrong = pd.DataFrame({"a": [1.0, None], "b": ["high", "low"], "c": [1, 2], "d": [np.inf, 0]})
+    for use in (model.predict, model.transform, model.score):
+        with pytest.raises(DataError, match=r"4 things wrong.*\n.*'b'.*\n.*'c' must hold text.*\n.*'a'.*\n.*'d'"):
+            use(wrong)
+    frame["b"] = np.tile([0.0, 1.0], 45)
+    rules = ExplainableKMeans(clusterer=frame.b.astype(int) + 2 * (group == "x")).fit(frame[["b", "c"]]).rules_
+    assert {rules.columns[j].name for j in rules.tested_columns} == {"b", "c"}
+    for use in (rules.assign, rules.explain):
+        with pytest.raises(DataError, match=r"2 things wrong.*\n.*test column 'c'.*\n.*'b' is not numeric"):
+            use(wrong[["b"]])
+        with pytest.raises(DataError, match=r"2 things wrong.*\n.*'b' is not numeric.*\n.*'c' must hold text"):
+            use(wrong)
 
 
 # What an argument is -------------------------------------------------------------------------------
@@ -433,6 +463,13 @@ def test_a_clusterer_is_explained_alike_fitted_or_not(clusterer):
     for model in models[1:]:
         np.testing.assert_array_equal(model.reference_labels_, models[0].reference_labels_)
         np.testing.assert_array_equal(model.labels_, models[0].labels_)
+
+
+@pytest.mark.parametrize("parameters", [{"clusterer": KMeans(3)}, {"transformer": MinMaxScaler()}], ids=str)
+def test_what_is_frozen_must_be_fitted(parameters):
+    [(name, estimator)] = parameters.items()
+    with pytest.raises(NotFittedError, match=rf"the {type(estimator).__name__} in a FrozenEstimator is not fitted"):
+        ExplainableKMeans(3, **{name: FrozenEstimator(estimator)}).fit(BLOBS)
 
 
 def test_there_are_many_clusterers():

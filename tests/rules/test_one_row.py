@@ -102,6 +102,15 @@ def test_single_values_beside_columns_are_refused_by_name(call):
         getattr(small_rules(), call)({"x": [0.1, 0.2], "i": 1})
 
 
+def test_an_empty_mapping_is_a_row():
+    one = make_rules([("x", "float")], 0)
+    assert (type(one.assign({})), one.assign({})) == (int, 0)
+    assert one.explain_row({}).cluster.index == 0
+    for call in (small_rules().assign, small_rules().explain_row):
+        with pytest.raises(DataError, match=r"test columns 'x', 'i', which .* have; it has no columns$"):
+            call({})
+
+
 def test_what_is_not_a_row():
     rules = small_rules()
     with pytest.raises(DataError, match=r"the rules test column 'i', which the table does not have; it has: 'x'"):

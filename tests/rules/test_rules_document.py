@@ -72,6 +72,11 @@ def test_json_is_read_from_text_bytes_paths_and_open_files(tmp_path):
         RuleSet.from_json(stream)
     with pytest.raises(FileNotFoundError):
         RuleSet.from_json("absent.json")
+    with pytest.raises(RulesFormatError, match=r"expected a path, .* not a dict: read it with from_dict$"):
+        RuleSet.from_json(rules.to_dict())
+    for other in (None, memoryview(text.encode()), 3):
+        with pytest.raises(RulesFormatError, match=rf"expected a path, .* not a {type(other).__name__}$"):
+            RuleSet.from_json(other)
 
 
 def test_statistics_and_notes_survive(tmp_path):

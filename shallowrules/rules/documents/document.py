@@ -176,6 +176,11 @@ def _content(source: Source) -> tuple[bytes, str]:
         content, where = read_whole(source), f"{source}: "
     elif isinstance(source, bytes | bytearray):
         content = bytes(source)
+    elif not hasattr(source, "read"):
+        remedy = ": read it with from_dict" if isinstance(source, Mapping) else ""
+        raise RulesFormatError(
+            f"expected a path, the text or bytes of a document, or an open file, not a {type(source).__name__}{remedy}"
+        )
     else:
         content, name = source.read(), getattr(source, "name", None)
         where = f"{name}: " if isinstance(name, str) else ""

@@ -26,14 +26,20 @@ def stamped(state: Mapping[str, Any]) -> dict[str, Any]:
 @contextmanager
 def reading(state: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Give the state of an object without its stamp; RulesFormatError if no object can be made of it."""
-    parts = dict(state)
-    written, writer = parts.pop(STAMP, (1, "0.1.0"))
+    reader, fault = version("shallowrules"), "this pickle cannot be read"
     try:
+        parts = dict(state)
+        written, writer = parts.pop(STAMP, (1, "0.1.0"))
+        if writer == reader:
+            fault = f"this pickle, of format {written}, cannot be read"
+        else:
+            fault = f"this pickle was written by shallowrules {writer}, and version {reader} cannot read it"
         if written > FORMAT:
             raise RulesFormatError(f"format {written} of pickles")
+        if not parts:
+            raise RulesFormatError("no parts")
         yield parts
-    except (AttributeError, KeyError, TypeError, RulesFormatError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # of which RulesFormatError is one
         raise RulesFormatError(
-            f"this pickle was written by shallowrules {writer}, and version {version('shallowrules')} cannot read it: "
-            "fit again, or load the rules from their rules.json, which stays readable"
+            f"{fault}: fit again, or load the rules from their rules.json, which stays readable"
         ) from error
