@@ -47,8 +47,7 @@ class LanguageOptions:
     Parameters
     ----------
     name : str
-        Name of the function, in Java of the class, in Go of the package; by default assign_cluster or assignCluster,
-        Rules, rules.
+        Name of the function, in Go of the package; by default assign_cluster or assignCluster, rules.
     cluster_as : {"number", "name"}
         The label that it returns for a cluster: its number, or its name, the label that it was given.
     template : str or path, optional
