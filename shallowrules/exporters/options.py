@@ -29,10 +29,11 @@ METADATA_KEY = "command_line"
 _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 
 
-Fact = Literal["table", "dialect", "types", "made", "trees", "points"]
+Fact = Literal["table", "dialect", "types", "made", "trees", "points", "stem"]
 """The facts that ``run`` knows about the rows that it read: the parts of their table's name, the SQL dialect of their
 database, the
-declared types of their columns, a description in words, the rules of other trees, rows as points."""
+declared types of their columns, a description in words, the rules of other trees, rows as points. The last is a fact of
+``export -o``: the name of the file without its extension."""
 
 DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",
@@ -41,6 +42,7 @@ DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "made": "the file or table",
     "trees": "trees grown beside the fit, with --slider",
     "points": "rows of the table, with --sample-rows",
+    "stem": "that of the file",
 }
 """The help of ``run`` for a default that follows from a fact, around the field's own default."""
 
@@ -67,11 +69,12 @@ def on_command_line(
         mapping or sequence is given one item at a time, so that a singular reads better.
     unprefixed : bool
         Whether ``run``, where an option begins with its exporter's name, also takes it without the name.
-    default_from : {"table", "dialect", "types", "made", "trees", "points"}, optional
+    default_from : {"table", "dialect", "types", "made", "trees", "points", "stem"}, optional
         The default that ``run`` supplies: the name of the table that was read, as a list of its parts;
         the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
         default where a file has it; that database in words; a `RulePath` of other
-        trees of the same clustering; some rows as `Points`.
+        trees of the same clustering; some rows as `Points`. By "stem" the option is the name of the file too, without
+        its extension: ``export`` takes it from ``-o``, and ``run`` calls the file so.
     listed : bool
         Whether a sequence of texts is given as ``A,B,…``, as ``--columns`` is.
     """

@@ -188,6 +188,21 @@ def test_run_writes_what_it_is_told(folder, letter):
     assert "recipient='them'" in (folder / "t_rules" / "letter.txt").read_text()
 
 
+def test_an_option_that_is_the_name_of_the_file_too(folder):
+    for stem, words in (("Cluster", []), ("Rules", []), ("Segments", ["--name", "Segments"])):
+        assert call("export", "rules.json", "java", "-o", f"{stem}.java", *words).exit_code == 0
+        assert f"public final class {stem} {{" in (folder / f"{stem}.java").read_text()
+    assert "class Rules {" in call("export", "rules.json", "java").stdout
+    assert "class Other {" in call("export", "rules.json", "java", "--name", "Other").stdout
+    said = refused("export", "rules.json", "java", "-o", "A.java", "--name", "B", status=2)
+    assert "--name 'B' has to be the name of the file too: name the file B.java, or use --name A" in one_line(said)
+    assert "'my-rules' is not a name" in one_line(
+        refused("export", "rules.json", "java", "-o", "my-rules.java", status=2)
+    )
+    assert call("run", "t.csv", "-k", "2", "--write", "java", "--java-name", "Cluster").exit_code == 0
+    assert "class Cluster {" in (folder / "t_rules" / "Cluster.java").read_text()
+
+
 def test_the_help_of_run_names_the_short_spellings():
     names = [
         f"--{spec.spelling}" for spec in describe_options(get_exporter("sql").options) if spec.command_line.unprefixed

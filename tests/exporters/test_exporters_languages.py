@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numbercases
@@ -38,7 +39,7 @@ from sklearn.datasets import load_wine
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import ExportError, MissingExtraError, OptionError
 from shallowrules.exporters import check_exporter
-from shallowrules.exporters.languages import LanguageExporter
+from shallowrules.exporters.languages import LanguageExporter, LanguageOptions
 from shallowrules.rules import Cut, RuleSet
 from shallowrules.rules.boundary import boundary_table, boundary_texts, in_single_precision
 from shallowrules.tables.table import Table
@@ -117,6 +118,56 @@ def test_a_name_that_the_language_does_not_allow(name, given):
         assert exporter_of(name).export(example_rules(), name=given) == exporter_of(name).export(example_rules())
 
 
+IGNORED = {
+    "c": r'"(?:[^"\\\n]|\\.)*"|//.*|#(?:include|error).*|#\w+|(?:->|\.)\w+|\b(?:defined|text|marker|unused)\b',
+    "go": r'"(?:[^"\\\n]|\\.)*"|//.*|\.\w+',
+    "java": r'"(?:[^"\\\n]|\\.)*"|/\*.*\*/|//.*|\.\w+|\b(?:text|marker|start|end)\b',
+    "javascript": r"`[^`]*`|\"(?:[^\"\\\n]|\\.)*\"|/\*[^/]*\*/|//.*|/\^.*?/i?(?=[;,.])|\.\w+",
+    "r": r'"(?:[^"\\\n]|\\.)*"|#.*|\$\w+|\w+(?:\.\w+)+',
+    "rust": r'"(?:[^"\\\n]|\\.)*"|//.*|#\[.*|(?:\.|::)\w+|\'a\b|\bheld\b',
+}
+"""By language: literals, comments, members, and the parameters of functions other than the one that labels rows."""
+
+OF_MODULE = re.compile(r"^(?:export )?(?:const|function) (\w+)|\b([A-Z]\w*)", re.MULTILINE)
+"""In JavaScript the names that count: what the module declares, and globals. Its functions have many names inside."""
+
+
+def names_in(name: str, rules: RuleSet) -> set[str]:
+    """Return the names in a text other than those of columns and those made of the function's own."""
+    exporter = exporter_of(name)
+    text = exporter.export(rules, name="zq")
+    inputs = exporter.context(rules, LanguageOptions(name="zq"))["inputs"]
+    text = re.sub(IGNORED[name], " ", "".join(text.values()) if isinstance(text, dict) else text)
+    if name == "javascript":
+        found = {each for match in OF_MODULE.findall(text) for each in match if each}
+    else:
+        found = set(re.findall(r"\b[A-Za-z]\w*", text))
+    fields = {each[key] for each in inputs for key in ("field", "variable")}
+    return {each for each in found - fields if "zq" not in each.lower() and not each.startswith("IMPUTED_")}
+
+
+@pytest.mark.parametrize("name", TOOLCHAINS)
+def test_the_names_in_a_text_are_names_of_nothing_else(name):
+    plain = make_rules([("q1", "float"), ("q2", "text")], (0, 0.5, (1, "a", 0, 1), 2))
+    found: set[str] = set()
+    for rules in (*hard_rules(), plain):
+        with suppress(ExportError):
+            found |= names_in(name, rules)
+    assert len(found) > 10
+    for each in sorted(found):
+        with pytest.raises(OptionError, match="already used by|is not a name"):
+            exporter_of(name).export(plain, name=each)
+        rules = replace(plain, columns=(replace(plain.columns[0], name=each), plain.columns[1]))
+        first, _ = exporter_of(name).context(rules, LanguageOptions())["inputs"]
+        assert first["variable"] not in found
+
+
+@pytest.mark.parametrize("given", ["memcpy", "NULL", "NAN", "INT64_C", "log", "index"])
+def test_c_does_not_define_what_its_headers_do(given):
+    with pytest.raises(OptionError, match="already used by C or by the generated code; choose another name"):
+        exporter_of("c").export(example_rules(), name=given)
+
+
 def refusals() -> Iterator[tuple[str, RuleSet]]:
     """Yield rules that languages refuse, each with what they say."""
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
@@ -183,6 +234,15 @@ def large_numbers() -> RuleSet:
     return replace(rules, columns=(n, replace(x, nulls=("-999", str(2**53 + 1)))))
 
 
+def hard_names() -> Iterator[RuleSet]:
+    """Yield rules whose columns have names that the texts use for something else."""
+    yield make_rules([("cluster", "float"), ("Found", "float")], (0, 0.5, (1, 0.5, 0, 1), 2))
+    rules = make_rules([("assign cluster is", "text"), ("isMarker", "text")], (0, "a", (1, "b", 0, 1), 2))
+    yield replace(rules, columns=tuple(replace(column, nulls=("NA",)) for column in rules.columns))
+    rules = make_rules([("x", "integer"), ("imputed x", "integer")], (0, 2**53 + 3, (1, 2**53 + 5, 0, 1), 2))
+    yield replace(rules, columns=tuple(replace(column, imputed=2**53 + 7) for column in rules.columns))
+
+
 def hard_rules() -> Iterator[RuleSet]:
     """Yield rules of every kind of value and its limits."""
     rules = example_rules()
@@ -195,6 +255,7 @@ def hard_rules() -> Iterator[RuleSet]:
     largest = 1.7976931348623157e308
     ends = (0, largest, (0, 2.2250738585072014e-308, 3, 2), 4)
     yield make_rules([("x", "float")], (0, 5e-324, (0, -largest, 0, 1), ends))
+    yield from hard_names()
     labels = (0, 1, 2**63 - 1, (0, 2, 2**53 + 1, (0, 3, -2, -3)))
     yield make_rules([("x", "float")], (0, 0, -(2**63), labels))
     for kind in ("date", "timestamp", "timestamptz", "duration"):
@@ -283,6 +344,32 @@ def test_a_threshold_that_is_off_by_one_double_is_found(monkeypatch, name):
     assert comparison.first.values == {"x": np.nextafter(0.5, 1)}
 
 
+@pytest.fixture
+def compile_c(tmp_path):
+    """Return a function that compiles a program with rules under their usual name, and returns the messages."""
+    if shutil.which("cc") is None:
+        pytest.skip("cc is not installed")
+
+    def run(rules: RuleSet, *options: str) -> str:
+        (tmp_path / "rules.h").write_text(exporter_of("c").export(rules), encoding="utf-8")
+        (tmp_path / "main.c").write_text('#include "rules.h"\nint main(void) { return 0; }\n', encoding="utf-8")
+        command = ["cc", "-std=c99", *STRICT["c"], *options, "-fsyntax-only", "main.c"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stderr
+
+    return run
+
+
+@pytest.mark.parametrize("option", ["-ffast-math", "-ffinite-math-only"])
+def test_c_refuses_options_by_which_nan_is_lost(compile_c, option):
+    assert "NaN is a missing value" in compile_c(example_rules(), option)
+    assert compile_c(example_rules(), option, option.replace("-f", "-fno-", 1)) == ""
+
+
+def test_c_compiles_whatever_the_columns_are_called(compile_c):
+    for rules in hard_names():
+        assert compile_c(rules) == ""
+
+
 @pytest.mark.parametrize("name", TOOLCHAINS)
 def test_a_missing_compiler_is_named(monkeypatch, name):
     monkeypatch.setattr(languages.shutil, "which", lambda program: None)
@@ -321,6 +408,26 @@ def answers(folder, cases):
         ["node", folder / "ask.mjs"], input=json.dumps(asked), capture_output=True, text=True, check=True
     )
     return list(map(json.loads, done.stdout.splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "message"),
+    [
+        ("float", "{}", 'column "x" must be a number, not an object'),
+        ("float", '"a"', 'column "x" must be a number, not "a"'),
+        ("text", "1", 'column "x" must be text, not a number'),
+        ("date", '"tomorrow"', 'column "x" must be a date, not "tomorrow"'),
+    ],
+)
+def test_javascript_says_what_a_column_must_be(tmp_path, kind, cell, message):
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    rules = make_rules([("x", kind)], (0, "b" if kind == "text" else 3, 0, 1))
+    (tmp_path / "rules.mjs").write_text(exporter_of("javascript").export(rules)["rules.mjs"], encoding="utf-8")
+    script = f'import {{ assignCluster }} from "./rules.mjs"; assignCluster({{ x: {cell} }});'
+    (tmp_path / "ask.mjs").write_text(script, encoding="utf-8")
+    done = subprocess.run(["node", "ask.mjs"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert f"TypeError: {message}\n" in done.stderr
 
 
 def test_javascript_reads_numbers_in_texts_by_the_definition(tmp_path):

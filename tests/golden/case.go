@@ -27,23 +27,23 @@ type Row struct {
 }
 
 // AssignCluster returns the cluster number of a row, and false if no rule matches it.
-func AssignCluster(row *Row) (cluster int, found bool) {
+func AssignCluster(row *Row) (int, bool) {
 	alcohol := row.Alcohol
 	order := row.Order
 	colourIntensity := row.ColourIntensity
 	oddNameXB := row.OddNameXB
 	if alcohol != alcohol {
-		return cluster, false // no value
+		return 0, false // no value
 	}
 	if alcohol <= 12.85 {
 		if order != order {
-			return cluster, false // no value
+			return 0, false // no value
 		}
 		if order > 1200.0 {
 			return 2, true // 86 rows, 24.6%
 		}
 		if oddNameXB != oddNameXB {
-			return cluster, false // no value
+			return 0, false // no value
 		}
 		if oddNameXB <= -0.25 {
 			return 0, true // 12 rows, 3.4%
@@ -51,7 +51,7 @@ func AssignCluster(row *Row) (cluster int, found bool) {
 		return 1, true // 49 rows, 14.0%
 	}
 	if colourIntensity != colourIntensity {
-		return cluster, false // no value
+		return 0, false // no value
 	}
 	if colourIntensity > 3.5 {
 		return 4, true // 71 rows, 20.3%

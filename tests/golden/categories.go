@@ -30,24 +30,24 @@ type Row struct {
 }
 
 // AssignCluster returns the cluster number of a row, and false if no rule matches it.
-func AssignCluster(row *Row) (cluster int, found bool) {
+func AssignCluster(row *Row) (int, bool) {
 	contract := row.Contract
 	paid := row.Paid
 	months := row.Months
 	size := row.Size
 	payMent := row.PayMent
 	if contract == nil {
-		return cluster, false // no value
+		return 0, false // no value
 	}
 	if *contract == "Two year" {
 		if paid == nil {
-			return cluster, false // no value
+			return 0, false // no value
 		}
 		if *paid == false {
 			return 4, true // 86 rows, 24.6%
 		}
 		if size == nil {
-			return cluster, false // no value
+			return 0, false // no value
 		}
 		if *size == "S" || *size == "M" {
 			return 0, true // 12 rows, 3.4%
@@ -58,7 +58,7 @@ func AssignCluster(row *Row) (cluster int, found bool) {
 		return 2, true // 60 rows, 17.1%
 	}
 	if payMent == nil {
-		return cluster, false // no value
+		return 0, false // no value
 	}
 	if *payMent == "Mailed check" {
 		return 0, true // 34 rows, 9.7%
@@ -67,7 +67,7 @@ func AssignCluster(row *Row) (cluster int, found bool) {
 		return 1, true // 8 rows, 2.3%
 	}
 	if months != months {
-		return cluster, false // no value
+		return 0, false // no value
 	}
 	if months <= 12.0 {
 		return 2, true // 82 rows, 23.4%

@@ -12,7 +12,7 @@ from shallowrules.cli.naming import NamedRules, files_of_names, names_option, wi
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand
 from shallowrules.cli.options.shared import output_option
 from shallowrules.cli.output import check_folder, check_target, warnings_shown, write_files, write_result
-from shallowrules.errors import counted
+from shallowrules.errors import OptionError, OptionName, counted
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames, RuleSet
@@ -122,7 +122,7 @@ def command(
         rules = with_names(RuleSet.from_json(rules_file), names)
     read = [rules_file, *choice.paths, *files_of_names(names)]
     with choice.as_typed():
-        settings = choice.settings() if database is None else _typed(choice, database)
+        settings = choice.settings(_stem(choice, output)) if database is None else _typed(choice, database)
         if migration is None:
             exported = export_by(choice.exporter, rules, settings)
         else:
@@ -139,6 +139,23 @@ def command(
     else:
         check_folder(output, list(exported), *read, force=force)
         write_files(output, exported)
+
+
+def _stem(choice: ExporterChoice, output: Path | None) -> dict[str, str]:
+    """Return the name of the file without its extension as a fact; OptionError if an option has another name."""
+    if output is None:
+        return {}
+    facts = {"stem": output.stem}
+    for option in choice.following(facts):
+        named = choice.given.get(option)
+        if named and named != output.stem:
+            raise OptionError(
+                OptionName(option),
+                f" {named!r} has to be the name of the file too: name the file {named}{output.suffix}, or use ",
+                OptionName(option),
+                f" {output.stem}",
+            )
+    return facts
 
 
 def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:

@@ -222,7 +222,8 @@ def command(
 
 def _file_of(choice: ExporterChoice) -> str:
     """Return the name of the file for an exporter's output, where that is a single file."""
-    return f"{getattr(choice.exporter, 'file_stem', 'rules')}{choice.exporter.file_extension}"
+    stem = choice.given_for("stem") or getattr(choice.exporter, "file_stem", "rules")
+    return f"{stem}{choice.exporter.file_extension}"
 
 
 def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:

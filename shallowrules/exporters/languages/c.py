@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from shallowrules.exporters.languages.exporter import LanguageExporter
-from shallowrules.exporters.languages.language import Kind, Language, double, quoted, snake_case
+from shallowrules.exporters.languages.language import Kind, Language, double, quoted
+from shallowrules.exporters.python.inputs import snake_case
 from shallowrules.rules import INT64
 
 __all__ = ["C", "CExporter"]
@@ -18,8 +19,22 @@ not_eq operator or or_eq private protected public reinterpret_cast requires stat
 typeid typename using virtual wchar_t xor xor_eq
 assert errno i386 isfinite isinf isnan linux main offsetof row signbit stderr stdin stdout unix
 none size strcmp strlen memcmp size_t int64_t
+FLT_EVAL_METHOD INT64_C INT64_MIN NAN NULL
 """
 """Keywords of C and C++, macros, and names that the header uses."""
+
+FUNCTIONS = """
+acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
+fmin fmod fpclassify frexp hypot ilogb isgreater isgreaterequal isless islessequal islessgreater isnormal isunordered
+j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nearbyint nextafter nexttoward pow
+remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc y0 y1 yn gamma drem significand scalb
+memchr memcpy memmove memset strcat strchr strcoll strcpy strcspn strerror strncat strncmp strncpy strpbrk strrchr
+strspn strstr strtok strxfrm memccpy stpcpy stpncpy strdup strndup strnlen strsep strsignal strcasecmp strncasecmp
+bcmp bcopy bzero ffs index rindex
+ptrdiff_t max_align_t int8_t int16_t int32_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t intmax_t uintmax_t
+float_t double_t DBL_MAX DBL_MIN FLT_MAX FLT_MIN HUGE_VAL INFINITY INT64_MAX
+"""
+"""What the headers that it includes declare: a function cannot have these names, a field can."""
 
 
 def _whole(value: int, is_long: bool = True) -> str:
@@ -51,6 +66,7 @@ C = Language(
     name="assign_cluster",
     spell=snake_case,
     taken=frozenset(TAKEN.split()),
+    names=frozenset(FUNCTIONS.split()),
     none="return {NAME}_NONE;",
     refused="[\0\ud800-\udfff]",
     never="0",
@@ -66,5 +82,5 @@ class CExporter(LanguageExporter):
     language = C
     compiled = (
         "Compile a program that includes this file: cc -std=c99 -O2 program.c\n"
-        "It needs no library, and doubles as IEEE 754 has them: not -ffast-math."
+        "It needs no library, and doubles as IEEE 754 has them: neither -ffast-math nor -ffinite-math-only."
     )

@@ -47,8 +47,7 @@ class LanguageOptions:
     Parameters
     ----------
     name : str
-        Name of the function, in Java of the class, in Go of the package; by default assign_cluster or assignCluster,
-        Rules, rules.
+        Name of the function, in Go of the package; by default assign_cluster or assignCluster, rules.
     cluster_as : {"number", "name"}
         The label that it returns for a cluster: its number, or its name, the label that it was given.
     template : str or path, optional
@@ -101,6 +100,7 @@ class LanguageExporter:
         variables = {feature: language.variable(field) for feature, field in fields.items()}
         conditions = Conditions(language, rules, variables)
         labels, label_type = _labels(language, rules, settings.cluster_as)
+        none = language.none.format(NAME=name.upper(), zero=language.string("") if label_type == "text" else "0")
         remarks = {rule.leaf: rows_text(rule.rows, rule.share) for rule in rules}
         context = describe(rules, lambda rule: {"test": conditions.of_rule(rule), "label": labels[rule.cluster]})
         for cluster in context["clusters"]:
@@ -113,7 +113,7 @@ class LanguageExporter:
             "version": package_version(),
             "name": name,
             "inputs": inputs,
-            "lines": list(nested_lines(conditions, rules, name, labels, remarks.__getitem__)),
+            "lines": list(nested_lines(conditions, rules, none, labels, remarks.__getitem__)),
             "label_type": language.labels[label_type],
             "labels": list(dict.fromkeys(labels.values())),
             "no_cluster": next(number for number in count(-1, -1) if number not in numbers),
@@ -149,9 +149,13 @@ class LanguageExporter:
 
 def _check_name(language: Language, name: str) -> None:
     """Raise OptionError unless a name can be that of what a text defines."""
-    if not (name.isascii() and name.isidentifier()) or name in language.taken or name.startswith("_"):
+    if not (name.isascii() and name.isidentifier()) or name.startswith("_"):
         raise OptionError(
             NAME, f" {name!r} is not a name that {language.title} allows: use ASCII letters, digits and _"
+        )
+    if name in language.taken | language.names:
+        raise OptionError(
+            NAME, f" {name!r} is already used by {language.title} or by the generated code; choose another name"
         )
 
 

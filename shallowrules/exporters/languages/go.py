@@ -15,7 +15,7 @@ range return select struct switch type var
 any bool byte comparable complex64 complex128 error false float32 float64 int int8 int16 int32 int64 iota nil
 rune string true uint uint8 uint16 uint32 uint64 uintptr append cap clear close complex copy delete imag len make
 max min new panic print println real recover
-init main math row strings isMarker value imputed
+init main math row strings isMarker value imputed Row AssignCluster
 """
 """Keywords, predeclared names, and those that the package uses."""
 
@@ -47,7 +47,7 @@ GO = Language(
     variable=lambda field: field[:1].lower() + field[1:],
     taken=frozenset(TAKEN.split()),
     given="return {label}, true",
-    none="return cluster, false",
+    none="return {zero}, false",
     question="if {test} {{",
     indent="\t",
 )

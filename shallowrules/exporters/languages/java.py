@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from shallowrules.exporters.languages.exporter import LanguageExporter
-from shallowrules.exporters.languages.language import Kind, Language, camel_case, double, escaped, quoted
+from dataclasses import dataclass, field
 
-__all__ = ["JAVA", "JavaExporter"]
+from shallowrules.exporters.languages.exporter import LanguageExporter, LanguageOptions
+from shallowrules.exporters.languages.language import Kind, Language, camel_case, double, escaped, quoted
+from shallowrules.exporters.options import on_command_line
+
+__all__ = ["JAVA", "JavaExporter", "JavaOptions"]
 
 TAKEN = """
 abstract assert boolean break byte case catch char class const continue default do double else enum extends false
@@ -50,12 +53,26 @@ JAVA = Language(
 )
 
 
+@dataclass(frozen=True)
+class JavaOptions(LanguageOptions):
+    """Options of the exporter of Java.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class, by default Rules; the file has to have it too: Rules.java.
+    """
+
+    name: str = field(default="", metadata=on_command_line(default_from="stem"))
+
+
 class JavaExporter(LanguageExporter):
-    """Writes rules as a class of Java with a method of a row; options: `LanguageOptions`."""
+    """Writes rules as a class of Java with a method of a row; options: `JavaOptions`."""
 
     name = "java"
     file_extension = ".java"
     file_stem = "Rules"
     media_type = "text/x-java"
+    options = JavaOptions
     language = JAVA
     compiled = "Compile: javac {name}.java; call {name}.assignCluster(row)."

@@ -19,8 +19,11 @@ private protected public return set static super switch this throw true try type
 yield
 clock clusters columns fromWritten isNull isTime isWhole number parse parseTime readText readValue row shown
 stripped unpointed unwritten valueOf
+CLUSTERS CODE COLUMNS DAY DECIMAL FALSE_TEXTS INFINITE LONGEST MISSING MOMENT MONTHS NAN SPAN TIMES TRUE_TEXTS WANTED
+WHOLE
+BigInt Cluster Date Infinity JSON Map NaN Number ReadonlyMap RegExp Row String Symbol TypeError
 """
-"""Keywords, and names that the module uses."""
+"""Keywords, names that the module declares, and globals that it uses."""
 
 
 def _string(text: str) -> str:

@@ -31,7 +31,6 @@ __all__ = [
     "kind_of",
     "nested_lines",
     "quoted",
-    "snake_case",
 ]
 
 KindName = Literal["number", "whole", "text", "truth"]
@@ -88,13 +87,16 @@ class Language:
     variable : callable
         Makes the name of a local variable of that of a field.
     taken : frozenset of str
-        Names that variables cannot have.
+        Names that neither variables nor what the text defines can have.
+    names : frozenset of str
+        Names that variables can have, but what the text defines cannot.
     question : str
         The line that opens a block for rows with ``{test}``.
     given : str
         The statement that returns ``{label}``.
     none : str
-        The statement that returns no cluster; ``{NAME}`` is what the text defines, in capitals.
+        The statement that returns no cluster; ``{NAME}`` is what the text defines, in capitals, and
+        ``{zero}`` the number 0 or the empty text, as the type of a cluster is.
     indent, mark : str
         One step of indentation; the beginning of a comment that goes to the end of the line.
     refused : str
@@ -137,6 +139,7 @@ class Language:
     either: str = " || "
     never: str = "false"
     variable: Callable[[str], str] = str
+    names: frozenset[str] = frozenset()
 
     def identifier(self, name: str) -> str:
         """Return a column name as a text literal."""
@@ -246,7 +249,7 @@ class Conditions(ConditionVisitor[str]):
 
 
 def nested_lines(
-    conditions: Conditions, rules: RuleSet, name: str, labels: Mapping[int, str], remark: Callable[[int], str]
+    conditions: Conditions, rules: RuleSet, none: str, labels: Mapping[int, str], remark: Callable[[int], str]
 ) -> Iterator[str]:
     """Yield the lines that give a row its cluster.
 
@@ -254,15 +257,14 @@ def nested_lines(
     ----------
     conditions : Conditions
     rules : RuleSet
-    name : str
-        What the text defines.
+    none : str
+        The statement that returns no cluster.
     labels : mapping from int to str
         The literal of each cluster.
     remark : callable
         Given a leaf, what is said of it after its line.
     """
     language = conditions.language
-    none = language.none.format(NAME=name.upper())
     for step in nested_steps(rules):
         indent = language.indent * step.depth
         if isinstance(step, Answer):
@@ -281,11 +283,6 @@ def nested_lines(
 def double(value: Number) -> str:
     """Return the shortest decimal that compilers read as exactly this double, without a sign of zero."""
     return repr(float(value) + 0.0)
-
-
-def snake_case(words: Sequence[str]) -> str:
-    """Return words as one name: monthly_charges."""
-    return "_".join(words).lower()
 
 
 def camel_case(words: Sequence[str]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from shallowrules.exporters.languages.exporter import LanguageExporter
-from shallowrules.exporters.languages.language import Kind, Language, quoted, snake_case
+from shallowrules.exporters.languages.language import Kind, Language, quoted
+from shallowrules.exporters.python.inputs import snake_case
 from shallowrules.rules import Number
 
 __all__ = ["R", "RExporter"]
@@ -11,6 +12,7 @@ __all__ = ["R", "RExporter"]
 TAKEN = """
 if else repeat while function for next break in TRUE FALSE NULL Inf NaN NA NA_integer_ NA_real_ NA_character_
 T F c cluster data which is rep nrow
+all column dQuote gsub length name names number refuse return stop text truth values wanted paste0
 """
 """Keywords, and names that the function uses."""
 

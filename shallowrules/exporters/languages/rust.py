@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from shallowrules.exporters.languages.exporter import LanguageExporter
-from shallowrules.exporters.languages.language import Kind, Language, double, quoted, snake_case
+from shallowrules.exporters.languages.language import Kind, Language, double, quoted
+from shallowrules.exporters.python.inputs import snake_case
 
 __all__ = ["RUST", "RustExporter"]
 
@@ -11,9 +12,9 @@ TAKEN = """
 abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if
 impl in let loop macro match mod move mut override priv pub ref return self static struct super trait true try
 type typeof union unsafe unsized use virtual where while yield
-row
+row None Option Row Some bool f64 i32 i64 str
 """
-"""Keywords, and the name of the function's parameter."""
+"""Keywords, and names that the module uses."""
 
 
 def _string(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from shallowrules.rules import Number, RuleColumn, RuleSet
 from shallowrules.tables.dates import written_pattern
 
-__all__ = ["describe_input", "name_variables"]
+__all__ = ["describe_input", "name_variables", "snake_case"]
 
 CLASSES: Mapping[str, str] = {"float": "float", "integer": "int", "text": "str", "boolean": "bool"}
 """By the type of a column: the class whose values need no conversion; values of other types are always read."""
@@ -87,7 +87,8 @@ def _as_compared(number: Number, column: RuleColumn) -> Number:
     return nearest if column.type == "float" and nearest != number else number
 
 
-def _in_snake_case(words: Sequence[str]) -> str:
+def snake_case(words: Sequence[str]) -> str:
+    """Return words as one name: monthly_charges."""
     return "_".join(words).lower()
 
 
@@ -98,7 +99,7 @@ def _is_taken(name: str) -> bool:
 def name_variables(
     rules: RuleSet,
     names: Iterable[str],
-    spell: Callable[[Sequence[str]], str] = _in_snake_case,
+    spell: Callable[[Sequence[str]], str] = snake_case,
     is_taken: Callable[[str], bool] = _is_taken,
 ) -> dict[int, str]:
     """Return a readable variable for every tested column, distinct from every other one and from other names.
