@@ -192,11 +192,13 @@ def plain(value: Any, text: Callable[[str], str] = str) -> Any:
 def _error(failure: BaseException, status: int, command: click.Command | None) -> dict[str, Any]:
     """Return the entry for the failure that stopped a command."""
     causes = _causes(failure)
+    kind = _kind(failure, status, causes)
+    options = (option for cause in causes if (option := _option(cause, command)) is not None)
     findings = next((found for cause in causes if (found := getattr(cause, "findings", ()))), ())
     return {
-        "kind": _kind(failure, status, causes),
+        "kind": kind,
         "message": _message(failure),
-        "option": next((option for cause in causes if (option := _option(cause, command)) is not None), None),
+        "option": None if kind == "settings" else next(options, None),  # nobody typed one
         "column": next((finding.column for finding in findings if finding.column is not None), None),
         "commands": next((commands for cause in causes if (commands := getattr(cause, "commands", ()))), ()),
         "findings": [vars(finding) for finding in findings],
