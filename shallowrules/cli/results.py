@@ -163,7 +163,13 @@ def report(result: Mapping[str, Any]) -> None:
 def record_note(kind: str, fact: str, remedy: str) -> None:
     """Keep a note or a warning for the document."""
     if (record := _record.get(None)) is not None:
-        record.notes.append({"kind": kind, "fact": fact, "remedy": remedy or None})
+        record.notes.append({"kind": kind, "fact": fact, "remedy": _words(remedy) or None})
+
+
+def _words(remedy: str) -> str:
+    """Return a remedy without what joins it to the fact before it: a blank, a mark, or brackets around it all."""
+    words = remedy.strip().lstrip(":;,").strip()
+    return words[1:-1] if words.startswith("(") and words.find(")") == len(words) - 1 else words
 
 
 def plain(value: Any, text: Callable[[str], str] = str) -> Any:
