@@ -4,6 +4,7 @@
 
     ShallowRulesError (Exception)
     ├── DataError (ValueError)            the table, its columns, rows or weights
+    │   └── SettingsError                 a fault in shallowrules.toml
     ├── OptionError (ValueError)          an option, parameter or name that is not known or not allowed
     ├── RulesFormatError (ValueError)     a rules.json that cannot be trusted
     ├── EngineError                       a database engine did not start, or refused a statement
@@ -33,6 +34,7 @@ __all__ = [
     "OptionName",
     "PluginError",
     "RulesFormatError",
+    "SettingsError",
     "ShallowRulesError",
     "ShallowRulesNote",
     "ShallowRulesWarning",
@@ -129,6 +131,10 @@ class DataError(ShallowRulesError, ValueError):
     def __init__(self, *parts: str | OptionName, findings: Iterable[Finding] = ()) -> None:
         super().__init__(*parts)
         self.findings = tuple(findings)
+
+
+class SettingsError(DataError):
+    """A fault in ``shallowrules.toml``, or in ``[tool.shallowrules]`` of ``pyproject.toml``."""
 
 
 def all_at_once(checks: Iterable[Callable[[], T]]) -> list[T]:
@@ -266,11 +272,11 @@ def suggestion(word: str, known: Iterable[str], mark: str = "") -> str:
 
 
 def refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Raise DataError for a name that is not among the known ones, with the most similar one."""
+    """Raise SettingsError for a name that is not among the known ones, with the most similar one."""
     for name in names:
         if name not in known:
             hint = suggestion(name, known) or f"; use one of: {', '.join(known)}"
-            raise DataError(f"{what} {name!r} is not known{hint}")
+            raise SettingsError(f"{what} {name!r} is not known{hint}")
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shallowrules.errors import DataError
+from shallowrules.errors import DataError, SettingsError
 
 __all__ = [
     "FULL",
@@ -126,22 +126,27 @@ def folder_settings() -> tuple[str, dict[str, Any]] | None:
 
     Raises
     ------
-    DataError
-        If the file is not TOML, or both files have settings.
+    SettingsError
+        If a file is not TOML, or both files have settings.
     """
-    own, project = _read_toml(SETTINGS_FILE), _read_toml(PROJECT_FILE, b"shallowrules").get("tool", {})
+    own = _read_toml(SETTINGS_FILE)
+    # A pyproject.toml that is not TOML, and does not even seem to have the table, is a matter of other programs.
+    project = _read_toml(PROJECT_FILE, b"shallowrules", b"[tool.shallowrules").get("tool", {})
     table = project.get("shallowrules", {}) if isinstance(project, dict) else {}
     if not isinstance(table, dict):
-        raise DataError(f"{PROJECT_FILE}: tool.shallowrules must be a table")
+        raise SettingsError(f"{PROJECT_FILE}: tool.shallowrules must be a table")
     if own and table:
-        raise DataError(f"{SETTINGS_FILE} and [tool.shallowrules] in {PROJECT_FILE} both have settings; use one")
+        raise SettingsError(f"{SETTINGS_FILE} and [tool.shallowrules] in {PROJECT_FILE} both have settings; use one")
     if table:
         return f"[tool.shallowrules] in {PROJECT_FILE}", table
     return (SETTINGS_FILE, own) if os.path.exists(SETTINGS_FILE) else None
 
 
-def _read_toml(path: str, needed: bytes = b"") -> dict[str, Any]:
-    """Return the content of a TOML file; nothing if it does not exist, or does not contain some text."""
+def _read_toml(path: str, needed: bytes = b"", table: bytes = b"") -> dict[str, Any]:
+    """Return the content of a TOML file; nothing if it does not exist, or does not contain the text `needed`.
+
+    One that is not TOML is refused if it has the beginning of a `table`; otherwise it says nothing to this program.
+    """
     try:
         content = read_whole(path)
     except FileNotFoundError:
@@ -153,7 +158,9 @@ def _read_toml(path: str, needed: bytes = b"") -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
+        if table not in content:
+            return {}
+        raise SettingsError(f"{path} cannot be read: {error}") from error
 
 
 def atomic_write(path: str | Path, content: str | bytes) -> None:

@@ -12,6 +12,7 @@ from shallowrules.errors import (
     MissingExtraError,
     OptionError,
     RulesFormatError,
+    SettingsError,
     ShallowRulesError,
 )
 
@@ -35,6 +36,7 @@ TRACEBACK = "SHALLOWRULES_TRACEBACK"
 
 KINDS: tuple[tuple[type[BaseException], str], ...] = (
     (KeyboardInterrupt, "interrupted"),
+    (SettingsError, "settings"),
     (OptionError, "usage"),
     (MissingExtraError, "extra"),
     (RulesFormatError, "rules"),

@@ -163,7 +163,13 @@ def report(result: Mapping[str, Any]) -> None:
 def record_note(kind: str, fact: str, remedy: str) -> None:
     """Keep a note or a warning for the document."""
     if (record := _record.get(None)) is not None:
-        record.notes.append({"kind": kind, "fact": fact, "remedy": remedy or None})
+        record.notes.append({"kind": kind, "fact": fact, "remedy": _words(remedy) or None})
+
+
+def _words(remedy: str) -> str:
+    """Return a remedy without what joins it to the fact before it: a blank, a mark, or brackets around it all."""
+    words = remedy.strip().lstrip(":;,").strip()
+    return words[1:-1] if words.startswith("(") and words.find(")") == len(words) - 1 else words
 
 
 def plain(value: Any, text: Callable[[str], str] = str) -> Any:
@@ -192,11 +198,13 @@ def plain(value: Any, text: Callable[[str], str] = str) -> Any:
 def _error(failure: BaseException, status: int, command: click.Command | None) -> dict[str, Any]:
     """Return the entry for the failure that stopped a command."""
     causes = _causes(failure)
+    kind = _kind(failure, status, causes)
+    options = (option for cause in causes if (option := _option(cause, command)) is not None)
     findings = next((found for cause in causes if (found := getattr(cause, "findings", ()))), ())
     return {
-        "kind": _kind(failure, status, causes),
+        "kind": kind,
         "message": _message(failure),
-        "option": next((option for cause in causes if (option := _option(cause, command)) is not None), None),
+        "option": None if kind == "settings" else next(options, None),  # nobody typed one
         "column": next((finding.column for finding in findings if finding.column is not None), None),
         "commands": next((commands for cause in causes if (commands := getattr(cause, "commands", ()))), ()),
         "findings": [vars(finding) for finding in findings],

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shallowrules.errors import ExportError, MissingExtraError, counted
+from shallowrules.errors import ExportError, MissingExtraError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import check_length, check_no_times, check_whole_columns, package_version
 from shallowrules.exporters.pmml import EXACT, is_exact_in_doubles
@@ -118,7 +118,8 @@ def _check(rules: RuleSet, settings: OnnxOptions) -> None:
         raise ExportError("a cluster has the empty name, which stands for no cluster; use cluster_as='number'")
     if settings.cluster_column in [column.name for column in columns]:
         raise ExportError(
-            f"the table has a column {settings.cluster_column!r}; give the output a different name with cluster_column"
+            f"the table has a column {settings.cluster_column!r}; give the output a different name with ",
+            OptionName("cluster_column"),
         )
     for column in columns:
         if not column.name:
@@ -131,7 +132,8 @@ def _check(rules: RuleSet, settings: OnnxOptions) -> None:
         if settings.missing_text in _categories(column) and column.imputed != settings.missing_text:
             raise ExportError(
                 f"column {column.name!r} has the category {settings.missing_text!r}, which stands for a missing text; "
-                "choose another one with missing_text"
+                "choose another one with ",
+                OptionName("missing_text"),
             )
 
 

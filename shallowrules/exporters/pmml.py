@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from shallowrules.errors import ExportError, counted
+from shallowrules.errors import ExportError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import bounds, check_length, check_no_times, check_whole_columns, package_version
 from shallowrules.exporters.xml_text import check_xml_text
@@ -84,7 +84,8 @@ class PmmlExporter:
         for name in (settings.cluster_column, _output_name(settings)):
             if name in names:
                 raise ExportError(
-                    f"the table has a column {name!r}; give the prediction a different name with cluster_column"
+                    f"the table has a column {name!r}; give the prediction a different name with ",
+                    OptionName("cluster_column"),
                 )
         return "\n".join(_document(rules, settings)) + "\n"
 

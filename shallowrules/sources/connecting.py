@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError, OptionName, refuse_unknown, suggestion
+from shallowrules.errors import (
+    DataError,
+    MissingExtraError,
+    OptionError,
+    OptionName,
+    SettingsError,
+    refuse_unknown,
+    suggestion,
+)
 from shallowrules.files import SETTINGS_FILE, folder_settings, read_whole
 from shallowrules.sources.looking import look
 
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
 
 __all__ = [
+    "check_databases",
     "connect",
     "database_answer",
     "find_url",
@@ -156,8 +165,8 @@ def find_url(database: str) -> URL:
     name = database[1:]
     settings, entry = _entry(name)
     if not all(isinstance(value, str) for value in entry.values()) or "url" not in entry:
-        wanted = "url, and password_env or password_file, all of them texts"
-        raise DataError(f"[databases.{name}] in {settings} must have {wanted}")
+        wanted = "url, and password_env or password_file, all of them strings"
+        raise SettingsError(f"[databases.{name}] in {settings} must have {wanted}")
     url = parse_url(entry["url"])
     password = _password(name, entry)
     return url if password is None else url.set(password=password)
@@ -198,16 +207,21 @@ def _entry(name: str) -> tuple[str, Mapping[str, str]]:
     if found is None:
         raise DataError(f"@{name}: there is no file {SETTINGS_FILE} in this folder")
     settings, document = found
-    databases = document.get("databases", {})
-    if not isinstance(databases, dict) or not all(isinstance(entry, dict) for entry in databases.values()):
-        raise DataError(f"{settings} must have a table [databases.NAME] for each database")
-    for each, entry in databases.items():
-        refuse_unknown(entry, SETTINGS, f"{settings}: key of [databases.{each}]")
+    databases = check_databases(settings, document.get("databases", {}))
     if name not in databases:
         known = ", ".join(f"@{other}" for other in databases) or "none"
         hint = suggestion(name, databases, mark="@")
         raise OptionError(f"{settings} has no table [databases.{name}]; use one of: {known}{hint}", option="database")
     return settings, databases[name]
+
+
+def check_databases(settings: str, databases: Any) -> Mapping[str, Mapping[str, str]]:
+    """Return the entries for databases of a file of settings; SettingsError for anything but tables of known keys."""
+    if not isinstance(databases, dict) or not all(isinstance(entry, dict) for entry in databases.values()):
+        raise SettingsError(f"{settings} must have a table [databases.NAME] for each database")
+    for each, entry in databases.items():
+        refuse_unknown(entry, SETTINGS, f"{settings}: key of [databases.{each}]")
+    return databases
 
 
 def _password(name: str, entry: Mapping[str, str]) -> str | None:

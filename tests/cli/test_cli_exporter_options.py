@@ -421,3 +421,13 @@ def test_names_of_columns_are_given_as_a_list():
     assert call("run", "t.csv", "-k", "2", "-o", "first", *options).exit_code == 0
     assert call("run", "--settings", "first/settings.json", "-o", "again").exit_code == 0
     assert Path("again/rules.sql").read_bytes() == Path("first/rules.sql").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["onnx", "pmml"])
+def test_a_refusal_names_the_option_of_the_command_line(tmp_path, name):
+    if name == "onnx":
+        pytest.importorskip("onnx")
+    make_rules([("cluster", "float")], (0, 0.5, 0, 1)).to_json(tmp_path / "rules.json")
+    done = call("export", tmp_path / "rules.json", name)
+    assert done.exit_code == 3
+    assert done.stderr.endswith("a different name with --cluster-column\n")

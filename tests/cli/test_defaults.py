@@ -170,15 +170,33 @@ def test_an_option_of_the_file_is_as_if_typed_or_refused_with_the_reason(folder,
         ("tradeoff = nan", "shallowrules.toml: tradeoff: nan is not in the range"),
         ("histograms = 1", "shallowrules.toml: histograms must be true or false, not 1"),
         ("scale = 'big'", "shallowrules.toml: scale: 'big' is not one of 'auto', 'none', 'minmax'"),
-        ("exclude = 'a'", "shallowrules.toml: exclude must be a list of texts, not 'a'"),
+        ("exclude = 'a'", "shallowrules.toml: exclude must be a list of strings, not 'a'"),
         ("memory = 'much'", "shallowrules.toml: memory: 'much' is not a size"),
-        ("weight = 2026-01-01", "shallowrules.toml: weight must be a text, not datetime.date(2026, 1, 1)"),
+        ("weight = 2026-01-01", "shallowrules.toml: weight must be text, not datetime.date(2026, 1, 1)"),
         ("database = 'postgresql://a:secret@b/c'", "database must be @NAME, of a table [databases.NAME]: a URL may"),
-        ("database = ['postgresql://a:secret@b/c']", "database must be a text, not ['postgresql://a:***@b/c']"),
+        ("database = ['postgresql://a:secret@b/c']", "database must be text, not ['postgresql://a:***@b/c']"),
         ("exporters = 3", "shallowrules.toml: exporters must be a table of tables"),
         ("[exporters.sqll]\nx = 1", "shallowrules.toml: exporter 'sqll' is not known; did you mean 'sql'?"),
         ("[exporters.sql]\ndialct = 1", "[exporters.sql] option 'dialct' is not known; did you mean 'dialect'?"),
-        ("[exporters.sql]\ndialect = 1", "shallowrules.toml: option 'dialect' of exporter 'sql' cannot be 1"),
+        ("[exporters.sql]\ndialect = 1", "shallowrules.toml: [exporters.sql] dialect must be text, not 1"),
+        ("[exporters.sql]\ndialect = 'postgress'", "shallowrules.toml: [exporters.sql] dialect: unknown SQL dialect"),
+        ("[exporters.sql]\ncluster-column = ' '", "[exporters.sql] cluster-column must be text that is not blank"),
+        ("[exporters.sql]\nmaterialized = true", "[exporters.sql] materialized goes with a view, not with"),
+        ("[exporters.sql]\ncolumn = ['a=b']", '[exporters.sql] column must be a table of strings ({ OLD = "NEW" })'),
+        ("[exporters.sql]\noutput-columns = 'a'", "[exporters.sql] output-columns must be a list of strings, not 'a'"),
+        ("[exporters.python]\nstyle = 'bad'", "[exporters.python] style: 'bad' is not one of 'flat'"),
+        ("[exporters.java]\nname = '1x'", "[exporters.java] name '1x' is not a name that Java allows"),
+        (
+            "[export]\ndialect = 'x'",
+            "[export] option 'dialect' is not known; options of exporters go in their own tables, "
+            "such as [exporters.sql]",
+        ),
+        (
+            "json = true",
+            "shallowrules.toml: json cannot be given in a file: it decides where results go; type it (--json)",
+        ),
+        ("[databases]\nshop = 'x'", "shallowrules.toml must have a table [databases.NAME] for each database"),
+        ("[databases.shop]\nurll = 'x'", "key of [databases.shop] 'urll' is not known; did you mean 'url'?"),
         ("[exporters]\nsql = 1", "shallowrules.toml: [exporters.sql] must be a table of options"),
         ("[exporters.markdown]\ntemplate = 'x'", "[exporters.markdown] template cannot be given in a file: it names"),
         ("seed = ", "shallowrules.toml cannot be read: "),
@@ -187,7 +205,7 @@ def test_an_option_of_the_file_is_as_if_typed_or_refused_with_the_reason(folder,
 )
 def test_a_fault_is_refused_with_the_file_and_the_key(folder, text, message):
     FILE.write_text(text + "\n", encoding="utf-8")
-    said = refused("run", "t.csv", "-k", "3")
+    said = refused("run", "t.csv", "-k", "3", "--write", "sql,python,java,markdown")
     assert message in said
     assert "secret" not in said
     assert call("run", "--help").exit_code == DONE
@@ -268,7 +286,7 @@ def test_the_highest_source_that_has_a_value_gives_it(folder, name, by_word, by_
     else:
         words = ["t.csv", "-k", "3", *words]
     found = given_to(name, *words)
-    complete = () if by_settings is None else kept - {"memory"}
+    complete = () if by_settings is None else kept
     for key in DRAWN.keys() & options.keys():
         ordered = [by_word, by_settings or {}, *([] if key in complete else [of_command, of_all])]
         wanted = next((shown(source[key]) for source in ordered if key in source), own[options[key].name])
@@ -322,6 +340,24 @@ def test_options_of_an_exporter(folder):
     assert "def segment(" in call("export", "rules.json", "python").stdout
     FILE.unlink()
     assert by_file != typed == call("export", "rules.json", "sql", "--dialect", "postgres", "--style", "case").stdout
+
+
+def test_a_typed_option_of_an_exporter_goes_before_a_wrong_one(folder):
+    FILE.write_text("[exporters.sql]\ndialect = 'postgress'\n")
+    assert call("export", "rules.json", "sql", "--dialect", "mysql").exit_code == DONE
+    typed = refused("export", "rules.json", "sql", "--dialect", "mysqll", status=MISUSED)
+    assert typed.startswith("--dialect: unknown SQL dialect 'mysqll'")
+
+
+def test_settings_go_before_wrong_options_of_an_exporter(folder):
+    assert call("run", "t.csv", "-k", "3", "--write", "sql", "-o", "first").exit_code == DONE
+    path = Path("first/settings.json")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(document | {"exporters": {"sql": {"dialect": "mysqll"}}}), encoding="utf-8")
+    FILE.write_text("[exporters.sql]\ndialect = 'mysql'\n")
+    said = refused("run", "--settings", path, "-o", "again", status=MISUSED)
+    assert "'mysqll'" in said
+    assert "shallowrules.toml" not in said
 
 
 def test_help_shows_the_default_of_the_file(folder):
@@ -431,7 +467,7 @@ def test_pyproject_toml_has_the_same(folder):
     assert call("fit", "t.csv").exit_code == MISUSED
     project.write_text("[tool]\nshallowrules = 3")
     assert "tool.shallowrules must be a table" in refused("fit", "t.csv")
-    project.write_text("= of another program")
+    project.write_text("= of another program, not of shallowrules")
     assert call("fit", "t.csv", "-k", "3").exit_code == DONE
     project.write_text("[tool.shallowrules]\n= 3")
     assert "pyproject.toml cannot be read" in refused("fit", "t.csv", "-k", "3")

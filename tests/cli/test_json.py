@@ -501,6 +501,16 @@ def test_a_refusal_has_its_kind_and_its_fields(words, status, kind, fields):
     assert printable(error["message"]) in stderr
 
 
+@pytest.mark.parametrize(
+    "text", ["sead = 1", "seed = 'x'", "= 1", "[exporters.sql]\ndialect = 'x'", "[databases.shop]\nurll = 'x'"]
+)
+def test_a_fault_in_the_settings_has_its_kind(text):
+    Path("shallowrules.toml").write_text(text + "\n")
+    document, _ = asked("run", "t.csv", "-k", "3")
+    assert (document["status"], document["error"]["kind"]) == (STOPPED, "settings")
+    assert document["error"]["option"] is None
+
+
 def test_a_refused_table_has_its_findings_and_a_command_that_works():
     Path("gaps.csv").write_text("a,b\n" + "".join(f"{i % 7},{i if i % 4 else ''}\n" for i in range(1, 20)))
     document, stderr = asked("clusters", "gaps.csv", "--to", "2")

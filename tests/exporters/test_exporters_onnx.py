@@ -79,6 +79,14 @@ def test_the_model_is_assign_on_boundary_rows(rules):
         assert np.array_equal(form.label(table)[held], rules.assign(table)[held])
 
 
+def test_a_column_may_have_the_name_of_the_output():
+    rules = make_rules([("cluster", "float")], (0, 0.5, 0, 1))
+    with run_onnx(rules) as forms:
+        [form] = forms.values()
+        table = boundary_table(rules)
+        assert np.array_equal(form.label(table), rules.assign(table))
+
+
 def test_thresholds_are_compared_exactly():
     """A tree ensemble of ONNX has thresholds in single precision, and is wrong for both neighbors of 0.1."""
     for threshold in (0.1, 1e-300, 5e-324, 1e300, -0.0, 16_777_217.0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -144,10 +145,13 @@ def test_the_command_writes_vectors_schema_and_a_test_that_passes(tmp_path, opti
 
 def test_vectors_go_beside_one_file(tmp_path):
     example_rules().to_json(tmp_path / "rules.json")
-    for arguments in (["python"], ["dbt", "-o", tmp_path / "dbt"]):
+    for arguments, message in (
+        (["python"], "--vectors is for a FORMAT of one file: name it (-o FILE)"),
+        (["dbt", "-o", tmp_path / "dbt"], "--vectors is not available for dbt, which writes several files"),
+    ):
         result = call("export", tmp_path / "rules.json", *arguments, "--vectors")
         assert result.exit_code == 2
-        assert "--vectors is for a FORMAT of one file: name it (-o FILE)" in result.stderr
+        assert message in result.stderr
     result = call("export", tmp_path / "rules.json", "sql", "-o", tmp_path / "rules.sql", "--vectors")
     assert result.exit_code == 0, result.stderr
     names = sorted(path.name for path in tmp_path.iterdir())
@@ -156,3 +160,28 @@ def test_vectors_go_beside_one_file(tmp_path):
     assert result.exit_code == 3
     assert "rules.vectors.json" in result.stderr
     assert "use --force to overwrite" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links and pipes")
+def test_vectors_leave_links_and_pipes(tmp_path):
+    example_rules().to_json(tmp_path / "rules.json")
+    words = ["export", tmp_path / "rules.json", "python", "-o", tmp_path / "out.py", "--vectors", "--force"]
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("out.py", "out.vectors.json"):
+        (tmp_path / "elsewhere" / name).write_text("old")
+        (tmp_path / name).symlink_to(tmp_path / "elsewhere" / name)
+    assert call(*words[:-1]).exit_code == 3
+    assert call(*words).exit_code == 0
+    for name in ("out.py", "out.vectors.json"):
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / "elsewhere" / name).read_text() == (tmp_path / name).read_text() != "old"
+    for name in ("out.schema.json", "out.py"):
+        (tmp_path / name).unlink()
+        os.mkfifo(tmp_path / name)
+        done = call(*words)
+        assert done.exit_code == 3
+        assert f"{tmp_path / name} is a pipe or a device; --vectors writes files" in done.stderr
+        assert not (tmp_path / name).is_file()
+    (tmp_path / "out.py").unlink()
+    (tmp_path / "out.py").symlink_to(tmp_path / "rules.json")
+    assert "is the file that is read" in call(*words).stderr

@@ -134,7 +134,7 @@ def test_a_threshold_that_is_off_by_one_float_is_found(monkeypatch, engines, nam
     wrong = replace(rules, nodes=(replace(node, threshold=math.nextafter(0.5, 1)), *leaves))
     module = {"pmml": pmml, "html": page, "xlsx": xlsx}[name]
     export = module.export
-    monkeypatch.setattr(module, "export", lambda rules, name: export(wrong, name))
+    monkeypatch.setattr(module, "export", lambda rules, name, **options: export(wrong, name, **options))
     comparisons, _ = found(rules, {"x": [0.1, 0.9]}, [], exporters=[name])
     [first] = [each.first for each in comparisons.values() if each.disagreements]
     assert (first.values, first.expected, first.found) == ({"x": math.nextafter(0.5, 1)}, 1, 0)

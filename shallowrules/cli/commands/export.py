@@ -12,7 +12,7 @@ from shallowrules.cli.naming import NamedRules, files_of_names, names_option, wi
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand
 from shallowrules.cli.options.shared import output_option
 from shallowrules.cli.output import check_folder, check_target, warnings_shown, write_files, write_result
-from shallowrules.errors import OptionError, OptionName, counted
+from shallowrules.errors import OptionError, OptionName, ShallowRulesError, counted
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames, RuleSet
@@ -128,10 +128,13 @@ def command(
         else:
             exported, output = _migration(choice, rules, settings, output), migration
     if vectors:
-        if output is None or not isinstance(exported, str | bytes):
+        if not isinstance(exported, str | bytes):
+            raise click.UsageError(f"--vectors is not available for {format_name}, which writes several files")
+        if output is None:
             raise click.UsageError("--vectors is for a FORMAT of one file: name it (-o FILE)")
-        exported, output = _with_vectors(choice, rules, settings, exported, output), output.parent
-    if isinstance(exported, str | bytes):
+        files = _with_vectors(choice, rules, settings, exported, output)
+        _write_beside(output, files, read, force)
+    elif isinstance(exported, str | bytes):
         check_target(output, *read, force=force)
         write_result(exported, output)
     elif output is None:
@@ -188,6 +191,20 @@ def _with_vectors(
         f"{output.stem}.schema.json": row_schema(rules),
         **({} if write_test is None else write_test(rules, output.name, name, **settings)),
     }
+
+
+def _write_beside(output: Path, files: dict[str, str | bytes], read: list[str], force: bool) -> None:
+    """Write a file and those that go beside it; where one is a link, the file that it leads to, as ``-o`` does."""
+    folder, written = output.parent, dict(files)
+    for name in files:
+        check_target(folder / name, *read, force=True)
+        if (folder / name).exists() and not (folder / name).is_file():
+            raise ShallowRulesError(f"{folder / name} is a pipe or a device; --vectors writes files: name another (-o)")
+    check_folder(folder, list(files), *read, force=force)
+    for name in files:
+        if (folder / name).is_symlink():
+            write_result(written.pop(name), folder / name)
+    write_files(folder, written)
 
 
 def _migration(choice: ExporterChoice, rules: RuleSet, settings: dict[str, Any], output: Path | None) -> dict[str, str]:

@@ -15,7 +15,7 @@ import click
 
 from shallowrules.cli.advice import listed
 from shallowrules.cli.options.shared import TYPED
-from shallowrules.errors import DataError, OptionError, refuse_unknown, suggestion
+from shallowrules.errors import SettingsError, refuse_unknown, suggestion
 
 __all__ = ["LISTS", "as_typed", "exporter_defaults", "folder_defaults", "given_by_file", "is_of"]
 
@@ -31,6 +31,7 @@ TYPED_ONLY = {
     **dict.fromkeys(("force", "yes"), "it allows a command to change what exists"),
     **dict.fromkeys(("apply", "replace", "undo"), "it changes a database"),
     "settings": "it names a file of options, which come before these",
+    "json": "it decides where results go",
 }
 """Options that no file gives, and why."""
 
@@ -77,10 +78,14 @@ def folder_defaults(
 
     Raises
     ------
-    DataError
+    SettingsError
         If there is an unknown key, or a value that its option does not take.
     """
     file, document = settings
+    if DATABASES in document:
+        from shallowrules.sources.connecting import check_databases
+
+        check_databases(file, document[DATABASES])
     tables = {key: value for key, value in document.items() if isinstance(value, dict)}
     shared = {key: value for key, value in document.items() if key not in tables and key != DATABASES}
     if not shared and tables.keys() <= {DATABASES}:
@@ -88,7 +93,7 @@ def folder_defaults(
     refuse_unknown(tables, (DATABASES, EXPORTERS, *names), f"{file}: table")
     known = {each: _options(command_of(each)) for each in names}
     if EXPORTERS in shared:
-        raise DataError(f"{file}: {EXPORTERS} must be a table of tables")
+        raise SettingsError(f"{file}: {EXPORTERS} must be a table of tables")
     _refuse_unknown(shared, {key: option for options in known.values() for key, option in options.items()}, f"{file}:")
     own = {each: tables.get(each, {}) for each in names if each != EXPORTERS}  # that command has none of its own
     for each, values in own.items():
@@ -111,7 +116,7 @@ def exporter_defaults(context: click.Context, choices: Sequence[Any]) -> dict[st
 
     Raises
     ------
-    DataError
+    SettingsError
         If it names an exporter that is not installed, an unknown option or a file, or a value has the wrong type.
     """
     from shallowrules.exporters import exporter_names
@@ -125,18 +130,17 @@ def exporter_defaults(context: click.Context, choices: Sequence[Any]) -> dict[st
     for choice in choices:
         where, values = f"{file}: [exporters.{choice.name}]", tables.get(choice.name, {})
         if not isinstance(values, dict):
-            raise DataError(f"{where} must be a table of options")
+            raise SettingsError(f"{where} must be a table of options")
         specs = {spec.spelling: spec for spec in describe_options(choice.exporter.options)}
         refuse_unknown(values, tuple(specs), f"{where} option")
         for key in values:
             if specs[key].kind == "path":
                 spelt = choice.spellings[specs[key].name]
-                raise DataError(f"{where} {key} cannot be given in a file: it names a file to read; type it ({spelt})")
-        try:
-            named = {specs[key].name: value for key, value in values.items()}
-            found |= choice.option_defaults(named, lambda option, path: path)
-        except OptionError as error:
-            raise DataError(f"{file}: {error}") from error
+                raise SettingsError(
+                    f"{where} {key} cannot be given in a file: it names a file to read; type it ({spelt})"
+                )
+        choice.by_file = {specs[key].name: f"{where} {key}" for key in values}
+        found |= choice.option_defaults({specs[key].name: value for key, value in values.items()})
     return found
 
 
@@ -165,20 +169,20 @@ def _key(option: click.Option) -> str:
 
 
 def _value(command: click.Command, option: click.Option, key: str, value: Any, where: str) -> Any:
-    """Return a value as click takes it; DataError if the option refuses it."""
+    """Return a value as click takes it; SettingsError if the option refuses it."""
     if key == "database" and isinstance(value, str) and not value.startswith("@"):
-        raise DataError(f"{where} must be @NAME, of a table [databases.NAME]: a URL may contain a password")
+        raise SettingsError(f"{where} must be @NAME, of a table [databases.NAME]: a URL may contain a password")
     items = value if isinstance(value, list) else [value]
     if isinstance(value, list) != option.multiple or not all(_is_item(option, each) for each in items):
         from shallowrules.sources.connecting import hide_password
 
-        raise DataError(f"{where} must be {_expected(option)}, not {hide_password(repr(value))}")
+        raise SettingsError(f"{where} must be {_expected(option)}, not {hide_password(repr(value))}")
     value = as_typed(str(option.name), value)
     try:
         with click.Context(command) as context:
             option.type_cast_value(context, value) if option.is_eager else option.process_value(context, value)
     except click.UsageError as error:
-        raise DataError(f"{where}: {error.message}") from error
+        raise SettingsError(f"{where}: {error.message}") from error
     return value
 
 
@@ -194,16 +198,32 @@ def _expected(option: click.Option) -> str:
         (click.types.IntParamType, "a whole number", "whole numbers"),
         (click.types.FloatParamType, "a number", "numbers"),
     )
-    one, several = next((names for kind, *names in kinds if isinstance(option.type, kind)), ("a text", "texts"))
+    one, several = next((names for kind, *names in kinds if isinstance(option.type, kind)), ("text", "strings"))
     return f"a list of {several}" if option.multiple else one
 
 
 def _refuse_unknown(keys: Iterable[str], known: Mapping[str, click.Option], where: str) -> None:
-    """Raise DataError for a key that is not an option's, with the most similar one, or that of its short name."""
+    """Raise SettingsError for a key that is not an option's, with the most similar one, or that of its short name."""
     for key in keys:
         if key not in known:
             short = next((each for each, option in known.items() if f"-{key}" in option.opts), None)
             hint = suggestion(key, known) if short is None else f"; did you mean {short!r}?"
-            raise DataError(f"{where} option {key!r} is not known{hint}")
+            if short is None and where.endswith((":", "[run]", "[export]")):
+                hint = _exporter_with(key) or hint
+            raise SettingsError(f"{where} option {key!r} is not known{hint}")
         if key in TYPED_ONLY:
-            raise DataError(f"{where} {key} cannot be given in a file: {TYPED_ONLY[key]}; type it (--{key})")
+            raise SettingsError(f"{where} {key} cannot be given in a file: {TYPED_ONLY[key]}; type it (--{key})")
+
+
+def _exporter_with(key: str) -> str:
+    """Return where an option of an exporter belongs, as the end of a refusal; "" if no exporter has it."""
+    from shallowrules.exporters import exporter_names, get_exporter
+    from shallowrules.exporters.options import describe_options
+
+    holders = [
+        name
+        for name in exporter_names()
+        if any(spec.spelling == key for spec in describe_options(get_exporter(name).options))
+    ]
+    name = "sql" if "sql" in holders else next(iter(holders), None)
+    return "" if name is None else f"; options of exporters go in their own tables, such as [exporters.{name}]"

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from shallowrules.cli.advice import listed
 from shallowrules.cli.options.defaults import exporter_defaults
 from shallowrules.cli.options.shared import split_list, split_pair, write_options
-from shallowrules.errors import ExportError, OptionError, OptionName, PluginError
+from shallowrules.errors import ExportError, OptionError, OptionName, PluginError, SettingsError
 
 if TYPE_CHECKING:
     from shallowrules.exporters import Exporter
@@ -34,7 +34,8 @@ METAVARS = {"text": "TEXT", "integer": "N", "float": "NUMBER", "path": "FILE", "
 class ExporterChoice:
     """An exporter that a command uses, and the options that the user gave it.
 
-    By field, `given` has the values, `typed` the spelling that the user chose and `spellings` the one to recommend.
+    By field, `given` has the values, `typed` the spelling that the user chose, `spellings` the one to recommend and
+    `by_file` the place of a value in the folder's file of defaults.
     `required` says that the user named it, and not the command.
     """
 
@@ -44,6 +45,7 @@ class ExporterChoice:
     given: dict[str, Any] = field(default_factory=dict)
     typed: dict[str, str] = field(default_factory=dict)
     spellings: dict[str, str] = field(default_factory=dict)
+    by_file: dict[str, str] = field(default_factory=dict)
     options: list[click.Option] = field(default_factory=list)
 
     @property
@@ -160,7 +162,9 @@ class ExporterChoice:
                 found[spec.name] = table
         return found
 
-    def option_defaults(self, values: Mapping[str, Any], locate: Callable[[str, str], str]) -> dict[str, Any]:
+    def option_defaults(
+        self, values: Mapping[str, Any], locate: Callable[[str, str], str] = lambda option, path: path
+    ) -> dict[str, Any]:
         """Return defaults for click, by its names for the options, from what `values` returned.
 
         `locate` is the inverse of `shorten`; its first argument is an option that the user did not type.
@@ -169,6 +173,8 @@ class ExporterChoice:
         ------
         OptionError
             If one is not an option, or has the wrong type.
+        SettingsError
+            If a value of the folder's file has the wrong type, or is not one of the option's choices.
         """
         from shallowrules.exporters.base import check_option_names
         from shallowrules.exporters.options import describe_options
@@ -178,6 +184,8 @@ class ExporterChoice:
         for spec in describe_options(self.exporter.options):
             if spec.name in values:
                 value = values[spec.name]
+                if spec.name in self.by_file:
+                    _check_value(spec, value, self.by_file[spec.name])
                 if not _is_of(spec, value):
                     raise OptionError(f"option {spec.name!r} of exporter {self.name!r} cannot be {value!r}")
                 if spec.kind != "path" or spec.name not in self.typed:
@@ -219,6 +227,8 @@ class ExporterChoice:
         try:
             yield
         except OptionError as error:
+            if (place := self._place_of(error)) is not None:
+                raise SettingsError(place) from error
             message = error.worded(spell)
             named = {part.name for part in error.parts if isinstance(part, OptionName)}
             if error.option in self.spellings and error.option not in named:
@@ -226,6 +236,15 @@ class ExporterChoice:
             raise click.UsageError(message) from error
         except ExportError as error:
             raise click.ClickException(error.worded(spell)) from error
+
+    def _place_of(self, error: OptionError) -> str | None:
+        """Return what is wrong with a value of the folder's file, after its place; None if the user typed it."""
+        where = self.by_file.get(str(error.option))
+        if where is None or error.option in self.typed:
+            return None
+        said = error.worded(lambda option: self.typed.get(option.name, self.spellings.get(option.name, option.name)))
+        spelt = self.spellings[str(error.option)]
+        return f"{where}{said.removeprefix(spelt)}" if said.startswith(spelt) else f"{where}: {said}"
 
 
 class ExporterCommand(click.Command):
@@ -348,6 +367,24 @@ def _is_of(spec: OptionSpec, value: Any) -> bool:
     if spec.shape == "sequence":
         return isinstance(value, list) and all(_is_item(spec.kind, each) for each in value)
     return _is_item(spec.kind, value)
+
+
+def _check_value(spec: OptionSpec, value: Any, where: str) -> None:
+    """Raise SettingsError for a value that is not of an option's type, or not one of its choices."""
+    if not _is_of(spec, value):
+        several = {"integer": "whole numbers", "float": "numbers"}.get(spec.kind, "strings")
+        one = {"flag": "true or false", "integer": "a whole number", "float": "a number"}.get(spec.kind, "text")
+        shapes = {
+            "one": one,
+            "sequence": f"a list of {several}",
+            "mapping": f'a table of {several} ({{ OLD = "NEW" }})',
+        }
+        raise SettingsError(f"{where} must be {shapes[spec.shape]}, not {value!r}")
+    if spec.kind == "choice":
+        held = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
+        for each in held:
+            if str(each) not in map(str, spec.choices):
+                raise SettingsError(f"{where}: {each!r} is not one of {', '.join(map(repr, spec.choices))}.")
 
 
 def _is_item(kind: str, value: Any) -> bool:

@@ -259,7 +259,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
         options = document.get("options", {})
         take_settings(context, options, path)
         exporters = [str(option.name) for choice in context.obj or () for option in choice.options]
-        _drop_defaults(context, ("names", "write", *PAGE, *exporters))
+        _drop_defaults(context, ("names", "write", "memory", *PAGE, *exporters))
         if document.get("tables"):
             _drop_defaults(context, ("database", "table", "query", "sample"))
             _add_defaults(context, {"tables": [_seen_from(each, folder) for each in document["tables"]]})
@@ -269,6 +269,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
 
             context.meta[KEPT_NAMES] = names_of_list(document["names"], f"{path}, names")
         for choice in context.obj or ():
+            choice.by_file.clear()
             values = document.get("exporters", {}).get(choice.name, {})
             _add_defaults(context, choice.option_defaults(values, partial(_within, path)))
     except (DataError, OptionError) as error:

@@ -15,7 +15,10 @@ from shallowrules.rules import RuleSet
 from shallowrules.tables.table import Table
 from shallowrules.verification.engines import Engine
 
-__all__ = ["EngineLabeller", "Form", "Labels", "Runner", "SqlRunner", "spread"]
+__all__ = ["CLUSTER", "EngineLabeller", "Form", "Labels", "Runner", "SqlRunner", "spread"]
+
+CLUSTER = "cluster in shallowrules"
+"""The name of the column of clusters, where a form has one beside the table's own."""
 
 Labels = NDArray[np.int64]
 """The cluster of each row, -1 for none."""

@@ -16,7 +16,7 @@ from shallowrules.exporters import export
 from shallowrules.exporters.onnx import OnnxOptions, input_type
 from shallowrules.rules import RuleSet
 from shallowrules.tables.table import Table
-from shallowrules.verification.runners.base import Form, Labels
+from shallowrules.verification.runners.base import CLUSTER, Form, Labels
 from shallowrules.verification.runners.pmml import as_given
 
 __all__ = ["feed", "open_session", "run_onnx"]
@@ -27,7 +27,7 @@ WHAT = "running ONNX"
 @contextmanager
 def run_onnx(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
     """Load the model."""
-    session = open_session(export(rules, "onnx"))
+    session = open_session(export(rules, "onnx", cluster_column=CLUSTER))
     yield {"ONNX": Form(partial(_labels, rules, session), partial(_holds, rules))}
 
 

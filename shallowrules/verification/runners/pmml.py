@@ -23,7 +23,7 @@ from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Column, Table
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.engines.spark import BRIEF_JAVA, JAVA
-from shallowrules.verification.runners.base import Form, Labels
+from shallowrules.verification.runners.base import CLUSTER, Form, Labels
 
 __all__ = ["as_given", "open_models", "run_pmml"]
 
@@ -36,7 +36,7 @@ NO_PREDICTION = (None, "", -(2**63))
 @contextmanager
 def run_pmml(rules: RuleSet) -> Iterator[Mapping[str, Form]]:
     """Start the engine and read the document."""
-    text = export(rules, "pmml")
+    text = export(rules, "pmml", cluster_column=CLUSTER)
     with open_models() as read:
         yield {"PMML": Form(partial(_scored, rules, read(text)), partial(_told_apart, rules))}
 

@@ -21,7 +21,7 @@ from shallowrules.tables.table import Column, Table
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.engines import Engine
 from shallowrules.verification.engines.duckdb import import_duckdb
-from shallowrules.verification.runners.base import EngineLabeller, Labels
+from shallowrules.verification.runners.base import CLUSTER, EngineLabeller, Labels
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,7 +40,6 @@ __all__ = [
 
 TABLE = "data"
 ROW_NUMBER = "row number in shallowrules"
-CLUSTER = "cluster in shallowrules"
 
 
 def run_sql(rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, EngineLabeller]:
