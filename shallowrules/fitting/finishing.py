@@ -85,7 +85,7 @@ def finish(data: FitData, grown: GrownTree, tradeoff: float) -> Fit:
         rules,
         figures.means,
         np.where(np.isnan(figures.clustered_means), reference.centers, figures.clustered_means),
-        tuple(_doubts(tree.n_leaves, len(kept), rules)),
+        tuple(_doubts(tree.n_leaves, len(kept), rules, given=not hasattr(data.parameters.clusterer, "fit"))),
     )
 
 
@@ -114,8 +114,8 @@ def _weight_note(encoder: Encoder) -> tuple[str, ...]:
     return (f"for the clustering, categories{pairs} are weighted by {encoder.category_weight:g}",)
 
 
-def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warning]]]:
-    """Return the warnings: fewer leaves than clusters, or given labels that the rules follow poorly."""
+def _doubts(n_leaves: int, k: int, rules: RuleSet, *, given: bool) -> list[tuple[str, type[Warning]]]:
+    """Return the warnings: fewer leaves than clusters, or labels (`given`, or a clusterer's) followed poorly."""
     doubts: list[tuple[str, type[Warning]]] = []
     if n_leaves < k:
         message = (
@@ -126,8 +126,9 @@ def _doubts(n_leaves: int, k: int, rules: RuleSet) -> list[tuple[str, type[Warni
         doubts.append((message, ConvergenceWarning))
     statistics = rules.statistics
     if statistics.labelled and statistics.agreement < LOW_AGREEMENT:
+        labels = "their given label" if given else "the label of the clustering"
         message = (
-            f"the rules give {statistics.agreement:.0%} of the rows their given label: cuts on single columns "
+            f"the rules give {statistics.agreement:.0%} of the rows {labels}: cuts on single columns "
             "cannot separate clusters of this shape; see the clusters' precision and recall"
         )
         doubts.append((message, ShallowRulesWarning))

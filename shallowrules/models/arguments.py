@@ -79,7 +79,11 @@ def _check_names(model: BaseEstimator, names: list[str], *, reset: bool) -> None
     if reset:
         model.feature_names_in_ = np.array(names, dtype=object)
         model.n_features_in_ = len(names)
-    elif names != list(getattr(model, "feature_names_in_", names)) or len(names) != model.n_features_in_:
+        return
+    known = list(getattr(model, "feature_names_in_", names))
+    if names != known or len(names) != model.n_features_in_:
+        if sorted(names) == sorted(known):
+            _check_order(names, known)
         raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
 
 
@@ -113,7 +117,7 @@ def _is_read(column: Column, rule: RuleColumn) -> bool:
 
 
 def _check_order(names: list[str], known: list[str]) -> None:
-    """Refuse a changed order of columns whose names are not all text: scikit-learn would take them by position."""
+    """Refuse a changed order of columns; scikit-learn would take those whose names are not all text by position."""
     given = [name for name in names if name in known]
     if given != [name for name in known if name in given]:
         raise DataError(

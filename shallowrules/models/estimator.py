@@ -111,8 +111,8 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
           out of fitting and counted; -1 is a label like any other. Distances are taken in the explained
           columns, the centers are the means of the labels.
 
-        Cluster i of the tree is center i, or the i-th label in ascending order: `classes_` says which label its rows
-        get.
+        Cluster i of the tree is center i, or the i-th label in ascending order, noise last: `classes_` says which label
+        its rows get.
     cluster_columns : sequence of str or int, default=None
         Columns of X to cluster by, by name or position; None takes all, or for given labels those to
         explain by.
@@ -183,9 +183,9 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of each training row, by the tree: one of `classes_`. int64 where these need it.
     classes_ : ndarray of int32 or int64, shape (k,)
-        The label of each cluster, ascending; row i of `cluster_centers_` and of `reference_centers_` belongs to
-        ``classes_[i]``. Labels that were given as whole numbers are these numbers; other clusters are numbered from
-        0, and so are, with a warning, those of given labels that contain -1 or go beyond 64 bits.
+        The label of each cluster, ascending, noise last; row i of `cluster_centers_` and of `reference_centers_`
+        belongs to ``classes_[i]``. Labels that were given as whole numbers are these numbers; other clusters are
+        numbered from 0, and so are, with a warning, those of given labels that contain -1 or go beyond 64 bits.
     tree_ : Tree
         The tree over the columns of X, thresholds in their units; where X has categories, over a column of 0 and 1
         for each, and where it has integers of 2**53 and more, over a column of codes, as ``encoder_.columns`` lists

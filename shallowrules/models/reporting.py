@@ -31,7 +31,7 @@ def log_of(model: Reporting, *, is_note: bool = False) -> Callable[[str], None]:
 
     def log(message: str) -> None:
         if model.verbose and not (LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers()):
-            print(f"[ExplainableKMeans] {message}")
+            print(f"[{type(model).__name__}] {message}")
         else:
             LOGGER.info("%s", message, extra={"is_note": is_note})
 

@@ -60,8 +60,8 @@ class Cluster:
     Attributes
     ----------
     index : int
-        Label of the cluster, which every export returns: the given label where it is a whole number, else the row of
-        its reference center.
+        Label of the cluster, which every export returns, except for noise, for which exports return -1: the given label
+        where it is a whole number, else the row of its reference center.
     name : str
         Its name: the given label, or the number, or the one set by `RuleSet.with_names`.
     rows, weight, share

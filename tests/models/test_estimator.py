@@ -498,6 +498,9 @@ def test_what_logging_would_not_show_is_printed(six_groups, caplog, capsys, monk
     with caplog.at_level(logging.WARNING):
         ExplainableKMeans(3, random_state=0, verbose=1).fit(six_groups)
     assert "[ExplainableKMeans] growing a tree for 3 clusters" in capsys.readouterr().out
+    with caplog.at_level(logging.WARNING):
+        type("Segments", (ExplainableKMeans,), {})(3, random_state=0, verbose=1).fit(six_groups)
+    assert "[Segments] growing a tree for 3 clusters" in capsys.readouterr().out
     assert not caplog.records
     with caplog.at_level(logging.INFO, logger="shallowrules"), monkeypatch.context() as patch:
         patch.setattr(logger, "propagate", False)  # nothing handles it

@@ -353,6 +353,15 @@ def test_all_that_is_wrong_with_new_rows_is_said_at_once():
             use(wrong)
 
 
+def test_a_table_in_another_order_is_told_so():
+    table = Table.of({"a": BLOBS[:, 0], "b": BLOBS[:, 1]})
+    model = ExplainableKMeans(3, random_state=0).fit(table)
+    with pytest.raises(DataError, match=r"^the columns 'b', 'a' are in a different order than in fit, .* 'a', 'b'"):
+        model.predict(table.select(["b", "a"]))
+    with pytest.raises(DataError, match=r"^the table has columns a, not those that the model was fitted on"):
+        model.predict(table.select(["a"]))
+
+
 # What an argument is -------------------------------------------------------------------------------
 
 
