@@ -16,7 +16,7 @@ from shallowrules.errors import (
     ShallowRulesError,
 )
 
-__all__ = ["DONE", "FOUND", "INTERRUPTED", "MISUSED", "STOPPED", "failure_kind", "failure_text"]
+__all__ = ["DONE", "FOUND", "INTERRUPTED", "MISUSED", "STOPPED", "RefusedOutputError", "failure_kind", "failure_text"]
 
 DONE = 0
 FOUND = 1
@@ -48,6 +48,15 @@ KINDS: tuple[tuple[type[BaseException], str], ...] = (
     (ShallowRulesError, "refused"),
 )
 """The kinds of failures for programs, by the exception that is among the causes; the first one holds."""
+
+
+class RefusedOutputError(ShallowRulesError):
+    """A file that cannot or may not be written: the option that names it, and command lines that write it."""
+
+    def __init__(self, message: str, option: str, commands: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.option, self.commands = option, tuple(commands)
+
 
 DATABASE_PACKAGES = ("sqlalchemy", "adbc_driver_manager")
 

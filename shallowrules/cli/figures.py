@@ -133,7 +133,11 @@ def path_of(path: TradeoffPath, files: Iterable[str]) -> dict[str, Any]:
 def clusters_of_rows(
     rules: RuleSet, counts: Mapping[int | None, int], totals: Totals | None = None
 ) -> list[dict[str, Any]]:
-    """Return how many rows of a table got each cluster or none, and the sums of a column."""
+    """Return how many rows of a table got each cluster or none, and the sums of a column.
+
+    A table without rows has 0 rows without a cluster.
+    """
+    counts = counts or {None: 0}
     labels, names = _labels_of(rules), _names_of(rules)
     rows = sum(counts.values())
     return [
@@ -141,7 +145,7 @@ def clusters_of_rows(
             "cluster": labels.get(index),
             "name": names.get(index),
             "rows": count,
-            "share": count / rows,
+            "share": count / rows if rows else None,
             "total": None if totals is None else totals.sums.get(index, 0.0),
             "total_share": None if totals is None else totals.share(index),
         }

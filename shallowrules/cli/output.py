@@ -15,11 +15,12 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from shallowrules.cli.escaping import spell_plainly
-from shallowrules.cli.failures import FOUND
+from shallowrules.cli.escaping import join_words, spell_plainly
+from shallowrules.cli.failures import FOUND, RefusedOutputError
+from shallowrules.cli.options.shared import typed_arguments
 from shallowrules.cli.options.verbosity import is_quiet, is_verbose, log_shown, log_stage
 from shallowrules.cli.results import is_for_document, record_note
-from shallowrules.errors import ShallowRulesError, ShallowRulesNote, ShallowRulesWarning
+from shallowrules.errors import ShallowRulesNote, ShallowRulesWarning
 from shallowrules.files import atomic_write
 
 __all__ = [
@@ -66,20 +67,20 @@ def check_folder(folder: Path, names: Sequence[str], *sources: str, force: bool)
 
     Raises
     ------
-    ShallowRulesError
+    RefusedOutputError
         If they may not.
     """
     _refuse_loop(folder)
     if folder.exists() and not folder.is_dir():
-        raise ShallowRulesError(f"{folder} is a file; name a folder for the results (-o)")
+        raise RefusedOutputError(f"{folder} is a file; name a folder for the results (-o)", "-o")
     _check_writable(folder if folder.is_dir() else _parent(folder))
     existing = [folder / name for name in names if os.path.lexists(folder / name)]
     for path in existing:
         if path.is_dir():
-            raise ShallowRulesError(f"{path} is a folder; name another folder for the results (-o)")
+            raise RefusedOutputError(f"{path} is a folder; name another folder for the results (-o)", "-o")
     for name in _folders_of(names):
         if os.path.lexists(folder / name) and not (folder / name).is_dir():
-            raise ShallowRulesError(f"{folder / name} is a file; name another folder for the results (-o)")
+            raise RefusedOutputError(f"{folder / name} is a file; name another folder for the results (-o)", "-o")
     for path in existing:
         _check_unread(path, sources)
     _check_overwriting(existing, force)
@@ -92,19 +93,23 @@ def check_target(target: Path | None, *sources: str, force: bool, option: str = 
 
     Raises
     ------
-    ShallowRulesError
+    RefusedOutputError
         If it cannot or may not be written.
     """
     if target is None:
         return
+    if str(target) == "-":
+        raise RefusedOutputError(f"'-' does not stand for stdout here; name a file ({option})", option)
     if target.is_dir():
-        raise ShallowRulesError(f"{target} is a folder; name a file ({option})")
+        raise RefusedOutputError(f"{target} is a folder; name a file ({option})", option)
     _refuse_loop(target, option)
     if not target.exists() or target.is_file():  # not a pipe or a device
         _check_writable(_parent(target), option)
     _check_unread(target, sources, option)
     if is_for_document(target):
-        raise ShallowRulesError(f"{target} is stdout, which --json needs for its document; name another ({option})")
+        raise RefusedOutputError(
+            f"{target} is stdout, which --json needs for its document; name another file ({option})", option
+        )
     if target.is_file():
         _check_overwriting([target], force, option)
 
@@ -115,31 +120,43 @@ def _parent(path: Path) -> Path:
 
 
 def _refuse_loop(path: Path, option: str = "-o") -> None:
-    """Raise ShallowRulesError for a path whose links lead in a circle: `Path.exists` says that nothing is there."""
+    """Raise RefusedOutputError for a path whose links lead in a circle: `Path.exists` says that nothing is there."""
     try:
         path.stat()
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise ShallowRulesError(f"the links of {path} lead in a circle; name another place ({option})") from None
+            raise RefusedOutputError(
+                f"the links of {path} lead in a circle; name another place ({option})", option
+            ) from None
 
 
 def _check_overwriting(existing: Sequence[Path], force: bool, option: str = "-o") -> None:
-    """Refuse to replace files without --force, and read-only ones in any case: ShallowRulesError."""
+    """Refuse to replace files without --force, and read-only ones in any case: RefusedOutputError."""
     for path in existing:
         if path.is_file() and not (path.stat().st_mode & WRITABLE and os.access(path, os.W_OK)):
-            raise ShallowRulesError(
-                f"{path} is read-only and is not overwritten; make it writable, or name another ({option})"
+            raise RefusedOutputError(
+                f"{path} is read-only and is not overwritten; make it writable, or name another ({option})",
+                option,
             )
     if existing and not force:
         names = ", ".join(map(str, existing))
         said = "exists; use --force to overwrite it" if len(existing) == 1 else "exist; use --force to overwrite them"
-        raise ShallowRulesError(f"{names} {said}")
+        raise RefusedOutputError(f"{names} {said}", option, _forced())
+
+
+def _forced() -> list[str]:
+    """Return the command that was typed, with --force."""
+    typed = typed_arguments()
+    if not typed:
+        return []
+    end = typed.index("--") if "--" in typed else len(typed)
+    return [join_words(["shallowrules", *typed[:end], "--force", *typed[end:]])]
 
 
 def _check_unread(target: Path, sources: Iterable[str], option: str = "-o") -> None:
     for source in sources:
         if target.exists() and os.path.exists(source) and os.path.samefile(target, source):
-            raise ShallowRulesError(f"{target} is the file that is read; name another ({option})")
+            raise RefusedOutputError(f"{target} is the file that is read; name another ({option})", option)
 
 
 def written_line(*files: object) -> str:
@@ -331,6 +348,6 @@ def messages_of(caught: Iterable[warnings.WarningMessage]) -> list[tuple[str, No
 
 def _check_writable(folder: Path, option: str = "-o") -> None:
     if not folder.is_dir():
-        raise ShallowRulesError(f"there is no folder {folder}; create it first, or name another ({option})")
+        raise RefusedOutputError(f"there is no folder {folder}; create it first, or name another ({option})", option)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ShallowRulesError(f"the folder {folder} cannot be written to; name another ({option})")
+        raise RefusedOutputError(f"the folder {folder} cannot be written to; name another ({option})", option)

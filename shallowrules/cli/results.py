@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import click
 
 from shallowrules.cli.escaping import as_utf8, spell_plainly
-from shallowrules.cli.failures import MISUSED, STOPPED, failure_kind
+from shallowrules.cli.failures import MISUSED, STOPPED, RefusedOutputError, failure_kind
 from shallowrules.cli.options.verbosity import is_quiet
 from shallowrules.errors import OptionError, OptionName
 
@@ -169,7 +169,9 @@ def record_note(kind: str, fact: str, remedy: str) -> None:
 def _words(remedy: str) -> str:
     """Return a remedy without what joins it to the fact before it: a blank, a mark, or brackets around it all."""
     words = remedy.strip().lstrip(":;,").strip()
-    return words[1:-1] if words.startswith("(") and words.find(")") == len(words) - 1 else words
+    inner = words[1:-1]
+    around = all(inner.count("(", 0, end) >= inner.count(")", 0, end) for end in range(len(words)))
+    return inner if words[:1] + words[-1:] == "()" and around else words
 
 
 def plain(value: Any, text: Callable[[str], str] = str) -> Any:
@@ -238,6 +240,8 @@ def _option(error: BaseException, command: click.Command | None) -> str | None:
     """Return the option that an error is about, as the command line spells it."""
     if isinstance(error, OptionError) and error.option is not None:
         return spell_plainly(OptionName(error.option), command)
+    if isinstance(error, RefusedOutputError):
+        return error.option
     if isinstance(error, click.NoSuchOption | click.BadOptionUsage):
         return error.option_name
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):

@@ -194,9 +194,8 @@ def show_labels(
     for found in clusters:
         title = titles.get(found["cluster"], "without a cluster")
         sums = [] if totals is None else [describe_total(found["total"], found["total_share"])]
-        table.add_row(Text(one_line(title)), f"{found['rows']:,}", f"{found['share']:.1%}", *sums)
-    if not clusters:
-        table.add_row("without a cluster", "0", "")
+        share = "" if found["share"] is None else f"{found['share']:.1%}"
+        table.add_row(Text(one_line(title)), f"{found['rows']:,}", share, *sums)
     console.print(table)
     if totals is not None:
         _show_total(console, totals.name, totals.whole, sum(totals.missing.values()))

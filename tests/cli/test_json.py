@@ -29,7 +29,7 @@ from shallowrules.cli import commands
 from shallowrules.cli.escaping import as_utf8, printable
 from shallowrules.cli.failures import DONE, FOUND, INTERRUPTED, MISUSED, STOPPED
 from shallowrules.cli.figures import rules_of
-from shallowrules.cli.results import SCHEMA, plain
+from shallowrules.cli.results import SCHEMA, plain, record_note, recording
 from shallowrules.rules import RuleSet, changes_between
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -137,8 +137,39 @@ def test_what_is_done_is_a_document_beside_the_same_text(name):
     assert (document["command"], document["status"], document["error"]) == (name, DONE, None)
     assert document["result"]
     assert sorted(stderr.splitlines()) == sorted([*said.stdout.splitlines(), *said.stderr.splitlines()])
-    shown = [f"{note['kind']}: {note['fact']}{note['remedy'] or ''}" for note in document["notes"]]
-    assert shown == re.findall(r"^(?:note|warning): .*$", stderr, re.MULTILINE)
+    shown = re.findall(r"^(?:note|warning): .*$", stderr, re.MULTILINE)
+    for note, line in zip(document["notes"], shown, strict=True):
+        remedy = line.removeprefix(f"{note['kind']}: {note['fact']}")
+        assert remedy in [f"{begin}{note['remedy']}{end}" for begin, end in JOINED] if note["remedy"] else not remedy
+
+
+JOINED = [(" (", ")"), (": ", ""), ("; ", ""), (" ", "")]
+"""What stands around a remedy on the terminal."""
+
+
+@pytest.mark.parametrize(
+    ("remedy", "words"),
+    [
+        (" (--scale minmax)", "--scale minmax"),
+        (" (--format 'a=(1)')", "--format 'a=(1)'"),
+        ("; use --null x", "use --null x"),
+        (": --exclude a excludes it (or --numbers a)", "--exclude a excludes it (or --numbers a)"),
+        (" (a) or (b)", "(a) or (b)"),
+        ("", None),
+    ],
+)
+def test_a_remedy_reads_as_words(remedy, words):
+    with recording(["run", "--json"]) as record:
+        record_note("note", "fact", remedy)
+    assert record.notes == [{"kind": "note", "fact": "fact", "remedy": words}]
+
+
+def test_a_table_without_rows_is_labelled_as_shown():
+    Path("empty.csv").write_text("width,my height\n")
+    document, stderr = asked("label", "rules.json", "empty.csv", "-o", "out.csv")
+    [none] = document["result"]["clusters"]
+    assert (none["cluster"], none["rows"], none["share"]) == (None, 0, None)
+    assert rows_of(stderr, "cluster")[0] == ["without a cluster", "0"]
 
 
 def find(name, monkeypatch):
@@ -485,8 +516,11 @@ def test_names_that_are_not_utf_8():
         (["drift", "rules.json", "gaps.csv"], STOPPED, "table", {"column": "width"}),
         (["clusters", "t.csv", "--exclude", "no"], STOPPED, "table", {"column": "no"}),
         (["clusters", "t.csv", "--weight", "no"], STOPPED, "table", {"column": "no"}),
-        (["label", "rules.json", "t.csv", "-o", "moved.csv"], STOPPED, "refused", {}),
-        (["label", "rules.json", "t.csv", "-o", "no/out.csv"], STOPPED, "refused", {}),
+        (["label", "rules.json", "t.csv", "-o", "moved.csv"], STOPPED, "refused", {"option": "-o"}),
+        (["label", "rules.json", "t.csv", "-o", "no/out.csv"], STOPPED, "refused", {"option": "-o"}),
+        (["refit", "rules.json", "t.csv", "-o", "-"], STOPPED, "refused", {"option": "-o"}),
+        (["clusters", "t.csv", "--to", "2", "--plot", "no/x.svg"], STOPPED, "refused", {"option": "--plot"}),
+        (["diff", "rules.json", "rules.json", "--log-file", "t.csv"], STOPPED, "refused", {"option": "--log-file"}),
         (["run", "gaps.csv", "-k", "2"], STOPPED, "table", {"column": "b"}),
         (["drift", "rules.json", "--database", "sqlite:///no.db", "--table", "t"], STOPPED, "file", {}),
         (["drift", "rules.json", "--database", "sqlite:///t.csv", "--table", "t"], STOPPED, "database", {}),
@@ -522,6 +556,13 @@ def test_a_refused_table_has_its_findings_and_a_command_that_works():
         ["sh", "-c", command.replace("shallowrules", '"$@"', 1), "sh", *COMMAND], stdout=-1, stderr=-1
     )
     assert document_of(again.stdout.decode())["status"] == DONE
+
+
+def test_an_output_that_exists_has_a_command_that_replaces_it():
+    document, _ = asked("label", "rules.json", "t.csv", "-o", "moved.csv")
+    [command] = document["error"]["commands"]
+    assert command == "shallowrules label rules.json t.csv -o moved.csv --json --force"
+    assert asked(*command.split()[1:-2], "--force")[0]["status"] == DONE
 
 
 def test_a_choice_has_a_command_for_each():

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import click.shell_completion
 
+from shallowrules.cli.failures import RefusedOutputError
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.options.exporters import ExporterChoice, ExporterCommand
 from shallowrules.cli.options.shared import output_option
 from shallowrules.cli.output import check_folder, check_target, warnings_shown, write_files, write_result
-from shallowrules.errors import OptionError, OptionName, ShallowRulesError, counted
+from shallowrules.errors import OptionError, OptionName, counted
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames, RuleSet
@@ -199,7 +200,9 @@ def _write_beside(output: Path, files: dict[str, str | bytes], read: list[str], 
     for name in files:
         check_target(folder / name, *read, force=True)
         if (folder / name).exists() and not (folder / name).is_file():
-            raise ShallowRulesError(f"{folder / name} is a pipe or a device; --vectors writes files: name another (-o)")
+            raise RefusedOutputError(
+                f"{folder / name} is a pipe or a device; --vectors writes files: name another (-o)", "-o"
+            )
     check_folder(folder, list(files), *read, force=force)
     for name in files:
         if (folder / name).is_symlink():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from shallowrules.cli.failures import INTERRUPTED
+from shallowrules.cli.failures import INTERRUPTED, RefusedOutputError
 from shallowrules.cli.options.shared import typed_arguments, values_typed
 from shallowrules.errors import ShallowRulesError
 
@@ -158,7 +158,8 @@ def _open_log(path: Path, words: Sequence[str]) -> None:
         with open(path, "rb") as stream:
             begin = stream.read(64)
         if begin and not LOG_BEGINS.match(begin):
-            raise ShallowRulesError(f"{path} is not a log of shallowrules; name another file (--log-file)")
+            message = f"{path} is not a log of shallowrules; name another file (--log-file)"
+            raise RefusedOutputError(message, "--log-file")
     from shallowrules.cli.escaping import join_words
 
     _add(_LogFile(path))
