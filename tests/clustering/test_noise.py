@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from io import BytesIO
 
-import matplotlib.pyplot as plt
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -153,9 +152,10 @@ def test_every_form_gives_noise_minus_one(model):
 
 @pytest.mark.parametrize("draw", ["plot", "plot_heat", "plot_silhouettes"])
 def test_every_picture_shows_noise_as_minus_one(model, draw):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
     ax = model.plot_silhouettes(X) if draw == "plot_silhouettes" else getattr(model.rules_, draw)()
     texts = [text.get_text() for text in (*ax.texts, *ax.get_yticklabels())]
-    plt.close("all")
+    pyplot.close("all")
     assert any(text == "-1" or text.startswith("-1: noise (") for text in texts)
     assert not any(text == "4" or text.startswith("4: ") for text in texts)
 
