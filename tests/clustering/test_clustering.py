@@ -22,7 +22,7 @@ from sklearn.cluster import (
     MiniBatchKMeans,
 )
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import make_blobs, make_circles
+from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import pairwise_distances_argmin, precision_recall_fscore_support
@@ -187,15 +187,6 @@ def test_noise_is_left_out_counted_and_named(five_groups, capsys):
     assert [cluster.precision for cluster in model.rules_.clusters] == pytest.approx(precision)
     assert [cluster.recall for cluster in model.rules_.clusters] == pytest.approx(recall)
     assert statistics.agreement == np.mean(without.labels_ == clusterer.labels_[~noise])
-
-
-def test_the_labels_of_a_clusterer_are_not_called_given():
-    X, _ = make_circles(200, factor=0.3)
-    clusterer = DBSCAN(eps=0.3)
-    with pytest.warns(ShallowRulesWarning, match="of the rows the label of the clustering: cuts on single columns"):
-        ExplainableKMeans(clusterer=clusterer).fit(X)
-    with pytest.warns(ShallowRulesWarning, match="of the rows their given label: cuts on single columns"):
-        ExplainableKMeans(clusterer=clusterer.fit(X).labels_).fit(X)
 
 
 def test_nothing_but_noise_is_refused(five_groups):

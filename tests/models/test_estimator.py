@@ -371,8 +371,10 @@ def test_labels_no_cut_can_follow_are_warned_of():
     radius = np.where(np.arange(800) % 2, 1.0, 3.0)
     rings = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
-    with pytest.warns(ShallowRulesWarning, match="given label"):
-        ExplainableKMeans(clusterer=Given(np.arange(800) % 2)).fit(rings)
+    labels = np.arange(800) % 2
+    for clusterer, named in ((labels, "their given label"), (Given(labels), "the label of the clustering")):
+        with pytest.warns(ShallowRulesWarning, match=f"of the rows {named}: cuts on single columns"):
+            ExplainableKMeans(clusterer=clusterer).fit(rings)
 
 
 def test_row_of_weight_three_is_three_rows(six_groups):
