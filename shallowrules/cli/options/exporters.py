@@ -238,7 +238,7 @@ class ExporterChoice:
             raise click.ClickException(error.worded(spell)) from error
 
     def _place_of(self, error: OptionError) -> str | None:
-        """Return what is wrong with a value of the folder's file, after its place; None if the user typed it."""
+        """Return the fault of a value in the folder's file, after its place; None if the user typed it."""
         where = self.by_file.get(str(error.option))
         if where is None or error.option in self.typed:
             return None
