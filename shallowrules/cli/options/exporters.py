@@ -275,7 +275,11 @@ class ExporterCommand(click.Command):
         ctx.obj = []
         chosen = self.choose(self, ctx, typed)
         self.offer(ctx, chosen, typed)
-        ctx.default_map = {**(ctx.default_map or {}), **exporter_defaults(ctx, chosen)}
+        try:
+            ctx.default_map = {**(ctx.default_map or {}), **exporter_defaults(ctx, chosen)}
+        except SettingsError:
+            if not {*ctx.help_option_names} & {*typed}:  # a fault does not keep the help
+                raise
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
