@@ -209,6 +209,7 @@ def test_a_fault_is_refused_with_the_file_and_the_key(folder, text, message):
     assert message in said
     assert "secret" not in said
     assert call("run", "--help").exit_code == DONE
+    assert call("export", "rules.json", "sql", "--help").exit_code == DONE
 
 
 def test_a_fault_in_the_table_of_another_command_is_refused(folder):

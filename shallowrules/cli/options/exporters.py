@@ -238,7 +238,7 @@ class ExporterChoice:
             raise click.ClickException(error.worded(spell)) from error
 
     def _place_of(self, error: OptionError) -> str | None:
-        """Return what is wrong with a value of the folder's file, after its place; None if the user typed it."""
+        """Return the fault of a value in the folder's file, after its place; None if the user typed it."""
         where = self.by_file.get(str(error.option))
         if where is None or error.option in self.typed:
             return None
@@ -275,7 +275,11 @@ class ExporterCommand(click.Command):
         ctx.obj = []
         chosen = self.choose(self, ctx, typed)
         self.offer(ctx, chosen, typed)
-        ctx.default_map = {**(ctx.default_map or {}), **exporter_defaults(ctx, chosen)}
+        try:
+            ctx.default_map = {**(ctx.default_map or {}), **exporter_defaults(ctx, chosen)}
+        except SettingsError:
+            if not {*ctx.help_option_names} & {*typed}:  # a fault does not keep the help
+                raise
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
