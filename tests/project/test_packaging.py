@@ -39,20 +39,26 @@ def recording(self, environment, name):
 jinja2.PackageLoader.get_source = recording
 
 import shallowrules
+from shallowrules.exporters.python import PythonExporter
 from shallowrules.exporters.sql import STYLES
+from shallowrules.verification.runners.languages import TOOLCHAINS, Toolchain, label_by
 
 assert shallowrules.__file__.startswith(sys.prefix), shallowrules.__file__
 model = shallowrules.ExplainableKMeans(3, random_state=0).fit(load_iris().data)
 shallowrules.tradeoff_path(model, load_iris().data).rule_sets().to_json("path.json")
 chosen = {
     "sql": [{"style": style, "dialect": "postgres"} for style in STYLES],
-    "python": [{"vectorized": True}],
+    "python": [{"vectorized": True, "reasons": True}],
     "dbt": [{"table": "raw.customers"}],
     "html": [{"path": "path.json"}],
 }
 for name in shallowrules.exporter_names():
     for options in chosen.get(name, [{}]):
         assert shallowrules.export(model.rules_, name, **options), (name, options)
+PythonExporter().vectors_test(model.rules_, "rules.py", "rules.vectors.json")
+Toolchain.command = lambda *arguments: b""  # nothing is compiled
+for toolchain in TOOLCHAINS.values():
+    label_by(toolchain, [(model.rules_, [])])
 files = importlib.resources.files("shallowrules.templates").iterdir()
 print(sorted(loaded))
 print(sorted(file.name for file in files if file.name.endswith(".j2")))
