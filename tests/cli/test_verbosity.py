@@ -214,6 +214,7 @@ def test_a_log_on_a_full_disk_ends_and_the_work_goes_on(folder):
     assert done.stderr.count("warning: /dev/full cannot be written to; the log ends") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_no_color_prints_no_control_sequence(folder):
     import pty

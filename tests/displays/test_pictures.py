@@ -129,6 +129,7 @@ def test_hostile_and_wide_names_stay_in_their_places(rules):
     check_that_texts_keep_apart(rules.plot_heat())
 
 
+@pytest.mark.slow
 def test_given_axes_are_drawn_on_whatever_their_size(model, table):
     for size in ((7, 6), (14, 7)):
         for draw in (model.plot, model.rules_.plot_heat):
@@ -146,6 +147,7 @@ def test_a_single_cluster_has_a_tree_and_no_heat_map():
         single.plot_heat()
 
 
+@pytest.mark.slow
 def test_a_tree_of_any_size_is_drawn():
     ax = chain_rules(300).plot()
     assert len(ax.texts) >= 3 * 300

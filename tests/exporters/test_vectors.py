@@ -121,6 +121,7 @@ def test_the_document():
     assert {"float": "-0.0"} in [vector["row"]["x"] for vector in zero["rows"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--cluster-as", "name", "--function-name", "segment")])
 def test_the_command_writes_vectors_schema_and_a_test_that_passes(tmp_path, options):
     rules = example_of_categories()

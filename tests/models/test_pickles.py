@@ -117,6 +117,7 @@ def test_a_damaged_pickle_is_refused(kind, state):
         kind.__new__(kind).__setstate__(state)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("skops") is None, reason="skops is not installed: pip install 'shallowrules[engines]'")
 @pytest.mark.parametrize("name", ["own", "clusterer", "categories"])
 def test_skops_stores_a_model_with_the_types_that_the_page_names(name, frame):

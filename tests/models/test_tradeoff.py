@@ -91,6 +91,7 @@ def test_a_goal_changes_no_cut_that_is_to_be_kept_and_leaves_labels_their_leaves
     assert {point.refine for point in path} == {"none"}
 
 
+@pytest.mark.slow
 @draws(30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.sampled_from([None, 2]))
 def test_no_regression_tree_is_cheaper_at_its_length(seed, k, more):

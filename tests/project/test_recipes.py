@@ -96,6 +96,7 @@ def change_the_script():
     script.write_text(script.read_text().replace("--force", "--nothing-like-it"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "status", "sent"),
     few(
@@ -184,6 +185,7 @@ def tasks(monkeypatch):
     return Operator.made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "states"),
     few(

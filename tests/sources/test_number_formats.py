@@ -285,6 +285,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(number_formats(), st.lists(NUMBERS, min_size=2, max_size=12))
 @draws(300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_drawn_format_gives_the_plain_numbers_or_a_refusal(tmp_path, number_format, numbers):
@@ -315,6 +316,7 @@ def rules_over(number_format, kind, threshold, imputed=None):
     return replace(rules, columns=(column,))
 
 
+@pytest.mark.slow
 @given(number_formats(), st.lists(NUMBERS, min_size=2, max_size=12), st.data())
 @draws(100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_every_form_labels_a_drawn_format_as_the_plain_numbers(tmp_path, number_format, numbers, data):

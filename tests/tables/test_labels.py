@@ -52,6 +52,7 @@ def clusters_by_sql(rules, **options):
         return [row[-1] for row in database.execute(text).fetchall()]
 
 
+@pytest.mark.slow
 @given(whole_labels)
 @example([1, 2, 3])
 @example([MIN_LABEL, 0, MAX_LABEL])

@@ -88,6 +88,7 @@ def check_counts(model: ExplainableKMeans, weight: NDArray[np.float64] | None) -
         assert cluster.share == pytest.approx(weight[mine].sum() / weight.sum())
 
 
+@pytest.mark.slow
 @draws(150)
 @given(fits())
 def test_labels_are_those_of_every_form(drawn_fit):
