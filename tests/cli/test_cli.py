@@ -76,6 +76,7 @@ def test_the_page_of_a_run_has_a_slider_and_no_rows_unless_told_otherwise(folder
     assert int(re.search(r"Tree \d+ of (\d+), the rules that", text)[1]) in (trees, trees + 1)
 
 
+@pytest.mark.slow
 def test_a_table_in_parts_has_no_rows_to_show(folder):
     write_groups(n_rows=800_000)
     message = refused("run", "t.csv", "-k", 3, "--memory", "64MB", "--sample-rows", 10, status=2)

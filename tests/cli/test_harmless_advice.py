@@ -178,6 +178,7 @@ def tables(draw):
     return columns
 
 
+@pytest.mark.slow
 @given(tables())
 @draws(80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 def test_the_line_that_is_printed_runs_and_loses_what_it_says(tmp_path, columns):

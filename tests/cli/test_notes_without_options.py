@@ -148,6 +148,7 @@ def test_notes_of_a_refit(tmp_path, monkeypatch):
     assert "lie outside the range of the earlier table" in said
 
 
+@pytest.mark.slow
 def test_drawn_tables(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     kinds = [case for what, case in COLUMNS.items() if what != "a format"]

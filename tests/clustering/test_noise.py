@@ -173,6 +173,7 @@ def test_noise_is_kept_in_the_document_and_may_be_renamed(model):
         RuleSet.from_dict(document)
 
 
+@pytest.mark.slow
 def test_noise_of_a_clusterer_with_centers():
     clusterer = MeanShift(bandwidth=4, cluster_all=False)
     with pytest.warns(ShallowRulesWarning, match="MeanShift calls .* noise"):

@@ -112,6 +112,7 @@ def test_no_regression_tree_is_cheaper_at_its_length(seed, k, more):
     assert found.waes_ <= waes * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_a_tree_is_on_the_path_unless_another_beats_it(path):
     every = list(zip(path.costs, path.conditions, strict=True))
     listed = [(point.cost, point.conditions) for point in path]

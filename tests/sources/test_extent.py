@@ -344,6 +344,7 @@ def dress(table, dressing, *, padded):
     return [[*row, *([""] * (len(names) - len(row)))] if padded and row else row for row in found]
 
 
+@pytest.mark.slow
 @draws(400, deadline=None)
 @given(plain_tables(), dressings(), st.sampled_from([",", ";", "\t"]), st.booleans())
 def test_a_drawn_table_is_read_as_the_plain_one_or_refused_by_name(
