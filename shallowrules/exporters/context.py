@@ -35,6 +35,7 @@ from shallowrules.errors import ExportError, counted
 from shallowrules.rules import Between, Condition, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
 from shallowrules.rules.figures import percent, show_figure
 from shallowrules.rules.nodes import rules_length
+from shallowrules.tables.conversion import DOUBLE_EXACT
 from shallowrules.tables.times import NATURES
 
 __all__ = [
@@ -94,6 +95,19 @@ def check_whole_columns(rules: RuleSet, exporter: str, held: range) -> None:
         column = rules.columns[feature]
         if column.is_whole and column.maximum is not None and column.maximum not in held:
             raise _beyond(column, f"the column goes up to {column.maximum}", exporter, held)
+
+
+def is_exact_in_doubles(rules: RuleSet, feature: int) -> bool:
+    """Return whether doubles tell any whole number from each threshold of a column."""
+    thresholds = (node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == feature)
+    return all(abs(threshold) < DOUBLE_EXACT for threshold in thresholds)
+
+
+def is_held_as_double(rules: RuleSet, feature: int) -> bool:
+    """Return whether doubles do for a column of numbers: they tell its values from thresholds and null markers."""
+    column = rules.columns[feature]
+    nulls_told = all(abs(number) < DOUBLE_EXACT for number in column.conversion.null_numbers)
+    return not column.is_whole or (nulls_told and is_exact_in_doubles(rules, feature))
 
 
 def _beyond(column: RuleColumn, why: str, exporter: str, held: range) -> ExportError:

@@ -18,8 +18,13 @@ from typing import Any
 
 from shallowrules.errors import ExportError, MissingExtraError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
-from shallowrules.exporters.context import check_length, check_no_times, check_whole_columns, package_version
-from shallowrules.exporters.pmml import EXACT, is_exact_in_doubles
+from shallowrules.exporters.context import (
+    check_length,
+    check_no_times,
+    check_whole_columns,
+    is_held_as_double,
+    package_version,
+)
 from shallowrules.rules import INT64, Cut, Leaf, Membership, Number, RuleColumn, RuleSet, Value
 from shallowrules.rules.figures import show_figure
 from shallowrules.tables.labels import NO_CLUSTER
@@ -95,10 +100,7 @@ def input_type(rules: RuleSet, feature: int) -> str:
     column = rules.columns[feature]
     if column.type == "text" and not column.codes:
         return "string"
-    if not column.is_whole:
-        return "double"
-    exact = is_exact_in_doubles(rules, feature) and all(abs(each) < EXACT for each in column.conversion.null_numbers)
-    return "double" if exact else "int64"
+    return "double" if is_held_as_double(rules, feature) else "int64"
 
 
 def _inputs(rules: RuleSet) -> Sequence[int]:

@@ -16,12 +16,19 @@ from xml.sax.saxutils import quoteattr
 
 from shallowrules.errors import ExportError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
-from shallowrules.exporters.context import bounds, check_length, check_no_times, check_whole_columns, package_version
+from shallowrules.exporters.context import (
+    bounds,
+    check_length,
+    check_no_times,
+    check_whole_columns,
+    is_exact_in_doubles,
+    package_version,
+)
 from shallowrules.exporters.xml_text import check_xml_text
-from shallowrules.rules import INT64, Between, ConditionVisitor, Cut, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
+from shallowrules.rules import INT64, Between, ConditionVisitor, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
 from shallowrules.rules.figures import show_figure
 
-__all__ = ["EXACT", "PmmlExporter", "PmmlOptions", "is_exact_in_doubles"]
+__all__ = ["PmmlExporter", "PmmlOptions"]
 
 KINDS = {
     "float": ("continuous", "double"),
@@ -30,9 +37,6 @@ KINDS = {
     "boolean": ("categorical", "boolean"),
 }
 """By the type of a column: the operational type and the data type of its field."""
-
-EXACT = 2**53
-"""Below this number, a double holds every whole number. An engine cuts fractions off in a field of type integer."""
 
 DEEPEST_INDENT = 20
 
@@ -144,7 +148,7 @@ def _data_field(rules: RuleSet, feature: int) -> Iterator[str]:
     """Yield the field of a column, with its null markers."""
     column = rules.columns[feature]
     optype, data_type = ("continuous", "double") if column.codes else KINDS[column.type]
-    if column.is_whole and is_exact_in_doubles(rules, feature):
+    if column.is_whole and is_exact_in_doubles(rules, feature):  # an engine cuts fractions off in an integer field
         data_type = "double"
     opening = f'    <DataField name={_attribute(column.name)} optype="{optype}" dataType="{data_type}"'
     conversion = column.conversion
@@ -160,12 +164,6 @@ def _data_field(rules: RuleSet, feature: int) -> Iterator[str]:
     for null in nulls:
         yield f'      <Value value={_attribute(null)} property="missing"/>'
     yield "    </DataField>"
-
-
-def is_exact_in_doubles(rules: RuleSet, feature: int) -> bool:
-    """Return whether doubles tell any whole number from each threshold of a column."""
-    thresholds = (node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == feature)
-    return all(abs(threshold) < EXACT for threshold in thresholds)
 
 
 def _nodes(rules: RuleSet, labels: dict[int, str]) -> Iterator[str]:

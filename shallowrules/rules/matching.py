@@ -18,7 +18,7 @@ from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.table import Column, Table, Value
 from shallowrules.trees.tree import compare
 
-__all__ = ["find_rules", "match_rules", "read_columns", "read_rows"]
+__all__ = ["find_rules", "labels_of", "match_rules", "read_columns", "read_rows"]
 
 
 def read_columns(columns: Sequence[RuleColumn], tested: Iterable[int], data: Any) -> tuple[int, dict[int, Column]]:
@@ -73,9 +73,13 @@ def match_rules(rules: Sequence[Rule], columns: Sequence[RuleColumn], tested: It
     DataError
         If a tested column is missing, or holds values of a different type than the rules compare.
     """
+    return labels_of(rules, find_rules(rules, columns, tested, data))
+
+
+def labels_of(rules: Sequence[Rule], places: NDArray[np.int32]) -> NDArray[Any]:
+    """Return the cluster of each row, given the result of `find_rules`."""
     clusters = [rule.cluster for rule in rules]
-    labels = np.array([*clusters, NO_CLUSTER], dtype=label_type(clusters))
-    return labels[find_rules(rules, columns, tested, data)]
+    return np.array([*clusters, NO_CLUSTER], dtype=label_type(clusters))[places]
 
 
 def find_rules(

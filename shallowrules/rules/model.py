@@ -27,14 +27,13 @@ from shallowrules.rules.documents.pickled import reading, stamped
 from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics, show_figure
 from shallowrules.rules.frames import clusters_frame, conditions_frame
-from shallowrules.rules.matching import find_rules, match_rules, read_rows
+from shallowrules.rules.matching import find_rules, labels_of, match_rules, read_rows
 from shallowrules.rules.measured import check_histograms, check_standings
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
 from shallowrules.rules.shown import Shown, load_displays
 from shallowrules.rules.validation import check_figures, check_structure
 from shallowrules.rules.words.contrasts import Contrast, contrasts_of
 from shallowrules.rules.words.explaining import Explanation, explain_row
-from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.rows import Scalar, single_row
 
 __all__ = ["RuleSet"]
@@ -287,8 +286,7 @@ class RuleSet(Shown):
         found = self.rule_precisions()
         row = single_row(table)
         places = find_rules(self.rules, self.columns, self.tested_columns, table if row is None else row)
-        clusters = [rule.cluster for rule in self.rules]
-        labels = np.array([*clusters, NO_CLUSTER], dtype=label_type(clusters))[places]
+        labels = labels_of(self.rules, places)
         precision = np.array([*(found[rule.leaf] for rule in self.rules), np.nan])[places]
         return (labels, precision) if row is None else (int(labels[0]), float(precision[0]))
 

@@ -28,7 +28,7 @@ from rulesets import (
 
 from shallowrules.errors import ExportError, MissingExtraError
 from shallowrules.exporters import check_exporter, export, get_exporter
-from shallowrules.exporters.pmml import is_exact_in_doubles
+from shallowrules.exporters.context import is_exact_in_doubles
 from shallowrules.rules import Leaf
 from shallowrules.verification.runners.pmml import NO_PREDICTION, open_models
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shallowrules.errors import ExportError
-from shallowrules.exporters.context import bounds
+from shallowrules.exporters.context import bounds, is_held_as_double
 from shallowrules.exporters.nested import Answer, Missing, nested_steps
 from shallowrules.exporters.rendering import one_line
-from shallowrules.rules import Between, ConditionVisitor, Cut, NoneOf, Number, OneOf, Rule, RuleSet, Value
-from shallowrules.tables.conversion import DOUBLE_EXACT
+from shallowrules.rules import Between, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleSet, Value
 
 __all__ = [
     "Conditions",
@@ -190,9 +189,7 @@ def kind_of(rules: RuleSet, feature: int) -> KindName:
         return "text" if column.type == "text" else "truth"
     if column.is_time:
         return "whole"
-    compared: list[Number] = list(column.conversion.null_numbers)
-    compared += [node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == feature]
-    return "whole" if column.is_whole and any(abs(number) >= DOUBLE_EXACT for number in compared) else "number"
+    return "number" if is_held_as_double(rules, feature) else "whole"
 
 
 class Conditions(ConditionVisitor[str]):

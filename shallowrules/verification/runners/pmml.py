@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
-from shallowrules.exporters.pmml import EXACT, is_exact_in_doubles
+from shallowrules.exporters.context import is_exact_in_doubles
 from shallowrules.labelling.answers import Answers
-from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.rules import DOUBLE_EXACT, RuleColumn, RuleSet
 from shallowrules.rules.reading import code_numbers
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Column, Table
@@ -91,7 +91,7 @@ def _told_apart(rules: RuleSet, table: Table) -> NDArray[np.bool_]:
         column = rules.columns[feature]
         if column.is_whole and not is_exact_in_doubles(rules, feature):
             values = column.read(table[column.name])
-            rows &= values.absent | (np.abs(values.numbers().astype(np.float64)) < EXACT)
+            rows &= values.absent | (np.abs(values.numbers().astype(np.float64)) < DOUBLE_EXACT)
     return rows
 
 
@@ -117,7 +117,7 @@ def _is_read_from_json(value: Any) -> bool:
     doubles.
     """
     if isinstance(value, int | float):
-        return abs(value) < EXACT  # False for NaN
+        return abs(value) < DOUBLE_EXACT  # False for NaN
     return value is not None
 
 
