@@ -114,7 +114,7 @@ def assign_cluster(row: NamedValues, lenient: bool = False) -> int | None:
 
 
 class RowError(ValueError):
-    """A row that cannot be labeled because of its value in a column; the value is None if there is no such column."""
+    """A row that cannot be labeled because of its value in a column; the value is None if the row lacks the column."""
 
     def __init__(self, message: str, column: str = "", value: object = None) -> None:
         super().__init__(message, column, value)

@@ -28,7 +28,7 @@ cdef struct Trials:
 
 
 def without_centers(Py_ssize_t n_starts, Py_ssize_t n):
-    """Return the initial distances for `sum_closest`, of n rows to the nearest center when there is no center yet.
+    """Return the initial distances for `sum_closest`: those of n rows before any center is chosen.
 
     Returns
     -------
