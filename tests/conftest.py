@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shutil
 import signal
 import sys
 from collections import Counter
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from commandline import call, write_groups
 from comparing import PLACES
 from databases import SERVERS, SMALL, File, execute, marked, objects_of
 from draws import drawn
@@ -237,3 +239,21 @@ def write(tmp_path):
 @pytest.fixture(params=TABLES)
 def table(request) -> Problem:
     return table_of_some_size(request.param)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a folder with a table of groups and the rules of it, made once for a module."""
+    folder = tmp_path_factory.mktemp("made")
+    write_groups(folder / "t.csv")
+    assert call("fit", folder / "t.csv", "-k", 3, "-o", folder / "rules.json").exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """Work in a copy of the folder that the module has `made`."""
+    monkeypatch.chdir(tmp_path)
+    for path in made.iterdir():
+        shutil.copy(path, tmp_path / path.name, follow_symlinks=False)
+    return tmp_path

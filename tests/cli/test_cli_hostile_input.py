@@ -43,14 +43,6 @@ def made(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def folder(made, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for path in made.iterdir():
-        shutil.copy(path, tmp_path / path.name, follow_symlinks=False)
-    return tmp_path
-
-
 READERS = {
     "settings": ["run", "t.csv", "-k", "3", "--settings"],
     "names": ["fit", "t.csv", "-k", "3", "--names"],

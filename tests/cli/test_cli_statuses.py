@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -54,14 +53,6 @@ def made(tmp_path_factory):
     for clusters, name in ((3, "rules.json"), (4, "others.json")):
         assert call("fit", folder / "t.csv", "-k", clusters, "-o", folder / name).exit_code == 0
     return folder
-
-
-@pytest.fixture
-def folder(made, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for path in made.iterdir():
-        shutil.copy(path, tmp_path / path.name)
-    return tmp_path
 
 
 def test_every_command_is_here():

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from pathlib import Path
 
 import click
 import pytest
-from commandline import call, refused, write_groups
+from commandline import call, refused
 from draws import draws
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
@@ -21,22 +20,6 @@ from shallowrules.cli.options.settings import OPTIONS
 from shallowrules.files import SETTINGS_FILE
 
 FILE = Path(SETTINGS_FILE)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("made")
-    write_groups(folder / "t.csv")
-    assert call("fit", folder / "t.csv", "-k", 3, "-o", folder / "rules.json").exit_code == DONE
-    return folder
-
-
-@pytest.fixture
-def folder(made, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for path in made.iterdir():
-        shutil.copy(path, tmp_path / path.name)
-    return tmp_path
 
 
 def command_of(name):

@@ -100,11 +100,8 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def folder(made, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for path in made.iterdir():
-        shutil.copy(path, tmp_path / path.name)
-    return tmp_path
+def in_folder(folder):
+    """Every test works in the folder."""
 
 
 # Outcomes ------------------------------------------------------------------------------------------

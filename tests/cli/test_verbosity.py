@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from commandline import COMMAND, call, write_groups
+from commandline import COMMAND, call
 
 from shallowrules.cli import commands
 from shallowrules.cli.failures import DONE, FOUND, INTERRUPTED, MISUSED, STOPPED
@@ -33,22 +32,6 @@ DOES = {
     "verify": ["verify", "rules.json", "t.csv", "--dialect", "sqlite", "--exporter", "sql"],
 }
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d{4} (.*)")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("made")
-    write_groups(folder / "t.csv")
-    assert call("fit", folder / "t.csv", "-k", 3, "-o", folder / "rules.json").exit_code == DONE
-    return folder
-
-
-@pytest.fixture
-def folder(made, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for path in made.iterdir():
-        shutil.copy(path, tmp_path / path.name)
-    return tmp_path
 
 
 def logged(path="log"):
