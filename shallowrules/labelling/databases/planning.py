@@ -252,7 +252,8 @@ def plan_labels(
             database.roll_back()
             raise_interrupt(error)
             table = DatabaseObject("table", tuple(rows.name_parts))
-            raise explain(error, database, application.style, [table], str(rows), NOTHING_CHANGED) from None
+            target = f"table {rows.table}"
+            raise explain(error, database, application.style, [table], target, NOTHING_CHANGED) from None
 
 
 def _unseen(plan: Plan, database: Database) -> tuple[ColumnShift, ...]:
