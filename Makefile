@@ -40,7 +40,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest sanitize wheel lint format docs bench conformance clean
+.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest sanitize wheel release lint format docs bench conformance clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
@@ -51,6 +51,7 @@ help:
 	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own; SHORT=1 for what a wheel can fail"
+	@echo "make release   checks, wheel and sdist of a version, and the command that tags it; CI_PASSED=COMMIT instead of the tests"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
 	@echo "make docs      the site of docs/, in build/site"
@@ -234,6 +235,19 @@ wheel: $(VENV)/with-dev
 	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
 		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m $(QUICK) $(PYTEST_FLAGS) \
 		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/*/test_%.py),$(CURDIR)/tests)
+
+# Up to the tag, which it names and does not make. All files are dated by the commit. The sdist is made again of the commit
+# alone: it has the same bytes, or a file came from the folder, or from the machine.
+release: $(VENV)/with-dev
+	@$(BIN)/python .ci/release.py --ci-passed '$(CI_PASSED)'
+	$(if $(CI_PASSED),,@$(MAKE) lint test-all)
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(MAKE) wheel
+	@rm -rf build/release && mkdir -p build/release/tree && git archive HEAD | tar -x -C build/release/tree
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
+		$(BIN)/python -m build --sdist --no-isolation --outdir build/release build/release/tree >/dev/null
+	cmp build/release/*.tar.gz dist/*.tar.gz
+	@ls -l dist
+	@$(BIN)/python .ci/release.py --tag
 
 lint: $(VENV)/with-dev
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import io
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from setuptools import Distribution
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -153,6 +155,27 @@ def test_the_sdist_has_every_source_and_nothing_compiled(built):
     expected |= {"LICENSE", "Makefile", "MANIFEST.in", "pyproject.toml", "setup.py", "tests/project/test_packaging.py"}
     assert expected <= names
     assert not {name for name in names if name.endswith((".c", ".so", ".pyd", ".pyc"))}
+
+
+def test_an_archive_of_the_same_files_has_the_same_bytes(setup_script, tmp_path, monkeypatch):
+    archives = []
+    for number in (1, 2):
+        folder = tmp_path / str(number) / "shallowrules-1.0"
+        (folder / "tests").mkdir(parents=True)
+        for name, mode in (("setup.py", 0o600), ("tests/run", 0o700)):
+            (folder / name).write_text(name)
+            (folder / name).chmod(mode | (0o044 if number == 1 else 0))
+            os.utime(folder / name, (1e9 * number, 1e9 * number))
+        monkeypatch.chdir(folder.parent)
+        monkeypatch.setattr("time.time", lambda time=1e9 * number: time)
+        command = setup_script.Sdist(Distribution())
+        archives.append(Path(command.make_archive("made", "gztar", base_dir="shallowrules-1.0")).read_bytes())
+    assert archives[0] == archives[1]
+    with tarfile.open(fileobj=io.BytesIO(archives[0])) as archive:
+        assert {member.name: member.mode for member in archive if member.isfile()} == {
+            "shallowrules-1.0/setup.py": 0o644,
+            "shallowrules-1.0/tests/run": 0o755,
+        }
 
 
 @pytest.mark.builds
