@@ -40,7 +40,8 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest sanitize wheel release lint format docs bench conformance clean
+.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest sanitize wheel \
+	release lint format lock docs bench conformance clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
@@ -54,6 +55,7 @@ help:
 	@echo "make release   checks, wheel and sdist of a version, and the command that tags it; CI_PASSED=COMMIT instead of the tests"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
+	@echo "make lock      the newest linters and build tools into dev-tools.txt"
 	@echo "make docs      the site of docs/, in build/site"
 	@echo "make build     compile the kernel; the other targets do so too when a source has changed"
 	@echo "make bench     the benchmarks, and before them their tests"
@@ -79,10 +81,10 @@ $(BIN)/uv: | $(BIN)/python
 # The environment with the package and one of its extras (see pyproject.toml), kernel compiled. An extra holds others.
 WITHIN_dev := test cli
 WITHIN_test := cli
-$(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/uv
-	@$(INSTALL) $$($(BIN)/python -c \
+$(VENV)/with-%: setup.py pyproject.toml dev-tools.txt $(KERNEL) | $(BIN)/uv
+	@$(INSTALL) -c dev-tools.txt $$($(BIN)/python -c \
 		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
-	@$(INSTALL) --no-build-isolation -e '.[$*]'
+	@$(INSTALL) -c dev-tools.txt --no-build-isolation -e '.[$*]'
 	@touch $@ $(patsubst %,$(VENV)/with-%,$(WITHIN_$*))
 
 # dbt runs what the exporter of that name writes. It wants an environment of its own: its requirements contradict those of
@@ -254,6 +256,10 @@ lint: $(VENV)/with-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(BIN):$$PATH" cython-lint shallowrules/_kernel  # it looks for pycodestyle on PATH
+
+# dev-tools.in names the tools.
+lock: | $(BIN)/uv
+	$(BIN)/uv pip compile -q --upgrade --no-deps --no-header --no-annotate --python $(BIN)/python -o dev-tools.txt dev-tools.in
 
 format: $(VENV)/with-dev
 	$(BIN)/ruff check --fix .
