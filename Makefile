@@ -40,7 +40,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest sanitize wheel \
+.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre sanitize wheel \
 	release lint format lock docs bench conformance clean
 
 help:
@@ -50,6 +50,7 @@ help:
 	@echo "make test      the quick tests: a tenth of what is drawn, no servers, builds, benchmarks or pages"
 	@echo "make test-all  all tests but those of benchmarks, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"
+	@echo "make test-pre  the quick tests, on the newest packages, versions before their release included"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own; SHORT=1 for what a wheel can fail"
 	@echo "make release   checks, wheel and sdist of a version, and the command that tags it; CI_PASSED=COMMIT instead of the tests"
@@ -121,7 +122,7 @@ examples: $(VENV)/with-cli
 
 # The tests run in as many processes as there are cores, and many grow with several threads: a thread that waits for
 # others sleeps then, in place of taking a core from them. The benchmarks wait as OpenMP does by default.
-test test-lowest sanitize wheel: export OMP_WAIT_POLICY = passive
+test test-lowest test-pre sanitize wheel: export OMP_WAIT_POLICY = passive
 
 QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
@@ -201,6 +202,15 @@ test-lowest: setup-lowest
 	SHALLOWRULES_LOWEST=1 .venv-lowest/bin/python -m pytest -n auto --dist loadfile -m $(QUICK) $(PYTEST_FLAGS) \
 		$(LOWEST_TESTS:%=tests/*/test_%.py)
 	.venv-lowest/bin/python -m pytest -n auto --dist loadfile $(PYTEST_FLAGS) $(LOWEST_SERVERS:%=tests/*/test_%.py)
+
+# The newest versions of all packages, as `pip install --pre` takes them: a warning of what will change is an error in tests.
+test-pre:
+	@$(MAKE) .venv-pre/bin/uv VENV=.venv-pre
+	@.venv-pre/bin/uv pip install -q --python .venv-pre/bin/python --prerelease allow --upgrade $$(.venv-pre/bin/python -c \
+		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@.venv-pre/bin/uv pip install -q --python .venv-pre/bin/python --prerelease allow --upgrade --no-build-isolation -e '.[test]'
+	@touch .venv-pre/with-test
+	@$(MAKE) test VENV=.venv-pre
 
 # The sanitizers' kernel is built below build/sanitize, so that the usual one stays. Python itself is built
 # without sanitizers: their libraries have to be there before it starts, and its memory has to come from malloc to be
@@ -282,7 +292,7 @@ conformance: $(VENV)/with-test $(VENV)/with-engines build/dbt/bin/dbt
 	$(BIN)/python tests/conformance/real_tables.py $(if $(SHORT),--only wine,--write)
 
 clean:
-	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.* .venv-lowest
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.* .venv-lowest .venv-pre
 	rm -f $(VENV)/with-*
 	find shallowrules/_kernel -name '*.so' -delete -o -name '*.pyd' -delete
 	find shallowrules templates tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
