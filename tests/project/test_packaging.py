@@ -191,7 +191,8 @@ def test_the_wheel_has_the_package_its_templates_and_its_license(built):
     expected |= {name.removesuffix(".pyx") + suffix for name in sources("*.pyx")}
     expected.add(f"shallowrules/_kernel/shared/_cyutility{suffix}")  # what the others share
     assert expected <= names
-    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    licenses = {name.partition(".dist-info/licenses/")[2] for name in names}
+    assert {"LICENSE", *(path.relative_to(ROOT).as_posix() for path in (ROOT / "licenses").iterdir())} <= licenses
     outside = {name for name in names if not name.startswith("shallowrules")}
     assert not outside, "the wheel installs something beside the package"
 
