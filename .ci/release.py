@@ -15,7 +15,7 @@ from pathlib import Path
 
 def git(root: Path, *arguments: str) -> str:
     """Return the output of git; empty if it fails."""
-    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False).stdout.rstrip()
 
 
 def version_of(root: Path) -> str:
