@@ -40,7 +40,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre sanitize wheel \
+.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre coverage sanitize wheel \
 	release lint format lock docs bench conformance clean
 
 help:
@@ -51,6 +51,7 @@ help:
 	@echo "make test-all  all tests but those of benchmarks, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"
 	@echo "make test-pre  the quick tests, on the newest packages, versions before their release included"
+	@echo "make coverage  the lines that no quick test runs, in Python and in the kernel, and docs/coverage.md"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own; SHORT=1 for what a wheel can fail"
 	@echo "make release   checks, wheel and sdist of a version, and the command that tags it; CI_PASSED=COMMIT instead of the tests"
@@ -122,7 +123,7 @@ examples: $(VENV)/with-cli
 
 # The tests run in as many processes as there are cores, and many grow with several threads: a thread that waits for
 # others sleeps then, in place of taking a core from them. The benchmarks wait as OpenMP does by default.
-test test-lowest test-pre sanitize wheel: export OMP_WAIT_POLICY = passive
+test test-lowest test-pre coverage sanitize wheel: export OMP_WAIT_POLICY = passive
 
 QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
@@ -211,6 +212,16 @@ test-pre:
 	@.venv-pre/bin/uv pip install -q --python .venv-pre/bin/python --prerelease allow --upgrade --no-build-isolation -e '.[test]'
 	@touch .venv-pre/with-test
 	@$(MAKE) test VENV=.venv-pre
+
+# gcov counts the lines of the kernel, which is built below build/coverage, so that the usual one stays. Few tables are drawn:
+# they are for what a line computes.
+coverage: $(VENV)/with-dev
+	SHALLOWRULES_COVERAGE=1 SHALLOWRULES_CACHE= $(BIN)/python setup.py -q build \
+		--build-base build/coverage --build-lib build/coverage/lib
+	@find build/coverage -name '*.gcda' -delete && rm -f build/coverage/data*
+	PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/build/coverage/lib COVERAGE_FILE=$(CURDIR)/build/coverage/data SHALLOWRULES_DRAWS=short \
+		$(BIN)/python -m pytest -n auto --dist loadfile -m $(QUICK) --cov --cov-report= $(PYTEST_FLAGS)
+	$(BIN)/python docs/coverage_page.py --write
 
 # The sanitizers' kernel is built below build/sanitize, so that the usual one stays. Python itself is built
 # without sanitizers: their libraries have to be there before it starts, and its memory has to come from malloc to be
