@@ -136,7 +136,7 @@ class ExporterChoice:
         )
 
     def values(self, table: str | None, shorten: Callable[[Path], str]) -> dict[str, Any]:
-        """Return the options that the user gave, ready for JSON; `option_defaults` reads them.
+        """Return all options, ready for JSON; `option_defaults` reads them. One that follows from a fact is None.
 
         Parameters
         ----------
@@ -156,10 +156,9 @@ class ExporterChoice:
 
         found: dict[str, Any] = {}
         for spec in describe_options(self.exporter.options):
-            if spec.name in self.given:
-                found[spec.name] = written(self.given[spec.name])
-            elif table is not None and spec.command_line.default_from == "table":
-                found[spec.name] = table
+            source = spec.command_line.default_from
+            default = spec.default if source is None else table if source == "table" else None
+            found[spec.name] = written(self.given.get(spec.name, default))
         return found
 
     def option_defaults(
@@ -182,8 +181,7 @@ class ExporterChoice:
         check_option_names(self.exporter, values)
         found: dict[str, Any] = {}
         for spec in describe_options(self.exporter.options):
-            if spec.name in values:
-                value = values[spec.name]
+            if (value := values.get(spec.name)) is not None:
                 if spec.name in self.by_file:
                     _check_value(spec, value, self.by_file[spec.name])
                 if not _is_of(spec, value):
