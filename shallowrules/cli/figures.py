@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shallowrules.models.pricing import RefitGain
     from shallowrules.models.tradeoff import TradeoffPath
     from shallowrules.rules import RuleSet
-    from shallowrules.verification import Comparison, NotRun
+    from shallowrules.verification import Comparison, Failed, NotRun
 
 __all__ = [
     "cluster_counts",
@@ -194,9 +194,9 @@ def comparisons_of(
     comparisons: Iterable[Comparison],
     not_run: Iterable[NotRun] = (),
     remarks: Iterable[str] = (),
-    refused: Iterable[str] = (),
+    failed: Iterable[Failed] = (),
 ) -> dict[str, Any]:
-    """Return how every form of the rules did, and the forms that were not run."""
+    """Return how every form of the rules did, the forms that were not run, and those that failed."""
     return {
         "comparisons": [
             {
@@ -217,7 +217,7 @@ def comparisons_of(
         ],
         "not_run": [vars(each) for each in not_run],
         "remarks": list(remarks),
-        "refused": list(refused),
+        "failed": [{"form": each.form, "reason": each.reason} for each in failed],
     }
 
 
