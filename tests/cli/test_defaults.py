@@ -287,6 +287,21 @@ def test_the_command_says_which_option_the_file_gives(folder):
     assert "given by" not in again
 
 
+def test_the_command_says_which_option_of_an_exporter_the_file_gives(folder):
+    FILE.write_text("[exporters.sql]\nstyle = 'case'\n[exporters.dbt]\nmaterialized = 'table'\n")
+    export = ("export", "rules.json", "sql", "--measure", "width")
+    because = "--measure goes with check and drift, not with --style case"
+    assert refused(*export, status=2) == f"{because} (--style: given by shallowrules.toml)"
+    assert refused(*export, "--style", "case", status=2) == because
+    said = refused("export", "rules.json", "dbt", "-o", "d", "--updated-at", "seen", status=2)
+    assert said.endswith("change --materialized (--materialized: given by shallowrules.toml)")
+    said = refused("run", "t.csv", "-k", "3", "--write", "sql", "--sql-materialized", "-o", "r", status=2)
+    assert said.endswith("not with --style case (--style: given by shallowrules.toml)")
+    FILE.write_text("[exporters.sql]\nmeasure = 'width'\n")
+    said = refused("export", "rules.json", "sql", "--style", "case")
+    assert said == f"shallowrules.toml: [exporters.sql] {because.removeprefix('--')}"
+
+
 def test_a_typed_table_goes_before_the_database_of_the_file(folder):
     FILE.write_text('database = "@shop"\nquery = "SELECT 1"\nsample = 5\ntimeout = 3\n[databases.shop]\nurl = "x"\n')
     assert call("fit", "t.csv", "-k", "3").stdout == Path("rules.json").read_text(encoding="utf-8")

@@ -22,9 +22,10 @@ __all__ = ["LISTS", "as_typed", "exporter_defaults", "folder_defaults", "given_b
 DATABASES, EXPORTERS = "databases", "exporters"
 
 EXPORTERS_GIVEN = "shallowrules.cli: exporters in the file of defaults"
+EXPORTERS_CHOSEN = "shallowrules.cli: exporters whose options a command has"
 NAMES_GIVEN = "shallowrules.cli: options in the file of defaults"
 FILE_READ = "shallowrules.cli: file of defaults"
-"""The keys under which a context keeps what the file says."""
+"""The keys under which a context keeps what the file says, and for whom."""
 
 TYPED_ONLY = {
     **dict.fromkeys(("output", "plot", "page", "migration", "into", "log-file"), "it names what is written"),
@@ -126,6 +127,7 @@ def exporter_defaults(context: click.Context, choices: Sequence[Any]) -> dict[st
     if not tables or not choices:
         return {}
     refuse_unknown(tables, exporter_names(), f"{file}: exporter")
+    context.meta[EXPORTERS_CHOSEN] = choices
     found: dict[str, Any] = {}
     for choice in choices:
         where, values = f"{file}: [exporters.{choice.name}]", tables.get(choice.name, {})
@@ -148,7 +150,10 @@ def given_by_file(context: click.Context, message: str) -> str:
     """Return the end of a refusal that names options which the folder's file gives, and nobody typed; or ""."""
     words = {word.partition("=")[0] for word in context.meta[TYPED]}
     options = [option for option in context.meta.get(NAMES_GIVEN, ()) if not words & {*option.opts}]
-    named = [spelt for option in options for spelt in option.opts if _mentions(message, spelt)]
+    spellings = [spelt for option in options for spelt in option.opts]
+    for choice in context.meta.get(EXPORTERS_CHOSEN, ()):
+        spellings += [choice.spellings[name] for name in choice.by_file if name not in choice.typed]
+    named = [spelt for spelt in spellings if _mentions(message, spelt)]
     if not named:
         return ""
     return f" ({' and '.join(named)}: given by {context.meta[FILE_READ]})"
