@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from shallowrules.cli.output import check_folder, check_target, warnings_shown, 
 from shallowrules.errors import OptionError, OptionName, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from shallowrules.rules import ClusterNames, RuleSet
 
@@ -129,7 +130,7 @@ def command(
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
     read = [rules_file, *choice.paths, *files_of_names(names)]
-    with choice.as_typed():
+    with choice.as_typed(), _named_by_file(choice, output):
         settings = choice.settings(_stem(choice, output)) if database is None else _typed(choice, database)
         if migration is None:
             exported = export_by(choice.exporter, rules, settings)
@@ -160,13 +161,29 @@ def _stem(choice: ExporterChoice, output: Path | None) -> dict[str, str]:
     for option in choice.following(facts):
         named = choice.given.get(option)
         if named and named != output.stem:
+            way_out = (", or use ", OptionName(option), f" {output.stem}") if output.stem.isidentifier() else ()
             raise OptionError(
                 OptionName(option),
-                f" {named!r} has to be the name of the file too: name the file {named}{output.suffix}, or use ",
-                OptionName(option),
-                f" {output.stem}",
+                f" {named!r} has to be the name of the file too: name the file {named}{output.suffix}",
+                *way_out,
             )
     return facts
+
+
+@contextmanager
+def _named_by_file(choice: ExporterChoice, output: Path | None) -> Iterator[None]:
+    """Word the refusal of a name that an option has from the file as one of the file's name."""
+    try:
+        yield
+    except OptionError as error:
+        if (
+            output is None
+            or error.option in choice.given
+            or error.option not in choice.following({"stem": output.stem})
+        ):
+            raise
+        said = error.worded(lambda option: "").lstrip()
+        raise OptionError(f"-o {output}: the file must have the name of what it defines, and {said}") from error
 
 
 def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
