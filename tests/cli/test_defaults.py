@@ -195,6 +195,25 @@ def test_a_fault_is_refused_with_the_file_and_the_key(folder, text, message):
     assert call("export", "rules.json", "sql", "--help").exit_code == DONE
 
 
+@pytest.mark.parametrize(
+    ("of_command", "exporter", "of_exporter", "words"),
+    [
+        ("seed", "xlsx", "label-rows", "a whole number"),
+        ("tradeoff", "dbt", "max-shift", "a number"),
+        ("histograms", "sql", "materialized", "true or false"),
+        ("labels", "sql", "dialect", "text"),
+        ("exclude", "sql", "output-columns", "a list of strings"),
+    ],
+)
+def test_the_type_of_a_value_has_the_same_words_for_commands_and_exporters(
+    folder, of_command, exporter, of_exporter, words
+):
+    for text in (f"[run]\n{of_command} = {{ a = 1 }}", f"[exporters.{exporter}]\n{of_exporter} = {{ a = 1 }}"):
+        FILE.write_text(text)
+        said = refused("run", "t.csv", "-k", "3", "--write", exporter)
+        assert said.endswith(f" must be {words}, not {{'a': 1}}")
+
+
 def test_a_fault_in_the_table_of_another_command_is_refused(folder):
     FILE.write_text("[drift]\nmax-shif = '5%'\n")
     assert "'max-shift'" in refused("exporters")

@@ -17,7 +17,7 @@ from shallowrules.cli.advice import listed
 from shallowrules.cli.options.shared import TYPED
 from shallowrules.errors import SettingsError, refuse_unknown, suggestion
 
-__all__ = ["LISTS", "as_typed", "exporter_defaults", "folder_defaults", "given_by_file", "is_of"]
+__all__ = ["LISTS", "as_typed", "exporter_defaults", "folder_defaults", "given_by_file", "is_of", "type_in_words"]
 
 DATABASES, EXPORTERS = "databases", "exporters"
 
@@ -199,12 +199,28 @@ def _is_item(option: click.Option, value: Any) -> bool:
 def _expected(option: click.Option) -> str:
     """Return the type of an option's value, in words."""
     kinds = (
-        (click.types.BoolParamType, "true or false", ""),
-        (click.types.IntParamType, "a whole number", "whole numbers"),
-        (click.types.FloatParamType, "a number", "numbers"),
+        (click.types.BoolParamType, "flag"),
+        (click.types.IntParamType, "integer"),
+        (click.types.FloatParamType, "float"),
     )
-    one, several = next((names for kind, *names in kinds if isinstance(option.type, kind)), ("text", "strings"))
-    return f"a list of {several}" if option.multiple else one
+    kind = next((kind for each, kind in kinds if isinstance(option.type, each)), "text")
+    return type_in_words(kind, "sequence" if option.multiple else "one")
+
+
+def type_in_words(kind: str, shape: str) -> str:
+    """Return the type of an option's value, in words; the kind and the shape are those of an `OptionSpec`."""
+    words = {
+        "flag": ("true or false", "truth values"),
+        "integer": ("a whole number", "whole numbers"),
+        "float": ("a number", "numbers"),
+    }
+    one, several = words.get(kind, ("text", "strings"))
+    shapes = {
+        "one": one,
+        "sequence": f"a list of {several}",
+        "mapping": f'a table of {several} ({{ OLD = "NEW" }})',
+    }
+    return shapes[shape]
 
 
 def _refuse_unknown(keys: Iterable[str], known: Mapping[str, click.Option], where: str) -> None:

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from shallowrules.cli.advice import listed
 from shallowrules.cli.escaping import shell_word
-from shallowrules.cli.options.defaults import exporter_defaults
+from shallowrules.cli.options.defaults import exporter_defaults, type_in_words
 from shallowrules.cli.options.shared import split_list, split_pair, write_options
 from shallowrules.errors import ExportError, OptionError, OptionName, PluginError, SettingsError
 
@@ -376,14 +376,7 @@ def _is_of(spec: OptionSpec, value: Any) -> bool:
 def _check_value(spec: OptionSpec, value: Any, where: str) -> None:
     """Raise SettingsError for a value that is not of an option's type, or not one of its choices."""
     if not _is_of(spec, value):
-        several = {"integer": "whole numbers", "float": "numbers"}.get(spec.kind, "strings")
-        one = {"flag": "true or false", "integer": "a whole number", "float": "a number"}.get(spec.kind, "text")
-        shapes = {
-            "one": one,
-            "sequence": f"a list of {several}",
-            "mapping": f'a table of {several} ({{ OLD = "NEW" }})',
-        }
-        raise SettingsError(f"{where} must be {shapes[spec.shape]}, not {value!r}")
+        raise SettingsError(f"{where} must be {type_in_words(spec.kind, spec.shape)}, not {value!r}")
     if spec.kind == "choice":
         held = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
         for each in held:
