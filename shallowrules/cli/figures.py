@@ -22,6 +22,7 @@ __all__ = [
     "column_shifts",
     "comparisons_of",
     "gain_of",
+    "new_categories",
     "path_of",
     "rules_of",
     "shifts_of",
@@ -183,6 +184,11 @@ def shifts_of(rules: RuleSet, shifts: Sequence[Shift], max_shift: float) -> list
 def column_shifts(shifts: Iterable[ColumnShift]) -> list[dict[str, Any]]:
     """Return the rows with values of tested columns that did not occur in training."""
     return [vars(shift) | {"column": shift.column.name} for shift in shifts if shift.sentences()]
+
+
+def new_categories(shifts: Iterable[ColumnShift]) -> list[dict[str, Any]]:
+    """Return the rows with a category that did not occur in training; what was not counted is None."""
+    return [each | dict.fromkeys(("missing", "below", "above")) for each in column_shifts(shifts)]
 
 
 def gain_of(gain: RefitGain) -> dict[str, Any]:
