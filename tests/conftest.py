@@ -92,7 +92,7 @@ TESTS_OF_STARTED = {
     "test_times",
     "test_verify_runners",
 }
-TESTS_OF_LANGUAGES = {"test_exporters_languages"}
+TESTS_OF_LANGUAGES = {"test_exporters_languages", "test_verify_failed"}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -113,7 +113,7 @@ def apply_labels(
     **values
         Further fields of `Application`.
     """
-    from shallowrules.cli.figures import clusters_of_rows, column_shifts, total_of
+    from shallowrules.cli.figures import clusters_of_rows, new_categories, total_of
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels, run_plan
     from shallowrules.labelling.drift import open_counted
@@ -147,7 +147,7 @@ def apply_labels(
         "rows": None,
         "clusters": None,
         "total": total_of(totals),
-        "columns": column_shifts(plan.unseen),
+        "columns": new_categories(plan.unseen),
         "applied": applied,
         "files": [],
     }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shallowrules.models.pricing import RefitGain
     from shallowrules.models.tradeoff import TradeoffPath
     from shallowrules.rules import RuleSet
-    from shallowrules.verification import Comparison, NotRun
+    from shallowrules.verification import Comparison, Failed, NotRun
 
 __all__ = [
     "cluster_counts",
@@ -22,6 +22,7 @@ __all__ = [
     "column_shifts",
     "comparisons_of",
     "gain_of",
+    "new_categories",
     "path_of",
     "rules_of",
     "shifts_of",
@@ -185,6 +186,11 @@ def column_shifts(shifts: Iterable[ColumnShift]) -> list[dict[str, Any]]:
     return [vars(shift) | {"column": shift.column.name} for shift in shifts if shift.sentences()]
 
 
+def new_categories(shifts: Iterable[ColumnShift]) -> list[dict[str, Any]]:
+    """Return the rows with a category that did not occur in training; what was not counted is None."""
+    return [each | dict.fromkeys(("missing", "below", "above")) for each in column_shifts(shifts)]
+
+
 def gain_of(gain: RefitGain) -> dict[str, Any]:
     """Return the cost of rules on a table, and of a fresh tree for it."""
     return vars(gain) | {"pays": gain.pays}
@@ -194,9 +200,9 @@ def comparisons_of(
     comparisons: Iterable[Comparison],
     not_run: Iterable[NotRun] = (),
     remarks: Iterable[str] = (),
-    refused: Iterable[str] = (),
+    failed: Iterable[Failed] = (),
 ) -> dict[str, Any]:
-    """Return how every form of the rules did, and the forms that were not run."""
+    """Return how every form of the rules did, the forms that were not run, and those that failed."""
     return {
         "comparisons": [
             {
@@ -217,7 +223,7 @@ def comparisons_of(
         ],
         "not_run": [vars(each) for each in not_run],
         "remarks": list(remarks),
-        "refused": list(refused),
+        "failed": [{"form": each.form, "reason": each.reason} for each in failed],
     }
 
 

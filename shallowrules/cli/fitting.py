@@ -124,7 +124,8 @@ def fit_with_slider(
             counts = model.rules_.flow.counts
         elif isinstance(names, NamedRules):
             counts = loaded.rows.map_reduce(_count_pairs, (names.rules, model.rules_)).values
-    settings = settings_of(rows, chosen.as_fitted(loaded.scale, model.category_weight_), growing, reading)
+    fitted = chosen.as_fitted(loaded.scale, model.category_weight_), growing.as_fitted()
+    settings = settings_of(rows, *fitted, reading)
     rules = replace(with_table(model.rules_, loaded, chosen), settings=settings)
     return with_names(rules, names, counts), facts
 

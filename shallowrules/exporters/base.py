@@ -55,8 +55,8 @@ class Exporter(Protocol):
         columns; it raises what `export` would raise whatever the rules are.
     vectors_test : callable
         ``vectors_test(rules, exported, vectors, **options)``, a method. ``export --vectors`` calls it with the names of
-        two files in one folder, of what `export` returned and of the test vectors, and writes the files of the mapping
-        that it returns beside them: a test that runs the one on the other.
+        two files in one folder, of what `export` returned (the first, if these are several) and of the test vectors,
+        and writes the files of the mapping that it returns beside them: a test that runs the one on the other.
     """
 
     name: ClassVar[str]

@@ -7,7 +7,7 @@ with boundary rows in a table of `temporary`, and makes a `certificate`.
 """
 
 from shallowrules.labelling.answers import Answers
-from shallowrules.verification.comparing import Comparison, Difference, NotRun
+from shallowrules.verification.comparing import Comparison, Difference, Failed, NotRun
 from shallowrules.verification.forms import DEFAULT_DIALECTS, DIALECTS, verify
 from shallowrules.verification.loading import CsvFile, LoadingReport, verify_loading
 from shallowrules.verification.walking import walk
@@ -19,6 +19,7 @@ __all__ = [
     "Comparison",
     "CsvFile",
     "Difference",
+    "Failed",
     "LoadingReport",
     "NotRun",
     "verify",

@@ -17,6 +17,7 @@ __all__ = [
     "SEVERAL",
     "Comparison",
     "Difference",
+    "Failed",
     "NotRun",
     "grouped_by_reason",
     "python_rows",
@@ -78,11 +79,24 @@ class NotRun:
     reason: str
 
 
-def grouped_by_reason(not_run: Iterable[NotRun]) -> list[tuple[list[str], str]]:
-    """Return the names of exporters by the reason why they were not run, in the order of the reasons."""
+@dataclass(frozen=True)
+class Failed:
+    """A form that ended in an error, such as one that its compiler refused, and the error."""
+
+    form: str
+    error: Exception
+
+    @property
+    def reason(self) -> str:
+        """The words of the error."""
+        return str(self.error)
+
+
+def grouped_by_reason(given: Iterable[NotRun | Failed]) -> list[tuple[list[str], str]]:
+    """Return the names of exporters or forms by the reason why they have no result, in the order of the reasons."""
     names: dict[str, list[str]] = {}
-    for each in not_run:
-        names.setdefault(each.reason, []).append(each.exporter)
+    for each in given:
+        names.setdefault(each.reason, []).append(each.form if isinstance(each, Failed) else each.exporter)
     return [(found, reason) for reason, found in names.items()]
 
 

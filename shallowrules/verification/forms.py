@@ -24,7 +24,7 @@ from shallowrules.rules.reading import code_numbers, read_numbers, read_times, s
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES
-from shallowrules.verification.comparing import NO_ANSWER, SEVERAL, Comparison, NotRun
+from shallowrules.verification.comparing import NO_ANSWER, SEVERAL, Comparison, Failed, NotRun
 from shallowrules.verification.engines import ENGINES, Engine
 from shallowrules.verification.parts import Part, compare_parts
 from shallowrules.verification.runners import RUNNERS, SQL_RUNNERS, cannot_be_run
@@ -50,6 +50,7 @@ def verify(
     *,
     exporters: Sequence[str] | None = None,
     on_not_run: Callable[[NotRun], object] | None = None,
+    on_failed: Callable[[Failed], object] | None = None,
 ) -> Iterator[Comparison]:
     """Compare every form of the rules with the tree, one at a time.
 
@@ -72,6 +73,9 @@ def verify(
     on_not_run : callable, optional
         Called with each form that was not run: where `exporters` is None that of an installed exporter, and
         where `dialects` is None the SQL of a dialect that cannot express the rules.
+    on_failed : callable, optional
+        Called with each form whose engine or compiler fails; the others are still compared. By default, the first
+        error is raised.
 
     Yields
     ------
@@ -89,7 +93,7 @@ def verify(
     MissingExtraError
         If the engine of a dialect is not installed, or that of an exporter named by `exporters`.
     EngineError
-        If it does not start, or refuses the SQL.
+        If it does not start, or refuses the SQL, and there is no `on_failed`.
     ExportError
         If SQL, or an exporter named by `exporters`, cannot express the rules.
     """
@@ -115,7 +119,8 @@ def verify(
 
     yield compare_parts("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
     left_out = None if exporters is not None else not_run
-    yield from run_by_themselves(rules, parts, chosen, left_out)
+    fail = _raise if on_failed is None else on_failed
+    yield from run_by_themselves(rules, parts, chosen, left_out, fail)
     no_numbers = texts_without_number(rules)
     with_strays = [_in_their_types(rules, part) for part in parts]
     if no_numbers.n_rows:  # the other forms raise an error
@@ -125,12 +130,19 @@ def verify(
     run_in_databases = [name for name in SQL_RUNNERS if name in chosen]
     ran = not run_in_databases
     for dialect in dialects if run_in_databases else ():
-        with ENGINES[dialect].open() as engine:
-            for comparison in _run_in_database(
-                rules, engine, with_strays, answers, run_in_databases, lacking, required=not by_default
-            ):
-                ran = True
-                yield comparison
+        try:
+            with ENGINES[dialect].open() as engine:
+                for found in _run_in_database(
+                    rules, engine, with_strays, answers, run_in_databases, lacking, required=not by_default
+                ):
+                    ran = True
+                    if isinstance(found, Failed):
+                        fail(found)
+                    else:
+                        yield found
+        except EngineError as error:
+            ran = True
+            fail(Failed(f"SQL, {dialect}", error))
     if exporters is not None and not ran:
         raise ExportError(not_run[-1].reason)
     if relation is not None and "sql" in chosen and "duckdb" in dialects and table.n_rows:
@@ -187,10 +199,18 @@ def _installed(exporters: Sequence[str] | None) -> list[InstalledExporter]:
     return [each for each in installed_exporters() if exporters is None or each.name in exporters]
 
 
+def _raise(failed: Failed) -> None:
+    raise failed.error
+
+
 def run_by_themselves(
-    rules: RuleSet, parts: Sequence[Part], chosen: Sequence[str], not_run: list[NotRun] | None
+    rules: RuleSet,
+    parts: Sequence[Part],
+    chosen: Sequence[str],
+    not_run: list[NotRun] | None,
+    fail: Callable[[Failed], object] = _raise,
 ) -> Iterator[Comparison]:
-    """Run the forms that need no database, of some exporters.
+    """Run the forms that need no database, of some exporters; `fail` is called with those that fail.
 
     One that cannot be run here is added to `not_run`; where that is None its error is raised.
     """
@@ -202,16 +222,24 @@ def run_by_themselves(
             try:
                 forms = opened.enter_context(runner(rules))
             except (MissingExtraError, EngineError, ExportError) as error:
-                if not_run is None:
+                if not_run is not None:
+                    not_run.append(NotRun(name, str(error)))
+                elif isinstance(error, EngineError):
+                    fail(Failed(name, error))
+                else:
                     raise
-                not_run.append(NotRun(name, str(error)))
                 continue
             for form, each in forms.items():
                 held = parts if each.holds is None else [part.chosen(each.holds(part.table)) for part in parts]
-                if any(part.table.n_rows for part in held) or not_run is None:
-                    yield compare_parts(form, held, each.labels([part.table for part in held]), answers)
-                else:
+                if not_run is not None and not any(part.table.n_rows for part in held):
                     not_run.append(NotRun(name, f"{form}: none of the rows asks it for a cluster"))
+                    continue
+                try:
+                    labels = each.labels([part.table for part in held])
+                except EngineError as error:
+                    fail(Failed(form, error))
+                else:
+                    yield compare_parts(form, held, labels, answers)
 
 
 def _run_in_database(
@@ -223,7 +251,7 @@ def _run_in_database(
     not_run: list[NotRun] | None,
     *,
     required: bool,
-) -> Iterator[Comparison]:
+) -> Iterator[Comparison | Failed]:
     """Compare each form of SQL with the tree, on the rows that an engine can hold.
 
     Unless it is required, SQL that its dialect cannot express is added to `not_run`, as other forms are.
@@ -242,8 +270,12 @@ def _run_in_database(
     found: dict[str, list[Any]] = {form: [] for form in labellers}
     for part in parts:
         create_table(engine, part.table)
-        for form, label in labellers.items():
-            found[form].append(label(part.table.n_rows))
+        for form in list(found):
+            try:
+                found[form].append(labellers[form](part.table.n_rows))
+            except EngineError as error:
+                del found[form]
+                yield Failed(form, error)
         engine.drop(TABLE)
     for form, labels in found.items():
         foreign = SEVERAL if form.endswith(", where") else NO_ANSWER

@@ -29,7 +29,7 @@ from shallowrules.sources.engine import quote_name
 from shallowrules.tables.conversion import PLAIN
 from shallowrules.tables.dates import format_words
 from shallowrules.tables.table import Table
-from shallowrules.verification.comparing import Comparison, NotRun, python_rows
+from shallowrules.verification.comparing import Comparison, Failed, NotRun, python_rows
 from shallowrules.verification.engines.duckdb import import_duckdb
 from shallowrules.verification.parts import Part, compare_parts
 from shallowrules.verification.runners.base import Labels
@@ -92,7 +92,7 @@ class LoadingReport:
         Of each form that gave labels.
     remarks : list of str
         What a loader changes so that rows get another label, and what to do about it.
-    refused : list of str
+    failed : list of Failed
         The forms that end in an error, with the error and what to do about it.
     not_run : list of NotRun
         The loaders that are not installed, or do not load the file.
@@ -100,7 +100,7 @@ class LoadingReport:
 
     comparisons: list[Comparison] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
     not_run: list[NotRun] = field(default_factory=list)
 
 
@@ -221,7 +221,7 @@ def _compare(loader: Loader, loaded: Loaded, rows: Rows, answers: Answers, repor
         changes = _changes(loaded, rows, np.ones_like(differing))
         advice = loader.advise(rows.file, changes) if changes else ""
         said = message if advice in message else f"{message}. {advice}"
-        report.refused.append(f"{'; '.join(forms)}: ends in an error: {said}")
+        report.failed += [Failed(form, DataError(said)) for form in forms]
     if not differing.any():
         return
     n_rows = counted(int(np.count_nonzero(differing)), "row")

@@ -196,9 +196,17 @@ def test_an_option_that_is_the_name_of_the_file_too(folder):
     assert "class Other {" in call("export", "rules.json", "java", "--name", "Other").stdout
     said = refused("export", "rules.json", "java", "-o", "A.java", "--name", "B", status=2)
     assert "--name 'B' has to be the name of the file too: name the file B.java, or use --name A" in one_line(said)
-    assert "'my-rules' is not a name" in one_line(
-        refused("export", "rules.json", "java", "-o", "my-rules.java", status=2)
-    )
+    must = "the file must have the name of what it defines, and"
+    for stem, why in (
+        ("my-rules", "is not a name that Java allows: use ASCII letters, digits and _"),
+        ("class", "is already used by Java or by the generated code; choose another name"),
+    ):
+        said = refused("export", "rules.json", "java", "-o", f"{stem}.java", status=2)
+        assert one_line(said) == f"-o {stem}.java: {must} {stem!r} {why}"
+    said = refused("export", "rules.json", "java", "-o", "my-rules.java", "--name", "Segments", status=2)
+    assert one_line(said) == "--name 'Segments' has to be the name of the file too: name the file Segments.java"
+    said = refused("export", "rules.json", "java", "--name", "my-rules", status=2)
+    assert one_line(said).startswith("--name 'my-rules' is not a name that Java allows")
     assert call("run", "t.csv", "-k", "2", "--write", "java", "--java-name", "Cluster").exit_code == 0
     assert "class Cluster {" in (folder / "t_rules" / "Cluster.java").read_text()
 

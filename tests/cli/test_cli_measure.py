@@ -310,7 +310,7 @@ def test_a_name_is_no_markup(shop):
 def test_sql_says_where_it_adds_up(shop):
     fitted()
     for options, message in (
-        (["--measure", "revenue"], "--measure goes with check and drift, not with 'where'"),
+        (["--measure", "revenue"], "--measure goes with check and drift, not with --style where"),
         (["--style", "drift", "--measure", "age"], "--measure names 'age', which is a column of the rules"),
     ):
         assert message in refused("export", "rules.json", "sql", *options, status=2)

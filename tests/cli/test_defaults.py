@@ -195,6 +195,25 @@ def test_a_fault_is_refused_with_the_file_and_the_key(folder, text, message):
     assert call("export", "rules.json", "sql", "--help").exit_code == DONE
 
 
+@pytest.mark.parametrize(
+    ("of_command", "exporter", "of_exporter", "words"),
+    [
+        ("seed", "xlsx", "label-rows", "a whole number"),
+        ("tradeoff", "dbt", "max-shift", "a number"),
+        ("histograms", "sql", "materialized", "true or false"),
+        ("labels", "sql", "dialect", "text"),
+        ("exclude", "sql", "output-columns", "a list of strings"),
+    ],
+)
+def test_the_type_of_a_value_has_the_same_words_for_commands_and_exporters(
+    folder, of_command, exporter, of_exporter, words
+):
+    for text in (f"[run]\n{of_command} = {{ a = 1 }}", f"[exporters.{exporter}]\n{of_exporter} = {{ a = 1 }}"):
+        FILE.write_text(text)
+        said = refused("run", "t.csv", "-k", "3", "--write", exporter)
+        assert said.endswith(f" must be {words}, not {{'a': 1}}")
+
+
 def test_a_fault_in_the_table_of_another_command_is_refused(folder):
     FILE.write_text("[drift]\nmax-shif = '5%'\n")
     assert "'max-shift'" in refused("exporters")
@@ -285,6 +304,21 @@ def test_the_command_says_which_option_the_file_gives(folder):
     assert "(--tradeoff: given by shallowrules.toml)" in refused("fit", "t.csv", "-k", "3", "--method", "imm", status=2)
     again = refused("fit", "t.csv", "-k", "3", "--method", "imm", "--tradeoff", "0.1", status=2)
     assert "given by" not in again
+
+
+def test_the_command_says_which_option_of_an_exporter_the_file_gives(folder):
+    FILE.write_text("[exporters.sql]\nstyle = 'case'\n[exporters.dbt]\nmaterialized = 'table'\n")
+    export = ("export", "rules.json", "sql", "--measure", "width")
+    because = "--measure goes with check and drift, not with --style case"
+    assert refused(*export, status=2) == f"{because} (--style: given by shallowrules.toml)"
+    assert refused(*export, "--style", "case", status=2) == because
+    said = refused("export", "rules.json", "dbt", "-o", "d", "--updated-at", "seen", status=2)
+    assert said.endswith("change --materialized (--materialized: given by shallowrules.toml)")
+    said = refused("run", "t.csv", "-k", "3", "--write", "sql", "--sql-materialized", "-o", "r", status=2)
+    assert said.endswith("not with --style case (--style: given by shallowrules.toml)")
+    FILE.write_text("[exporters.sql]\nmeasure = 'width'\n")
+    said = refused("export", "rules.json", "sql", "--style", "case")
+    assert said == f"shallowrules.toml: [exporters.sql] {because.removeprefix('--')}"
 
 
 def test_a_typed_table_goes_before_the_database_of_the_file(folder):
@@ -406,7 +440,8 @@ def test_settings_repeat_a_run_without_the_file(folder, monkeypatch, others):
         "null": ["?"],
     }
     assert (kept["slider"], kept["sample_rows"], kept["write"]) == (False, 20, ["sql", "html"])
-    assert kept["exporters"]["sql"] == {"dialect": "mysql", "columns": {"width": "w"}, "cluster_column": "segment"}
+    given = {"dialect": "mysql", "columns": {"width": "w"}, "cluster_column": "segment"}
+    assert {**kept["exporters"]["sql"], **given} == kept["exporters"]["sql"]
     assert sorted(path.name for path in Path("first").iterdir()) == [
         "report.html",
         "rules.json",

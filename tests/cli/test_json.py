@@ -26,6 +26,7 @@ from hypothesis import HealthCheck, given
 from rulesets import MIXED, hostile_names, hostile_texts, make_rules, rule_sets, small_rules
 
 from shallowrules.cli import commands
+from shallowrules.cli.advice import CHOICES
 from shallowrules.cli.escaping import as_utf8, printable
 from shallowrules.cli.failures import DONE, FOUND, INTERRUPTED, MISUSED, STOPPED
 from shallowrules.cli.figures import rules_of
@@ -368,6 +369,28 @@ def test_the_figures_of_label():
     assert (result["rows"], result["files"], result["applied"]) == (62, ["out.csv"], None)
     assert [c["rows"] for c in result["clusters"] if c["cluster"] is None] in ([1], [2])
     assert len(Path("out.csv").read_text().splitlines()) == 63
+
+
+def test_what_label_does_not_count_is_null():
+    rules = make_rules([("c", "text"), ("x", "float")], (0, "a", 0, (1, 0.5, 1, 2)))
+    rules.to_json("words.json")
+    Path("words.csv").write_text("c,x\na,1\nnew,1\nnew,9\n,0\n")
+    labelled, _ = asked("label", "words.json", "words.csv", "-o", "words_out.csv")
+    [column] = labelled["result"]["columns"]
+    assert column == {
+        "column": "c",
+        "rows": 4,
+        "unseen": 2,
+        "examples": ["new"],
+        **dict.fromkeys(("missing", "below", "above")),
+    }
+    drifted, _ = asked("drift", "words.json", "words.csv")
+    assert drifted["result"]["columns"][0] == column | {"missing": 1, "below": 0, "above": 0}
+
+
+def test_the_schema_says_which_commands_are_choices():
+    said = DOCUMENT["$defs"]["error"]["properties"]["commands"]["description"]
+    assert f"of kind {', '.join(CHOICES[:-1])} or {CHOICES[-1]}" in said
 
 
 def test_the_figures_of_refit():

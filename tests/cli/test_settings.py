@@ -10,6 +10,10 @@ from draws import draws, few
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shallowrules import ExplainableKMeans
+from shallowrules.cli.commands import run
+from shallowrules.exporters import get_exporter
+from shallowrules.exporters.options import describe_options
 from shallowrules.files import distinct_keys
 
 WRONG = '{"format": "shallowrules-settings/1", %s}'
@@ -96,6 +100,52 @@ def test_what_is_typed_goes_before(table) -> None:
     call("run", "t.csv", "--settings", "first/settings.json", "-k", 2, "-o", "second")
     options = json.loads((table / "second" / "settings.json").read_text())["options"]
     assert (options["clusters"], options["seed"], options["exclude"]) == (2, 5, ["code"])
+
+
+def test_it_has_a_value_for_every_option(table):
+    first = call("run", "t.csv", "-k", 3, "--exclude", '"group, given"', "-o", "first")
+    assert first.exit_code == 0, first.stderr
+    kept = json.loads((table / "first" / "settings.json").read_text())
+    offered = {parameter.name for parameter in run.command.params}
+    elsewhere = {"tables", "names", "write", "memory", "slider", "sample_rows", "table"}
+    never = {"database", "query", "sample", "timeout", "settings", "output", "force"}
+    never |= {"json", "quiet", "verbose", "log_file"}
+    assert set(kept["options"]) == offered - elsewhere - never
+    assert {"tables", "memory", "slider", "sample_rows", "write"} <= set(kept)
+    for name, values in kept["exporters"].items():
+        assert list(values) == [spec.name for spec in describe_options(get_exporter(name).options)], name
+    assert list(kept["exporters"]) == kept["write"] == ["sql", "python", "markdown", "html"]
+    assert (kept["options"]["tradeoff"], kept["options"]["budget"]) == (0.03, None)
+    kept = json.loads((table / "first" / "rules.json").read_text())["settings"]
+    assert kept["tradeoff"] == 0.03
+    assert None not in kept.values()
+
+
+def test_a_run_is_repeated_by_a_version_with_other_defaults(table, monkeypatch):
+    call("run", "t.csv", "-k", 3, "--exclude", '"group, given"', "--refine", "thorough", "-o", "first")
+    kept = json.loads((table / "first" / "settings.json").read_text())
+    assert kept["options"]["budget"] == "100"
+    defaults = ExplainableKMeans.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "tradeoff", 5.0)
+    monkeypatch.setitem(defaults, "budget", 1e-9)
+    call("run", "t.csv", "-k", 3, "--exclude", '"group, given"', "--refine", "thorough", "-o", "other")
+    again = call("run", "--settings", "first/settings.json", "-o", "again")
+    assert again.exit_code == 0, again.stderr
+    first, other, repeated = (
+        json.loads((table / name / "rules.json").read_text()) for name in ("first", "other", "again")
+    )
+    assert repeated == first
+    assert other["nodes"] != first["nodes"]
+
+
+@pytest.mark.parametrize("goal", ["--max-cost=2", "--max-conditions=1.9"])
+def test_a_typed_goal_replaces_the_tradeoff(table, goal):
+    call("run", "t.csv", "-k", 3, "--tradeoff", 0.2, "--exclude", '"group, given"', "-o", "first")
+    done = call("run", "--settings", "first/settings.json", goal, "-o", "second")
+    assert done.exit_code == 0, done.stderr
+    name, value = goal.removeprefix("--").replace("-", "_").split("=")
+    options = json.loads((table / "second" / "settings.json").read_text())["options"]
+    assert (options["tradeoff"], options[name]) == (None, float(value))
 
 
 def test_nothing_of_a_database_is_in_it(table) -> None:

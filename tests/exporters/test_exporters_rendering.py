@@ -10,6 +10,7 @@ from rulesets import example_rules, make_rules
 
 from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters import export, rendering
+from shallowrules.exporters.languages import JavaScriptExporter
 from shallowrules.exporters.python import PythonExporter
 from shallowrules.exporters.rendering import escape_markdown, render
 from shallowrules.exporters.sql import DIALECTS, STYLES
@@ -48,6 +49,7 @@ def test_every_template_is_rendered_by_the_tests(monkeypatch, tmp_path):
         export(example_rules(), "sql", style=style, dialect="postgres")
     export(example_rules(), "python", vectorized=True, reasons=True)
     PythonExporter().vectors_test(example_rules(), "rules.py", "rules.vectors.json")
+    JavaScriptExporter().vectors_test(example_rules(), "rules.mjs", "rules.vectors.json")
     for name in ("markdown", "pandas", "polars"):
         export(example_rules(), name)
     monkeypatch.setattr(Toolchain, "command", lambda *arguments: b"")  # nothing is compiled

@@ -316,7 +316,7 @@ def test_a_long_case_is_split_for_the_precision_too():
 
 @pytest.mark.parametrize("style", sorted({*STYLES} - {*QUERIES}))
 def test_other_styles_refuse_it(style):
-    with pytest.raises(OptionError, match=f"with_precision goes with a query .*not with '{style}'"):
+    with pytest.raises(OptionError, match=f"with_precision goes with a query .*not with style='{style}'"):
         export(example_rules(), "sql", style=style, with_precision=True)
 
 

@@ -131,7 +131,7 @@ def test_a_materialized_view_is_a_view_where_there_is_one():
                 export(rules_of(), "sql", **options)
         else:
             assert "CREATE MATERIALIZED VIEW" in export(rules_of(), "sql", **options)
-    with pytest.raises(OptionError, match="goes with a view, not with 'table'"):
+    with pytest.raises(OptionError, match="goes with a view, not with style='table'"):
         export(rules_of(), "sql", style="table", materialized=True)
 
 

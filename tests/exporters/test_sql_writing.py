@@ -202,7 +202,7 @@ def test_hostile_names_stay_names(engine, names, column):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"style": "where", "otherwise": 9}, "goes with a style that labels rows, not with 'where'"),
+        ({"style": "where", "otherwise": 9}, "goes with a style that labels rows, not with style='where'"),
         ({"style": "case", "otherwise": "2"}, "which is cluster 2"),
         ({"style": "case", "otherwise": "none"}, "clusters are numbers"),
         ({"style": "case", "otherwise": 2**63}, "beyond 64 bits"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,6 +13,7 @@ from dataclasses import replace
 import jsonschema
 import pytest
 from commandline import call
+from dbtprojects import DBT, build_project
 from draws import draws
 from hypothesis import given
 from rulesets import (
@@ -24,7 +27,8 @@ from rulesets import (
     rule_sets,
 )
 
-from shallowrules.exporters import export
+from shallowrules.exporters import export, exporter_names
+from shallowrules.exporters.languages import JavaScriptExporter
 from shallowrules.exporters.vectors import FORMAT, row_schema, vectors
 
 
@@ -144,11 +148,87 @@ def test_the_command_writes_vectors_schema_and_a_test_that_passes(tmp_path, opti
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 1
 
 
-def test_vectors_go_beside_one_file(tmp_path):
+NODE = shutil.which("node")
+
+
+def run_by_node(folder):
+    """Run the tests of a folder; return the status and the number of tests that passed."""
+    done = subprocess.run([NODE, "--test"], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, int(re.search(r"^\S+ pass (\d+)$", done.stdout, re.MULTILINE)[1])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_the_command_writes_a_test_that_node_runs(tmp_path):
+    rules = example_of_categories()
+    rules.to_json(tmp_path / "rules.json")
+    words = ("export", tmp_path / "rules.json", "javascript", "-o", tmp_path / "js", "--vectors")
+    for options in ((), ("--cluster-as", "name", "--name", "rules", "--force")):
+        done = call(*words, *options)
+        assert done.exit_code == 0, done.stderr
+        names = ["rules.d.mts", "rules.mjs", "rules.schema.json", "rules.test.mjs", "rules.vectors.json"]
+        assert sorted(path.name for path in (tmp_path / "js").iterdir()) == names
+        assert (tmp_path / "js" / "rules.vectors.json").read_text() == vectors(rules)
+        assert run_by_node(tmp_path / "js") == (0, len(read(rules)["rows"]) + 1)
+    module = tmp_path / "js" / "rules.mjs"
+    module.write_text(module.read_text().replace('"Two year"', '"Another year"'))
+    assert run_by_node(tmp_path / "js")[0] == 1
+    module.write_text(module.read_text().replace(rules.sha256, ""))
+    assert run_by_node(tmp_path / "js")[1] < len(read(rules)["rows"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_node_runs_vectors_of_every_kind_of_column(tmp_path):
+    exporter, number = JavaScriptExporter(), 0
+    columns = [("__proto__", "text"), ('a"\n</script>', "float")]
+    hostile = make_rules(columns, (0, "é😀", 0, (1, -0.0, 2**53, 3)))
+    for place, rules in enumerate([*CONVERTED.values(), hostile]):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        files = {**exporter.export(rules), **exporter.vectors_test(rules, "rules.mjs", "rules.vectors.json")}
+        for name, text in {**files, "rules.vectors.json": vectors(rules)}.items():
+            (folder / name).write_text(text)
+        number += len(read(rules)["rows"]) + 1
+    assert run_by_node(tmp_path) == (0, number)
+
+
+@pytest.mark.parametrize("name", exporter_names())
+def test_every_exporter_has_vectors(tmp_path, name):
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
+    rules.to_json(tmp_path / "rules.json")
+    target = tmp_path / ("rules.txt" if isinstance(export(rules, name), str | bytes) else "folder")
+    done = call("export", tmp_path / "rules.json", name, "-o", target, "--vectors")
+    assert done.exit_code == 0, done.stderr
+    [written] = tmp_path.glob("**/*.vectors.json")
+    assert written.read_text() == vectors(rules)
+    [schema] = tmp_path.glob("**/*.schema.json")
+    assert (schema.parent, schema.read_text()) == (written.parent, row_schema(rules))
+
+
+@pytest.mark.builds
+@pytest.mark.skipif(DBT is None, reason="dbt is not installed: make build/dbt/bin/dbt")
+def test_dbt_builds_a_project_with_vectors_beside_the_model(tmp_path):
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
+    rules.to_json(tmp_path / "rules.json")
+    folder = tmp_path / "project"
+    words = ("dbt", "--table", "main.t", "--dialect", "duckdb", "-o", folder, "--vectors")
+    done = call("export", tmp_path / "rules.json", *words)
+    assert done.exit_code == 0, done.stderr
+    names = sorted(path.name for path in (folder / "models").iterdir())
+    assert {"t_clusters.vectors.json", "t_clusters.schema.json"} < {*names}
+    built, _ = build_project(folder, {"t": [("x", "DOUBLE", [0.25, 0.75] * 10)]}, {})
+    assert "t_clusters_limits" in built.stdout
+    assert "PASS t_clusters_complete" in built.stdout
+    assert "json" not in built.stdout
+
+
+def test_vectors_need_a_place(tmp_path):
     example_rules().to_json(tmp_path / "rules.json")
     for arguments, message in (
-        (["python"], "--vectors is for a FORMAT of one file: name it (-o FILE)"),
-        (["dbt", "-o", tmp_path / "dbt"], "--vectors is not available for dbt, which writes several files"),
+        (["python"], "--vectors writes files beside that of -o: name it (-o FILE)"),
+        (["javascript"], "javascript gives 2 files: name a folder for them (-o DIR)"),
+        (["sql", "--style", "view", "--migration", tmp_path / "m"], "--vectors and --migration exclude each other"),
     ):
         result = call("export", tmp_path / "rules.json", *arguments, "--vectors")
         assert result.exit_code == 2

@@ -41,6 +41,7 @@ def recording(self, environment, name):
 jinja2.PackageLoader.get_source = recording
 
 import shallowrules
+from shallowrules.exporters.languages import JavaScriptExporter
 from shallowrules.exporters.python import PythonExporter
 from shallowrules.exporters.sql import STYLES
 from shallowrules.verification.runners.languages import TOOLCHAINS, Toolchain, label_by
@@ -58,6 +59,7 @@ for name in shallowrules.exporter_names():
     for options in chosen.get(name, [{}]):
         assert shallowrules.export(model.rules_, name, **options), (name, options)
 PythonExporter().vectors_test(model.rules_, "rules.py", "rules.vectors.json")
+JavaScriptExporter().vectors_test(model.rules_, "rules.mjs", "rules.vectors.json")
 Toolchain.command = lambda *arguments: b""  # nothing is compiled
 for toolchain in TOOLCHAINS.values():
     label_by(toolchain, [(model.rules_, [])])

@@ -81,7 +81,7 @@ def test_what_loaders_leave_alone_agrees_in_all(delimiter):
     report = load(RULES, delimiter=delimiter)
     assert [comparison.form for comparison in report.comparisons] == LOADED
     assert not wrong_in(report)
-    assert not report.remarks + report.refused + report.not_run
+    assert not report.remarks + report.failed + report.not_run
 
 
 @draws(60)
@@ -107,11 +107,11 @@ def test_drawn_tables_agree_but_for_what_is_injected(tmp_path_factory, cells, in
     if injected is not None:
         rows[place] = ["1", "11", injected, "true"]
     report = load(RULES, write(rows, path=path))
-    refused = " ".join(report.refused)
+    failed = [(each.form, each.reason) for each in report.failed]
     wrong = wrong_in(report)
     expected = {None: [], "": [SQLITE]}.get(injected, PANDAS)
-    assert set(wrong) == set(expected), (report.remarks, refused)
-    assert all("ends in an error" in text and "duckdb" in text for text in report.refused)
+    assert set(wrong) == set(expected), (report.remarks, failed)
+    assert all("duckdb" in form for form, _ in failed)
     if injected is not None:
         assert any("column 'city'" in text and f"row {place + 1} " in text for text in report.remarks)
 
@@ -140,10 +140,10 @@ def test_the_way_out_of_pandas_gives_the_label_of_the_tree():
     table = read_table("t.csv", as_text=["zip", "word"])
     report = load(rules, exporters=["pandas"])
     assert not report.comparisons
-    [refused] = report.refused
-    assert "pandas, after pandas.read_csv" in refused
-    assert "'zip'" in refused
-    [loaded] = re.findall(r"Load it by (pandas\.read_csv\(.*\))", refused)
+    assert report.failed[0].form == "pandas, after pandas.read_csv"
+    [reason] = {each.reason for each in report.failed}
+    assert "'zip'" in reason
+    [loaded] = re.findall(r"Load it by (pandas\.read_csv\(.*\))", reason)
     frame = eval(loaded)
     found = frames.define(export(rules, "pandas"))["assign_cluster"](frame).fillna(NO_CLUSTER)
     assert found.tolist() == rules.assign(table).tolist()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,8 @@ from shallowrules.cli.output import check_folder, check_target, warnings_shown, 
 from shallowrules.errors import OptionError, OptionName, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from shallowrules.rules import ClusterNames, RuleSet
 
 __all__ = ["command"]
@@ -87,7 +90,8 @@ class _Format(click.types.StringParamType):
     "--vectors",
     is_flag=True,
     help="Write rows at the limits of the rules with their clusters (.vectors.json) and the schema of a row "
-    "(.schema.json) beside the file of -o; for python also a test for pytest.",
+    "(.schema.json) beside the file of -o, or beside the first of several; for python also a test for pytest, for "
+    "javascript one for node --test.",
 )
 @click.pass_obj
 def command(
@@ -118,31 +122,35 @@ def command(
     from shallowrules.rules import RuleSet
 
     get_exporter(format_name)  # an unknown one is refused before anything is read
+    if vectors and migration is not None:
+        raise click.UsageError(
+            "--vectors and --migration exclude each other: a folder of migrations holds only SQL; use --vectors with -o"
+        )
     [choice] = chosen
     with warnings_shown():
         rules = with_names(RuleSet.from_json(rules_file), names)
     read = [rules_file, *choice.paths, *files_of_names(names)]
-    with choice.as_typed():
+    with choice.as_typed(), _named_by_file(choice, output):
         settings = choice.settings(_stem(choice, output)) if database is None else _typed(choice, database)
         if migration is None:
             exported = export_by(choice.exporter, rules, settings)
         else:
             exported, output = _migration(choice, rules, settings, output), migration
-    if vectors:
-        if not isinstance(exported, str | bytes):
-            raise click.UsageError(f"--vectors is not available for {format_name}, which writes several files")
+    if not isinstance(exported, str | bytes):
         if output is None:
-            raise click.UsageError("--vectors is for a FORMAT of one file: name it (-o FILE)")
-        files = _with_vectors(choice, rules, settings, exported, output)
-        _write_beside(output, files, read, force)
-    elif isinstance(exported, str | bytes):
+            raise click.UsageError(
+                f"{format_name} gives {counted(len(exported), 'file')}: name a folder for them (-o DIR)"
+            )
+        files = _with_vectors(choice, rules, settings, exported) if vectors else exported
+        check_folder(output, list(files), *read, force=force)
+        write_files(output, files)
+    elif vectors:
+        if output is None:
+            raise click.UsageError("--vectors writes files beside that of -o: name it (-o FILE)")
+        _write_beside(output, _with_vectors(choice, rules, settings, {output.name: exported}), read, force)
+    else:
         check_target(output, *read, force=force)
         write_result(exported, output)
-    elif output is None:
-        raise click.UsageError(f"{format_name} gives {counted(len(exported), 'file')}: name a folder for them (-o DIR)")
-    else:
-        check_folder(output, list(exported), *read, force=force)
-        write_files(output, exported)
 
 
 def _stem(choice: ExporterChoice, output: Path | None) -> dict[str, str]:
@@ -153,13 +161,29 @@ def _stem(choice: ExporterChoice, output: Path | None) -> dict[str, str]:
     for option in choice.following(facts):
         named = choice.given.get(option)
         if named and named != output.stem:
+            way_out = (", or use ", OptionName(option), f" {output.stem}") if output.stem.isidentifier() else ()
             raise OptionError(
                 OptionName(option),
-                f" {named!r} has to be the name of the file too: name the file {named}{output.suffix}, or use ",
-                OptionName(option),
-                f" {output.stem}",
+                f" {named!r} has to be the name of the file too: name the file {named}{output.suffix}",
+                *way_out,
             )
     return facts
+
+
+@contextmanager
+def _named_by_file(choice: ExporterChoice, output: Path | None) -> Iterator[None]:
+    """Word the refusal of a name that an option has from the file as one of the file's name."""
+    try:
+        yield
+    except OptionError as error:
+        if (
+            output is None
+            or error.option in choice.given
+            or error.option not in choice.following({"stem": output.stem})
+        ):
+            raise
+        said = error.worded(lambda option: "").lstrip()
+        raise OptionError(f"-o {output}: the file must have the name of what it defines, and {said}") from error
 
 
 def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
@@ -179,19 +203,20 @@ def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
 
 
 def _with_vectors(
-    choice: ExporterChoice, rules: RuleSet, settings: dict[str, Any], exported: str | bytes, output: Path
+    choice: ExporterChoice, rules: RuleSet, settings: dict[str, Any], exported: Mapping[str, str | bytes]
 ) -> dict[str, str | bytes]:
-    """Return the exported file, the test vectors, the schema of a row, and the exporter's test of the vectors."""
+    """Return exported files and, beside the first, the test vectors, the schema of a row, and the exporter's test."""
     from shallowrules.exporters.vectors import row_schema, vectors
 
-    name = f"{output.stem}.vectors.json"
+    first = PurePosixPath(next(iter(exported)))
+    name = f"{first.stem}.vectors.json"
     write_test = getattr(choice.exporter(), "vectors_test", None)
-    return {
-        output.name: exported,
+    beside = {
         name: vectors(rules),
-        f"{output.stem}.schema.json": row_schema(rules),
-        **({} if write_test is None else write_test(rules, output.name, name, **settings)),
+        f"{first.stem}.schema.json": row_schema(rules),
+        **({} if write_test is None else write_test(rules, first.name, name, **settings)),
     }
+    return {**exported, **{str(first.with_name(each)): text for each, text in beside.items()}}
 
 
 def _write_beside(output: Path, files: dict[str, str | bytes], read: list[str], force: bool) -> None:

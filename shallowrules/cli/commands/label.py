@@ -161,7 +161,7 @@ def _write_file(
 ) -> None:
     """Write rows with their clusters."""
     from shallowrules.cli.advice import worded
-    from shallowrules.cli.figures import clusters_of_rows, column_shifts, total_of
+    from shallowrules.cli.figures import clusters_of_rows, new_categories, total_of
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.errors import counted
     from shallowrules.exporters.sql import refuse_measure
@@ -194,7 +194,7 @@ def _write_file(
             "rows": sum(labelled.counts.values()),
             "clusters": clusters,
             "total": total_of(labelled.totals),
-            "columns": column_shifts(labelled.unseen),
+            "columns": new_categories(labelled.unseen),
             "applied": None,
             "files": [str(output)],
         }

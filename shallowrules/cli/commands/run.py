@@ -180,16 +180,6 @@ def command(
         rows, fitting, growing, reading, check=check_names, memory=memory, names=names, page=page
     )
     facts |= found
-    settings = settings_text(
-        folder,
-        rules.settings,
-        tables=tables,
-        table=table if tables else None,
-        memory=memory,
-        page={"slider": slider, "sample_rows": sample_rows},
-        clusters=None if names is None else rules.clusters,
-        chosen=chosen,
-    )
     if not tables:  # the rules name no database
         facts["made"] = as_utf8(show_tables(rows))
     written: dict[str, Mapping[str, str | bytes]] = {}
@@ -211,6 +201,16 @@ def command(
             written[choice.name] = exported
         named = _check_distinct(written)
         check_folder(folder, [name for name in named if name not in files], *read, force=force)
+        settings = settings_text(
+            folder,
+            rules.settings,
+            tables=tables,
+            table=table if tables else None,
+            memory=memory,
+            page={"slider": slider, "sample_rows": sample_rows},
+            clusters=None if names is None else rules.clusters,
+            chosen=[choice for choice in chosen if choice.name in written],
+        )
         contents = [content for given in written.values() for content in given.values()]
         write_files(folder, dict(zip(named, [rules.to_json(), settings, *contents], strict=True)))
     for message in left_out:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
     from shallowrules.tables.table import Table
-    from shallowrules.verification import Comparison, NotRun
+    from shallowrules.verification import Comparison, Failed, NotRun
 
 __all__ = ["command"]
 
@@ -75,13 +75,13 @@ def command(
 
     Rows on every threshold, next to it, and with missing values are compared too, and a CSV file is loaded in the
     usual ways: by pandas.read_csv, DuckDB's read_csv and SQLite's .import, each with its defaults. If a loader changes
-    a value so that a row gets a different label, that is reported with a remedy; if a form fails on the loaded rows,
-    the exit status is 3. Python and SQL are run, the model of dbt as SQL, PMML where pypmml and Java are installed,
-    ONNX where onnxruntime is, the page where playwright and chromium are, the workbook where LibreOffice is,
-    programming languages where their compilers are; the end lists the installed exporters that were not run, and why.
-    The exit status is 1 if any row differs. RULES know how the text of a column becomes numbers, so the options for it
-    need not be repeated. With --cluster-as and --else the SQL is that of `export` with these options; a row that gets
-    VALUE counts as a row without a cluster.
+    a value so that a row gets a different label, that is reported with a remedy. Python and SQL are run, the model of
+    dbt as SQL, PMML where pypmml and Java are installed, ONNX where onnxruntime is, the page where playwright and
+    chromium are, the workbook where LibreOffice is, programming languages where their compilers are; the end lists the
+    installed exporters that were not run, and why. The exit status is 1 if any row differs; otherwise it is 3 if a form
+    fails, for example because it does not compile. The other forms are still compared. RULES know how the text of a
+    column becomes numbers, so the options for it need not be repeated. With --cluster-as and --else the SQL is that of
+    `export` with these options; a row that gets VALUE counts as a row without a cluster.
 
     With --database the SQL runs where the rows are, in the database's own dialect; the boundary rows go to a
     temporary table with the types of the table's columns. The comparison is shown as a certificate.
@@ -159,6 +159,7 @@ def _verify_files(
     from shallowrules.sources import delimiter_of, file_relation
     from shallowrules.verification import DEFAULT_DIALECTS, CsvFile, LoadingReport, verify_loading
     from shallowrules.verification import verify as verify_forms
+    from shallowrules.verification.comparing import grouped_by_reason
 
     with progress(f"reading {show_tables(tables)}"), worded():
         told, table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
@@ -169,6 +170,7 @@ def _verify_files(
     relation = file_relation(file, reading.delimiter) if file is not None and delimiter is None else None
     comparisons: list[Comparison] = []
     not_run: list[NotRun] = []
+    failed: list[Failed] = []
     loading = LoadingReport()
     try:
         with progress("comparing"):
@@ -181,22 +183,28 @@ def _verify_files(
                     answers,
                     exporters=exporters or None,
                     on_not_run=not_run.append,
+                    on_failed=failed.append,
                 )
             )
             if file is not None and delimiter is not None:
                 loaded = CsvFile(file, delimiter, told=reading.delimiter is not None)
                 asked = exporters or exporter_names(), dialects or DEFAULT_DIALECTS
                 loading = verify_loading(rules, table, loaded, answers, *asked)
-    finally:  # earlier comparisons are worth knowing even if a later engine fails
+                failed += loading.failed
+    finally:  # earlier comparisons are worth knowing even if a later one is interrupted
         if comparisons:
             shown, skipped = [*comparisons, *loading.comparisons], [*not_run, *loading.not_run]
-            found = comparisons_of(shown, skipped, loading.remarks, loading.refused)
+            found = comparisons_of(shown, skipped, loading.remarks, failed)
             report(found | {"certificate": None, "files": []})
             show_comparisons(shown, skipped)
     wrong = [comparison.form for comparison in (*comparisons, *loading.comparisons) if comparison.disagreements]
-    show_lines([*loading.remarks, *(loading.refused if wrong else ())])
-    if loading.refused and not wrong:
-        raise DataError("; ".join(loading.refused))
+    ended = [
+        f"{'; '.join(forms)}: ends in an error: {' '.join(reason.split())}"
+        for forms, reason in grouped_by_reason(failed)
+    ]
+    show_lines([*loading.remarks, *(ended if wrong else ())])
+    if failed and not wrong:
+        raise DataError("; ".join(ended)) from failed[0].error
     if not wrong:
         show_lines(["every format that was run gives each row the cluster of the tree"])
     return wrong

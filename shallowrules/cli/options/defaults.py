@@ -17,14 +17,15 @@ from shallowrules.cli.advice import listed
 from shallowrules.cli.options.shared import TYPED
 from shallowrules.errors import SettingsError, refuse_unknown, suggestion
 
-__all__ = ["LISTS", "as_typed", "exporter_defaults", "folder_defaults", "given_by_file", "is_of"]
+__all__ = ["LISTS", "as_typed", "exporter_defaults", "folder_defaults", "given_by_file", "is_of", "type_in_words"]
 
 DATABASES, EXPORTERS = "databases", "exporters"
 
 EXPORTERS_GIVEN = "shallowrules.cli: exporters in the file of defaults"
+EXPORTERS_CHOSEN = "shallowrules.cli: exporters whose options a command has"
 NAMES_GIVEN = "shallowrules.cli: options in the file of defaults"
 FILE_READ = "shallowrules.cli: file of defaults"
-"""The keys under which a context keeps what the file says."""
+"""The keys under which a context keeps what the file says, and for whom."""
 
 TYPED_ONLY = {
     **dict.fromkeys(("output", "plot", "page", "migration", "into", "log-file"), "it names what is written"),
@@ -126,6 +127,7 @@ def exporter_defaults(context: click.Context, choices: Sequence[Any]) -> dict[st
     if not tables or not choices:
         return {}
     refuse_unknown(tables, exporter_names(), f"{file}: exporter")
+    context.meta[EXPORTERS_CHOSEN] = choices
     found: dict[str, Any] = {}
     for choice in choices:
         where, values = f"{file}: [exporters.{choice.name}]", tables.get(choice.name, {})
@@ -148,7 +150,10 @@ def given_by_file(context: click.Context, message: str) -> str:
     """Return the end of a refusal that names options which the folder's file gives, and nobody typed; or ""."""
     words = {word.partition("=")[0] for word in context.meta[TYPED]}
     options = [option for option in context.meta.get(NAMES_GIVEN, ()) if not words & {*option.opts}]
-    named = [spelt for option in options for spelt in option.opts if _mentions(message, spelt)]
+    spellings = [spelt for option in options for spelt in option.opts]
+    for choice in context.meta.get(EXPORTERS_CHOSEN, ()):
+        spellings += [choice.spellings[name] for name in choice.by_file if name not in choice.typed]
+    named = [spelt for spelt in spellings if _mentions(message, spelt)]
     if not named:
         return ""
     return f" ({' and '.join(named)}: given by {context.meta[FILE_READ]})"
@@ -194,12 +199,28 @@ def _is_item(option: click.Option, value: Any) -> bool:
 def _expected(option: click.Option) -> str:
     """Return the type of an option's value, in words."""
     kinds = (
-        (click.types.BoolParamType, "true or false", ""),
-        (click.types.IntParamType, "a whole number", "whole numbers"),
-        (click.types.FloatParamType, "a number", "numbers"),
+        (click.types.BoolParamType, "flag"),
+        (click.types.IntParamType, "integer"),
+        (click.types.FloatParamType, "float"),
     )
-    one, several = next((names for kind, *names in kinds if isinstance(option.type, kind)), ("text", "strings"))
-    return f"a list of {several}" if option.multiple else one
+    kind = next((kind for each, kind in kinds if isinstance(option.type, each)), "text")
+    return type_in_words(kind, "sequence" if option.multiple else "one")
+
+
+def type_in_words(kind: str, shape: str) -> str:
+    """Return the type of an option's value, in words; the kind and the shape are those of an `OptionSpec`."""
+    words = {
+        "flag": ("true or false", "truth values"),
+        "integer": ("a whole number", "whole numbers"),
+        "float": ("a number", "numbers"),
+    }
+    one, several = words.get(kind, ("text", "strings"))
+    shapes = {
+        "one": one,
+        "sequence": f"a list of {several}",
+        "mapping": f'a table of {several} ({{ OLD = "NEW" }})',
+    }
+    return shapes[shape]
 
 
 def _refuse_unknown(keys: Iterable[str], known: Mapping[str, click.Option], where: str) -> None:

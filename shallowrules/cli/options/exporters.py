@@ -14,7 +14,8 @@ import click
 from click.core import ParameterSource
 
 from shallowrules.cli.advice import listed
-from shallowrules.cli.options.defaults import exporter_defaults
+from shallowrules.cli.escaping import shell_word
+from shallowrules.cli.options.defaults import exporter_defaults, type_in_words
 from shallowrules.cli.options.shared import split_list, split_pair, write_options
 from shallowrules.errors import ExportError, OptionError, OptionName, PluginError, SettingsError
 
@@ -136,7 +137,7 @@ class ExporterChoice:
         )
 
     def values(self, table: str | None, shorten: Callable[[Path], str]) -> dict[str, Any]:
-        """Return the options that the user gave, ready for JSON; `option_defaults` reads them.
+        """Return all options, ready for JSON; `option_defaults` reads them. One that follows from a fact is None.
 
         Parameters
         ----------
@@ -156,10 +157,9 @@ class ExporterChoice:
 
         found: dict[str, Any] = {}
         for spec in describe_options(self.exporter.options):
-            if spec.name in self.given:
-                found[spec.name] = written(self.given[spec.name])
-            elif table is not None and spec.command_line.default_from == "table":
-                found[spec.name] = table
+            source = spec.command_line.default_from
+            default = spec.default if source is None else table if source == "table" else None
+            found[spec.name] = written(self.given.get(spec.name, default))
         return found
 
     def option_defaults(
@@ -182,8 +182,7 @@ class ExporterChoice:
         check_option_names(self.exporter, values)
         found: dict[str, Any] = {}
         for spec in describe_options(self.exporter.options):
-            if spec.name in values:
-                value = values[spec.name]
+            if (value := values.get(spec.name)) is not None:
                 if spec.name in self.by_file:
                     _check_value(spec, value, self.by_file[spec.name])
                 if not _is_of(spec, value):
@@ -220,29 +219,30 @@ class ExporterChoice:
     @contextmanager
     def as_typed(self) -> Iterator[None]:
         """Word the exporter's refusals in terms of the options that the user typed, or could type."""
-
-        def spell(option: OptionName) -> str:
-            return self.typed.get(option.name, self.spellings.get(option.name, option.name))
-
         try:
             yield
         except OptionError as error:
             if (place := self._place_of(error)) is not None:
                 raise SettingsError(place) from error
-            message = error.worded(spell)
+            message = error.worded(self._spell)
             named = {part.name for part in error.parts if isinstance(part, OptionName)}
             if error.option in self.spellings and error.option not in named:
-                message = f"{spell(OptionName(str(error.option)))}: {message}"
+                message = f"{self._spell(OptionName(str(error.option)))}: {message}"
             raise click.UsageError(message) from error
         except ExportError as error:
-            raise click.ClickException(error.worded(spell)) from error
+            raise click.ClickException(error.worded(self._spell)) from error
+
+    def _spell(self, option: OptionName) -> str:
+        """Return an option as the user typed it, or could type it."""
+        spelt = self.typed.get(option.name, self.spellings.get(option.name, option.name))
+        return spelt if option.value is None else f"{spelt} {shell_word(str(option.value))}"
 
     def _place_of(self, error: OptionError) -> str | None:
         """Return the fault of a value in the folder's file, after its place; None if the user typed it."""
         where = self.by_file.get(str(error.option))
         if where is None or error.option in self.typed:
             return None
-        said = error.worded(lambda option: self.typed.get(option.name, self.spellings.get(option.name, option.name)))
+        said = error.worded(self._spell)
         spelt = self.spellings[str(error.option)]
         return f"{where}{said.removeprefix(spelt)}" if said.startswith(spelt) else f"{where}: {said}"
 
@@ -376,14 +376,7 @@ def _is_of(spec: OptionSpec, value: Any) -> bool:
 def _check_value(spec: OptionSpec, value: Any, where: str) -> None:
     """Raise SettingsError for a value that is not of an option's type, or not one of its choices."""
     if not _is_of(spec, value):
-        several = {"integer": "whole numbers", "float": "numbers"}.get(spec.kind, "strings")
-        one = {"flag": "true or false", "integer": "a whole number", "float": "a number"}.get(spec.kind, "text")
-        shapes = {
-            "one": one,
-            "sequence": f"a list of {several}",
-            "mapping": f'a table of {several} ({{ OLD = "NEW" }})',
-        }
-        raise SettingsError(f"{where} must be {shapes[spec.shape]}, not {value!r}")
+        raise SettingsError(f"{where} must be {type_in_words(spec.kind, spec.shape)}, not {value!r}")
     if spec.kind == "choice":
         held = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
         for each in held:

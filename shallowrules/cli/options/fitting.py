@@ -112,6 +112,16 @@ class MethodOptions:
         """Whether to search the trade-off."""
         return self.max_cost is not None or self.max_conditions is not None
 
+    def as_fitted(self) -> MethodOptions:
+        """Return the options that lead to the same fit if a later version has other defaults."""
+        tradeoff, budget = (FIT_OPTIONS[name] for name in ("tradeoff", "budget"))
+        used = self
+        if self.tradeoff is None and not self.has_goal and tradeoff.applies(vars(self)):
+            used = replace(used, tradeoff=tradeoff.default)
+        if self.budget is None and budget.applies(vars(self)):
+            used = replace(used, budget=str(budget.default))
+        return used
+
     def parameters(self) -> dict[str, Any]:
         """Return the estimator's parameters that were given."""
         return {name: value for name, value in vars(self).items() if name in FIT_OPTIONS and value is not None}

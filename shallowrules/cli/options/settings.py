@@ -20,7 +20,7 @@ from shallowrules.cli.options.defaults import LISTS, as_typed, is_of
 from shallowrules.cli.options.exporters import ExporterChoice
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options.reading import Tables, reading_options
-from shallowrules.cli.options.shared import FILE_NAME, gather
+from shallowrules.cli.options.shared import FILE_NAME, TYPED, gather
 from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, OptionError, suggestion
 from shallowrules.files import Reading, distinct_keys, read_whole
@@ -57,6 +57,8 @@ PAGE: dict[str, bool | int] = {"slider": True, "sample_rows": 0}
 
 STANDARD_INPUT = "-"
 
+GOALS = ("--max-cost", "--max-conditions")
+
 KEPT_NAMES = "shallowrules.cli: names in the settings"
 """The key under which a context keeps the names of clusters from a file of settings."""
 
@@ -65,7 +67,7 @@ OPTIONS = tuple(field.name for kind in (FitOptions, MethodOptions, Reading) for 
 
 
 def settings_of(rows: Tables | DatabaseRows, *options: FitOptions | MethodOptions | Reading) -> dict[str, Setting]:
-    """Return the settings that rules keep: the names of files, and the options that differ from their defaults."""
+    """Return the settings that rules keep: the names of files, and the options that have a value."""
     values = {name: value for group in options for name, value in vars(group).items()}
     for name in ("scale", "impute", "missing"):  # None is a choice there
         values[name] = values[name] or "none"
@@ -95,7 +97,7 @@ def settings_text(
     clusters: Iterable[Cluster] | None,
     chosen: Sequence[ExporterChoice],
 ) -> str:
-    """Return the file of settings for a run.
+    """Return the file of settings for a run: a value for each option, so that it does not depend on later defaults.
 
     Parameters
     ----------
@@ -113,6 +115,7 @@ def settings_text(
     clusters : iterable of Cluster or None
         Those that --names named, if it was given.
     chosen : sequence of ExporterChoice
+        Those that wrote something.
     """
 
     def shorten(path: str | Path) -> str:
@@ -121,18 +124,15 @@ def settings_text(
     document: dict[str, Any] = {"format": FORMAT, "version": version("shallowrules")}
     if tables:
         document["tables"] = [shorten(each) for each in ([tables] if isinstance(tables, str) else tables)]
-    document["options"] = {name: value for name, value in settings.items() if name != TABLES}
-    if memory is not None:
-        document["memory"] = str(memory)
-    document |= {name: value for name, value in page.items() if value != PAGE[name]}
+    document["options"] = {name: settings.get(name) for name in OPTIONS}  # None: not used, or decided by the table
+    document["memory"] = None if memory is None else str(memory)
+    document |= page
     if clusters is not None:
         from shallowrules.rules.words.naming import list_names
 
         document["names"] = list_names(clusters)
-    if any(choice.required for choice in chosen):  # otherwise the default, which a format may omit
-        document["write"] = [choice.name for choice in chosen]
-    exporters = {choice.name: choice.values(table, shorten) for choice in chosen}
-    document["exporters"] = {name: values for name, values in exporters.items() if values}
+    document["write"] = [choice.name for choice in chosen]
+    document["exporters"] = {choice.name: choice.values(table, shorten) for choice in chosen}
     return as_utf8(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"  # in JSON that is the name itself
 
 
@@ -172,9 +172,11 @@ def _within(settings: str, option: str, path: str) -> str:
 def take_settings(context: click.Context, settings: Mapping[str, Setting], path: str) -> None:
     """Use settings for the options of a command that are not typed; `path` is where they are from.
 
-    They are all that differ from the options' own defaults, so the folder's file of defaults no longer counts.
+    They are complete, so the folder's file of defaults no longer counts.
     """
-    settings = {name: value for name, value in settings.items() if name != TABLES}
+    settings = {name: value for name, value in settings.items() if name != TABLES and value is not None}
+    if any(word.partition("=")[0] in GOALS for word in context.meta.get(TYPED, ())):
+        settings.pop("tradeoff", None)  # which is then searched
     _check(context, settings, path)
     _drop_defaults(context, OPTIONS)
     _add_defaults(context, {name: as_typed(name, value) for name, value in settings.items()})
@@ -263,7 +265,8 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
         if document.get("tables"):
             _drop_defaults(context, ("database", "table", "query", "sample"))
             _add_defaults(context, {"tables": [_seen_from(each, folder) for each in document["tables"]]})
-        _add_defaults(context, {name: document[name] for name in ("memory", *PAGE) if name in document})
+        given = {name: document.get(name) for name in ("memory", *PAGE)}
+        _add_defaults(context, {name: value for name, value in given.items() if value is not None})
         if "names" in document:
             from shallowrules.rules.words.naming import names_of_list
 
@@ -275,8 +278,10 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
     except (DataError, OptionError) as error:
         raise OptionError(f"--settings: {error}") from error
     offered = {parameter.name for parameter in context.command.params}
-    if left_out := [name for name in options if name not in (*offered, "clusters", "histograms")]:
-        show_message("note", f"{', '.join(left_out)} of {path} is not for this command and is ignored")
+    known = (*offered, "clusters", "histograms")
+    if left_out := [name for name, value in options.items() if value is not None and name not in known]:
+        are = "is" if len(left_out) == 1 else "are"
+        show_message("note", f"{', '.join(left_out)} of {path} {are} not for this command and {are} ignored")
 
 
 def _load(path: str) -> dict[str, Any]:
@@ -294,7 +299,7 @@ def _load(path: str) -> dict[str, Any]:
         ("options", _is_object, "an object"),
         ("tables", _are_texts, "a list of names"),
         ("write", _are_texts, "a list of names"),
-        ("memory", lambda value: isinstance(value, str), "a text"),
+        ("memory", lambda value: value is None or isinstance(value, str), "a text"),
         ("slider", lambda value: isinstance(value, bool), "true or false"),
         ("sample_rows", lambda value: type(value) is int, "a whole number"),
         ("exporters", lambda value: _is_object(value) and all(map(_is_object, value.values())), "an object of objects"),

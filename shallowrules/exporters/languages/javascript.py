@@ -97,6 +97,11 @@ class JavaScriptExporter(LanguageExporter):
             "rules.d.mts": render(language, "language_javascript.d.mts.j2", context),
         }
 
+    def vectors_test(self, rules: RuleSet, module: str, vectors: str, **options: Any) -> dict[str, str]:
+        """Return a file for node's test runner, which runs the module on the vectors beside it."""
+        context = {**self.context(rules, LanguageOptions(**options)), "module": module, "vectors": vectors}
+        return {f"{module.removesuffix('.mjs')}.test.mjs": render(self.language, "test_javascript.mjs.j2", context)}
+
 
 def _as_json(data: object) -> str:
     return json.dumps(data).replace("</", "\\u003c/").replace("<!", "\\u003c!")

@@ -149,6 +149,7 @@ class SqlOptions:
 
     def __post_init__(self) -> None:
         check_choice("style", self.style, STYLES, option="style")
+        style = OptionName("style", self.style)
         find_dialect(self.dialect)
         split_table(self.table)
         _check_texts(self.columns, COLUMNS, "must map the old name of a column to its new one")
@@ -162,27 +163,27 @@ class SqlOptions:
         check_text("cluster_column", self.cluster_column)
         check_choice("cluster_as", self.cluster_as, get_args(SqlClusterAs), option="cluster_as")
         if self.cluster_as == "both" and self.style not in QUERIES:
-            raise OptionError(CLUSTER_AS, f" 'both' goes with a query ({', '.join(QUERIES)}), not with {self.style!r}")
+            raise OptionError(CLUSTER_AS, f" 'both' goes with a query ({', '.join(QUERIES)}), not with ", style)
         if self.with_precision and self.style not in QUERIES:
-            raise OptionError(WITH_PRECISION, f" goes with a query ({', '.join(QUERIES)}), not with {self.style!r}")
+            raise OptionError(WITH_PRECISION, f" goes with a query ({', '.join(QUERIES)}), not with ", style)
         if isinstance(self.output_columns, str) or not all(isinstance(name, str) for name in self.output_columns):
             raise OptionError(OUTPUT_COLUMNS, " must be names of columns")
         if self.output_columns and self.style not in QUERIES:
-            raise OptionError(OUTPUT_COLUMNS, f" goes with a query ({', '.join(QUERIES)}), not with {self.style!r}")
+            raise OptionError(OUTPUT_COLUMNS, f" goes with a query ({', '.join(QUERIES)}), not with ", style)
         if self.into is not None:
             split_table(self.into)
         if self.materialized and self.style != "view":
-            raise OptionError(OptionName("materialized"), f" goes with a view, not with {self.style!r}")
+            raise OptionError(OptionName("materialized"), " goes with a view, not with ", style)
         if self.ddl is not None:
             _ = self.table_types  # report a wrong file before the work
         if self.otherwise is not None and self.style in WITHOUT_ELSE:
-            raise OptionError(OTHERWISE, f" goes with a style that labels rows, not with {self.style!r}")
+            raise OptionError(OTHERWISE, " goes with a style that labels rows, not with ", style)
         if self.otherwise is not None and self.cluster_as != "name":
             _check_number(self.otherwise)
         if self.measure is not None:
             check_text("measure", self.measure)
             if self.style not in COUNTING:
-                raise OptionError(MEASURE, f" goes with {' and '.join(COUNTING)}, not with {self.style!r}")
+                raise OptionError(MEASURE, f" goes with {' and '.join(COUNTING)}, not with ", style)
 
     @property
     def is_typed(self) -> bool:

@@ -97,7 +97,9 @@ class Toolchain:
         except OSError as error:
             raise EngineError(self.program, " ".join(arguments), str(error)) from error
         if done.returncode:
-            raise EngineError(self.program, " ".join(arguments), done.stderr.decode(errors="replace")[:2000])
+            said = done.stderr.decode(errors="replace")[:2000].strip()
+            said = said or f"{arguments[0]} ends with status {done.returncode}"
+            raise EngineError(self.program, " ".join(arguments), said)
         return done.stdout
 
 
