@@ -13,7 +13,7 @@ from draws import drawn
 pytest.importorskip("markdown_it")
 
 from hostile import KEPT, Hostile, audit, findings, surrogates_are_refused
-from hostile_exporters import last_findings, missing_checks, round_findings
+from hostile_exporters import HEADING, last_findings, missing_checks, renewed, round_findings
 from hostile_forms import BESIDE, CHECKS, ManyNames, Tools
 
 from shallowrules.errors import MissingExtraError
@@ -35,6 +35,19 @@ def test_every_form_gives_the_labels_of_the_tree_and_does_nothing_else(running, 
     finally:
         for engine in engines:
             engine.drop(KEPT)
+
+
+def test_rows_of_exporters_that_ran_alone_join_the_page(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    head = ["9 names", "seeds", "", "| exporter | how |", "|---|---|"]
+    text = [f"## {HEADING}", "", *head, "| sql | old |", "| dbt | old |", "", "End.", "", "## Last", ""]
+    page.write_text("\n".join(text))
+    monkeypatch.setattr("hostile_exporters.PAGE", page)
+    assert renewed([*head, "| onnx | new |", "| dbt | new |", "| go | new |", "", "New end."]) == [
+        *head, "| sql | old |", "| onnx | new |", "| dbt | new |", "| go | new |", "", "New end."
+    ]  # fmt: skip
+    with pytest.raises(SystemExit, match="other names"):
+        renewed(["8 names", *head[1:], "| go | new |"])
 
 
 def test_an_exporter_without_a_check_is_named(install):

@@ -116,10 +116,13 @@ def assign_cluster(row: NamedValues, lenient: bool = False) -> int | None:
 class RowError(ValueError):
     """A row that cannot be labeled because of its value in a column; the value is None if the row lacks the column."""
 
-    def __init__(self, message: str, column: str = "", value: object = None) -> None:
-        super().__init__(message, column, value)
-        self.column = column
-        self.value = value
+    @property
+    def column(self) -> str:
+        return str(self.args[1])
+
+    @property
+    def value(self) -> object:
+        return self.args[2]
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -141,50 +144,50 @@ def _of_name(values: Any, column: str, what: str) -> Any:
         pass
     found = [name for name in getattr(values, "keys", tuple)() if str(name) == column]
     if not found:
-        raise RowKeyError(f"the {what} has no column {column!r}, which the rules test", column)
+        raise RowKeyError(f"the {what} has no column {column!r}, which the rules test", column, None)
     if len(found) > 1:
-        raise RowKeyError(f"the {what} has several columns named {column}", column)
+        raise RowKeyError(f"the {what} has several columns named {column}", column, None)
     return values[found[0]]
 
 
 def _given(value: Any, column: str, lenient: bool = False) -> Any:
     """Return the value of a row in a column of numbers, read from text if that is lenient; JSON's true is not a number."""
-    if isinstance(value, bool):
+    if value is True or value is False:
         raise RowTypeError(f"column {column!r} holds {value!r}, which is not a number", column, value)
     if lenient:
         return _parse(value, ("",), ".")
     return value
 
 
-def _number(value: Any, column: str) -> Any:
-    if isinstance(value, (str, bytes, bytearray)):
-        raise RowTypeError(f"column {column!r} holds text, {value!r}: convert it to a number first", column, value)
-    return value
+_MISSING = ("NAType", "NaTType", "MaskedConstant")  # null markers of pandas and NumPy, by name: neither is imported
 
 
 def _is_missing(value: Any) -> bool:
-    """Recognize None, and the null markers of pandas and numpy, without importing either."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
+    """Recognize None and null markers."""
+    return value is None or type(value).__name__ in _MISSING
 
 
 def _integer(value: Any, column: str) -> int | float | Decimal:
     """Keep whole numbers as they are: beyond 2**53 a double would round them."""
-    value = _number(value, column)
     try:
-        return operator.index(value)
+        if hasattr(value, "__index__"):  # to raise and catch an error takes longer
+            return operator.index(value)
     except TypeError:
         pass
     if isinstance(value, Decimal) and not value.is_nan():
         return value
-    return _to_float(value, column)
+    return _float(value, column)
 
 
-def _to_float(value: Any, column: str) -> float:
+def _float(value: Any, column: str) -> float:
     """Convert to a double; a missing value becomes NaN, which satisfies no condition."""
-    if _is_missing(value):
+    kind = type(value).__name__
+    if value is None or kind in _MISSING:
         return float("nan")
+    if isinstance(value, (str, bytes, bytearray)):
+        raise RowTypeError(f"column {column!r} holds text, {value!r}: convert it to a number first", column, value)
     try:
-        if type(value).__name__.startswith("complex"):  # of which NumPy drops the imaginary part
+        if kind.startswith("complex"):  # of which NumPy drops the imaginary part
             raise TypeError
         return float(value)
     except OverflowError:

@@ -61,7 +61,7 @@ MODULE_NAMES = frozenset(
         *("CLUSTERS", "Any", "Decimal", "NamedValues", "Protocol", "Real", "annotations", "error", "np", "operator"),
         *("re", "row", VECTORIZED, f"{VECTORIZED}{WITH_PRECISION}", REASONS, "columns"),
         *("_PRECISIONS", "matched", "precision"),
-        *("_boolean", "_code", "_float", "_integer", "_is_missing", "_number", "_parse", "_text", "_to_float"),
+        *("_boolean", "_code", "_float", "_integer", "_is_missing", "_parse", "_text", "_to_float", "_MISSING"),
         *("_NODES", "_LEAVES", "_CHUNK", "_assign", "_categories", "_elements", "_flags", "_numbers", "_of_name"),
         *("_rows",),
         *("date", "datetime", "timedelta", "timezone", "_time", "_times", "_time_of_text", "_written_time"),
