@@ -40,7 +40,8 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest sanitize wheel lint format docs bench conformance clean
+.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre coverage sanitize wheel \
+	release lint format lock docs bench conformance clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
@@ -49,10 +50,14 @@ help:
 	@echo "make test      the quick tests: a tenth of what is drawn, no servers, builds, benchmarks or pages"
 	@echo "make test-all  all tests but those of benchmarks, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"
+	@echo "make test-pre  the quick tests, on the newest packages, versions before their release included"
+	@echo "make coverage  the lines that no quick test runs, in Python and in the kernel, and docs/coverage.md"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own; SHORT=1 for what a wheel can fail"
+	@echo "make release   checks, wheel and sdist of a version, and the command that tags it; CI_PASSED=COMMIT instead of the tests"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
+	@echo "make lock      the newest linters and build tools into dev-tools.txt"
 	@echo "make docs      the site of docs/, in build/site"
 	@echo "make build     compile the kernel; the other targets do so too when a source has changed"
 	@echo "make bench     the benchmarks, and before them their tests"
@@ -78,10 +83,10 @@ $(BIN)/uv: | $(BIN)/python
 # The environment with the package and one of its extras (see pyproject.toml), kernel compiled. An extra holds others.
 WITHIN_dev := test cli
 WITHIN_test := cli
-$(VENV)/with-%: setup.py pyproject.toml $(KERNEL) | $(BIN)/uv
-	@$(INSTALL) $$($(BIN)/python -c \
+$(VENV)/with-%: setup.py pyproject.toml dev-tools.txt $(KERNEL) | $(BIN)/uv
+	@$(INSTALL) -c dev-tools.txt $$($(BIN)/python -c \
 		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
-	@$(INSTALL) --no-build-isolation -e '.[$*]'
+	@$(INSTALL) -c dev-tools.txt --no-build-isolation -e '.[$*]'
 	@touch $@ $(patsubst %,$(VENV)/with-%,$(WITHIN_$*))
 
 # dbt runs what the exporter of that name writes. It wants an environment of its own: its requirements contradict those of
@@ -118,7 +123,7 @@ examples: $(VENV)/with-cli
 
 # The tests run in as many processes as there are cores, and many grow with several threads: a thread that waits for
 # others sleeps then, in place of taking a core from them. The benchmarks wait as OpenMP does by default.
-test test-lowest sanitize wheel: export OMP_WAIT_POLICY = passive
+test test-lowest test-pre coverage sanitize wheel: export OMP_WAIT_POLICY = passive
 
 QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
@@ -199,6 +204,25 @@ test-lowest: setup-lowest
 		$(LOWEST_TESTS:%=tests/*/test_%.py)
 	.venv-lowest/bin/python -m pytest -n auto --dist loadfile $(PYTEST_FLAGS) $(LOWEST_SERVERS:%=tests/*/test_%.py)
 
+# The newest versions of all packages, as `pip install --pre` takes them: a warning of what will change is an error in tests.
+test-pre:
+	@$(MAKE) .venv-pre/bin/uv VENV=.venv-pre
+	@.venv-pre/bin/uv pip install -q --python .venv-pre/bin/python --prerelease allow --upgrade $$(.venv-pre/bin/python -c \
+		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@.venv-pre/bin/uv pip install -q --python .venv-pre/bin/python --prerelease allow --upgrade --no-build-isolation -e '.[test]'
+	@touch .venv-pre/with-test
+	@$(MAKE) test VENV=.venv-pre
+
+# gcov counts the lines of the kernel, which is built below build/coverage, so that the usual one stays. Few tables are drawn:
+# they are for what a line computes.
+coverage: $(VENV)/with-dev
+	SHALLOWRULES_COVERAGE=1 SHALLOWRULES_CACHE= $(BIN)/python setup.py -q build \
+		--build-base build/coverage --build-lib build/coverage/lib
+	@find build/coverage -name '*.gcda' -delete && rm -f build/coverage/data*
+	PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/build/coverage/lib COVERAGE_FILE=$(CURDIR)/build/coverage/data SHALLOWRULES_DRAWS=short \
+		$(BIN)/python -m pytest -n auto --dist loadfile -m $(QUICK) --cov --cov-report= $(PYTEST_FLAGS)
+	$(BIN)/python docs/coverage_page.py --write
+
 # The sanitizers' kernel is built below build/sanitize, so that the usual one stays. Python itself is built
 # without sanitizers: their libraries have to be there before it starts, and its memory has to come from malloc to be
 # guarded. Leaks are not searched (detect_leaks=0): Python keeps much of its memory until it ends. --capture=sys
@@ -235,11 +259,28 @@ wheel: $(VENV)/with-dev
 		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m $(QUICK) $(PYTEST_FLAGS) \
 		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/*/test_%.py),$(CURDIR)/tests)
 
+# Up to the tag, which it names and does not make. All files are dated by the commit. The sdist is made again of the commit
+# alone: it has the same bytes, or a file came from the folder, or from the machine.
+release: $(VENV)/with-dev
+	@$(BIN)/python .ci/release.py --ci-passed '$(CI_PASSED)'
+	$(if $(CI_PASSED),,@$(MAKE) lint test-all)
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(MAKE) wheel
+	@rm -rf build/release && mkdir -p build/release/tree && git archive HEAD | tar -x -C build/release/tree
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
+		$(BIN)/python -m build --sdist --no-isolation --outdir build/release build/release/tree >/dev/null
+	cmp build/release/*.tar.gz dist/*.tar.gz
+	@ls -l dist
+	@$(BIN)/python .ci/release.py --tag
+
 lint: $(VENV)/with-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(BIN):$$PATH" cython-lint shallowrules/_kernel  # it looks for pycodestyle on PATH
+
+# dev-tools.in names the tools.
+lock: | $(BIN)/uv
+	$(BIN)/uv pip compile -q --upgrade --no-deps --no-header --no-annotate --python $(BIN)/python -o dev-tools.txt dev-tools.in
 
 format: $(VENV)/with-dev
 	$(BIN)/ruff check --fix .
@@ -262,7 +303,7 @@ conformance: $(VENV)/with-test $(VENV)/with-engines build/dbt/bin/dbt
 	$(BIN)/python tests/conformance/real_tables.py $(if $(SHORT),--only wine,--write)
 
 clean:
-	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.* .venv-lowest
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv-3.* .venv-lowest .venv-pre
 	rm -f $(VENV)/with-*
 	find shallowrules/_kernel -name '*.so' -delete -o -name '*.pyd' -delete
 	find shallowrules templates tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,10 +5,13 @@ Environment variables:
 SHALLOWRULES_DEBUG=1       turn Cython's run-time checks (bounds, uninitialised memoryviews, None) back on
 SHALLOWRULES_NO_OPENMP=1   build serially even where OpenMP works
 SHALLOWRULES_SANITIZE=1    compile with AddressSanitizer and UndefinedBehaviorSanitizer (`make sanitize`)
+SHALLOWRULES_COVERAGE=1    count how often each line of the kernel runs, for gcov (`make coverage`)
+SOURCE_DATE_EPOCH=SECONDS  the time of all files in the sdist and the wheel; the sdist's is 1980 otherwise
 SHALLOWRULES_CACHE=FOLDER  keep the compiled modules there, and take them from there when nothing has changed: a wheel
                            is built in a new folder each time (the Makefile names one below `build`)
 """
 
+import gzip
 import hashlib
 import json
 import os
@@ -16,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -23,9 +27,11 @@ from Cython import __version__ as cython_version
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
-DEBUG, NO_OPENMP, SANITIZE = (
-    os.environ.get(f"SHALLOWRULES_{switch}", "") not in ("", "0") for switch in ("DEBUG", "NO_OPENMP", "SANITIZE")
+DEBUG, NO_OPENMP, SANITIZE, COVERAGE = (
+    os.environ.get(f"SHALLOWRULES_{switch}", "") not in ("", "0")
+    for switch in ("DEBUG", "NO_OPENMP", "SANITIZE", "COVERAGE")
 )
 
 CACHE = os.environ.get("SHALLOWRULES_CACHE", "")
@@ -65,6 +71,9 @@ SANITIZE_FLAGS = [
     *("-O1", "-g1", "-fno-omit-frame-pointer", "-fno-wrapv"),
     *("-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"),
 ]
+
+# Threads count in the same places. At -O1 nearly every line of Cython still has code of its own.
+COVERAGE_FLAGS = ["-O1", "--coverage", "-fprofile-update=atomic"]
 
 # Cython's memoryviews run when an array is handed over, not for each row: -O3 takes 5 s for them, this takes 2.
 SHARED_MODULE_FLAGS = {"msvc": [], "unix": ["-O1"]}
@@ -190,6 +199,8 @@ class BuildKernel(build_ext):
         compile_flags, link_flags = openmp or ([], [])
         if SANITIZE:
             compile_flags, link_flags = compile_flags + SANITIZE_FLAGS, link_flags + SANITIZE_FLAGS
+        if COVERAGE:
+            compile_flags, link_flags = compile_flags + COVERAGE_FLAGS, [*link_flags, "--coverage"]
         print(f"shallowrules: OpenMP {'on' if openmp else 'off, the kernel runs serially'}", file=sys.stderr)
         for extension in self.extensions:
             extension.extra_compile_args = COMPILE_FLAGS[kind] + compile_flags
@@ -250,10 +261,35 @@ class BuildKernel(build_ext):
         return next((flags for flags in candidates if runs_with(self.compiler, *flags)), None)
 
 
+def undated(member):
+    """Return a member of the sdist without what differs between machines: times, owners, permissions of groups."""
+    member.mtime = int(os.environ.get("SOURCE_DATE_EPOCH", 315_532_800))
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    member.mode = 0o755 if member.mode & 0o100 else 0o644
+    return member
+
+
+class Sdist(sdist):
+    """`sdist` that writes the same bytes whenever and wherever it packs the same files."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        """Pack a folder as a tar archive; the header of gzip has no time or name either."""
+        assert format == "gztar"
+        path = f"{base_name}.tar.gz"
+        with (
+            open(path, "wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            archive.add(base_dir, filter=undated)
+        return path
+
+
 if __name__ == "__main__":  # not in the processes that translate to C
     setup(
         ext_modules=extensions(),
-        cmdclass={"build_ext": BuildKernel},
+        cmdclass={"build_ext": BuildKernel, "sdist": Sdist},
         options={
             "build_ext": {"parallel": os.cpu_count()},
             "bdist_wheel": {"py_limited_api": "cp311"} if STABLE_ABI else {},

@@ -13,7 +13,8 @@
     └── MissingExtraError (ImportError)   a feature that needs an optional dependency
 
     ShallowRulesWarning (UserWarning)     something worth knowing that stops nothing
-    └── ShallowRulesNote                  what was found in a file, and what was done about it
+    ├── ShallowRulesNote                  what was found in a file, and what was done about it
+    └── ShallowRulesDeprecation           what a later version will no longer have (a FutureWarning)
 
 Messages say what was wrong, where (column, row count, option) and what to do about it.
 """
@@ -35,6 +36,7 @@ __all__ = [
     "PluginError",
     "RulesFormatError",
     "SettingsError",
+    "ShallowRulesDeprecation",
     "ShallowRulesError",
     "ShallowRulesNote",
     "ShallowRulesWarning",
@@ -236,6 +238,10 @@ class ShallowRulesWarning(_InPieces, UserWarning):
 
 class ShallowRulesNote(ShallowRulesWarning):
     """A finding in a file, such as lines above its table, and how it was handled."""
+
+
+class ShallowRulesDeprecation(ShallowRulesWarning, FutureWarning):
+    """A name, parameter or option that a later version will no longer have."""
 
 
 def check_choice(what: str, value: object, known: Iterable[str], option: str | None = None) -> str:

@@ -10,7 +10,7 @@ WITH rows_to_label AS (
 ),
 
 labelled_rows AS (
-  -- Written by shallowrules 0.1.0 from the rules with SHA-256 de0ebd5f1e4c470c8c647f152c552e7c892da68b6718c2e2d03b4742c6a9f1f7.
+  -- Written by shallowrules 0.2.0 from the rules with SHA-256 de0ebd5f1e4c470c8c647f152c552e7c892da68b6718c2e2d03b4742c6a9f1f7.
   -- 99 rows, 3 clusters; k-means cost 1.029 times that of the clusters without rules; 96.2% of rows in the same cluster.
   -- A rule that tests a column does not match a row without a value in it.
   -- A row that no rule matches gets NULL.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from typing import Any
 
+from click.testing import Result
 from commandline import call
 from databases import SCHEMAS, SMALL, SMALL_LABELS, execute, schema_of
 from rulesets import make_rules
@@ -23,18 +27,18 @@ OTHER = make_rules([("x", "float"), ("i", "integer")], (0, 0.5, 7, (1, 3, 8, 9))
 OTHER_LABELS = [None if label is None else label + 7 for label in SMALL_LABELS]
 
 
-def apply(database, *arguments, table="small", rules="rules.json", **settings):
+def apply(database: Any, *arguments: str, table: str = "small", rules: str = "rules.json", **settings: Any) -> Result:
     return call("label", rules, "--database", database.url, "--table", table, "--apply", *arguments, **settings)
 
 
-def applied(database, style, *arguments, **settings):
+def applied(database: Any, style: str, *arguments: str, **settings: Any) -> str:
     """Apply, and return the output."""
     done = apply(database, style, "--yes", *arguments, **settings)
     assert done.exit_code == 0, done.output
     return " ".join(done.output.split())
 
 
-def refused(database, *arguments, **settings):
+def refused(database: Any, *arguments: str, **settings: Any) -> str:
     """Apply options that are refused; return the message. Nothing has changed."""
     before = schema_of(database)
     done = apply(database, *arguments, "--yes", **settings)
@@ -43,23 +47,23 @@ def refused(database, *arguments, **settings):
     return " ".join(done.stderr.partition("Error: ")[2].split())
 
 
-def target(style):
+def target(style: str) -> str:
     """Return which of the tables has the labels."""
     return "small" if style in ("update", "column") else "small_clusters"
 
 
-def labelled(database, name="small", column="cluster"):
+def labelled(database: Any, name: str = "small", column: str = "cluster") -> list[tuple[str | None, ...]]:
     """Return the rows of the table ``small``, or of an object made from it, with their labels."""
     quote = database.quote
     return _as_texts(database.query(f"SELECT {quote('x')}, {quote('i')}, {quote(column)} FROM {quote(name)}"))
 
 
-def expected(labels=SMALL_LABELS):
+def expected(labels: Sequence[int | None] = SMALL_LABELS) -> list[tuple[str | None, ...]]:
     """Return the rows of the table ``small`` with labels."""
     return _as_texts((*row, label) for row, label in zip(SMALL, labels, strict=True))
 
 
-def _as_texts(rows):
+def _as_texts(rows: Iterable[Sequence[Any]]) -> list[tuple[str | None, ...]]:
     return sorted((tuple(None if cell is None else f"{float(cell):g}" for cell in row) for row in rows), key=repr)
 
 
@@ -75,7 +79,7 @@ class HostileShop:
         What texts are made of.
     """
 
-    def __init__(self, database, chooser, pieces):
+    def __init__(self, database: Any, chooser: random.Random, pieces: Sequence[str]):
         self.database, self.chooser, self.pieces = database, chooser, pieces
         self.dialect = DIALECTS[database.dialect]
         self.table, self.target, self.cluster_column, *columns = (self._name(j) for j in range(5))
@@ -88,7 +92,7 @@ class HostileShop:
         self.labels = self.rules.assign(dict(zip(columns, map(list, zip(*self.values, strict=True)), strict=True)))
         self.names = {c.index: c.name for c in self.rules.clusters}
 
-    def _text(self):
+    def _text(self) -> str:
         """Return a text that the database can hold."""
         while True:
             text = "".join(self.chooser.choices(self.pieces, k=self.chooser.randint(1, 4)))
@@ -97,7 +101,7 @@ class HostileShop:
                 if "\0" not in text and "\r" not in text and text.strip():
                     return text
 
-    def _name(self, number):
+    def _name(self, number: int) -> str:
         """Return a name that the database can hold and that is unlike any other."""
         while True:
             name = f"{self._text()}{number}" if self.chooser.random() < 0.5 else f"{number}{self._text()}"
@@ -105,7 +109,7 @@ class HostileShop:
                 self.dialect.column(name)
                 return name
 
-    def make(self):
+    def make(self) -> None:
         """Make the table, with a key."""
         types = {"text": self.database.types["text"], "float": self.database.types["float"]}
         declared = [("key", "INTEGER"), *((name, types[kind]) for name, kind in self.columns)]
@@ -120,20 +124,20 @@ class HostileShop:
                 )
             connection.commit()
 
-    def drop(self):
+    def drop(self) -> None:
         execute(self.database, f"DROP TABLE {self.database.quote(self.table)}")
 
-    def ask(self, statement):
+    def ask(self, statement: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query, as the driver gives them."""
         with connect(parse_url(self.database.url)) as connection:
             return sorted(map(tuple, connection.exec_driver_sql(statement).all()), key=repr)
 
-    def state(self):
+    def state(self) -> tuple[list[tuple[Any, ...]], ...]:
         """Return everything that the database has, and the rows of its tables."""
         tables = [self.database.quote(name) for name in ("kept", self.table)]
         return self.ask(SCHEMAS[self.database.dialect]), *(self.ask(f"SELECT * FROM {table}") for table in tables)
 
-    def check(self, style, cluster_as, batch):
+    def check(self, style: str, cluster_as: Any, batch: int | None) -> None:
         """Apply, look at the labels, and drop them: nothing else is touched."""
         before = self.state()
         rows = DatabaseRows(self.database.url, '"' + self.table.replace('"', '""') + '"')
@@ -144,7 +148,7 @@ class HostileShop:
         run_plan(plan_labels(self.rules, rows, application))
         quote = self.database.quote
         found = self.ask(f"SELECT {quote('key')}, {quote(self.cluster_column)} FROM {quote((into or [self.table])[0])}")
-        wanted = [None if label == -1 else int(label) for label in self.labels]
+        wanted: list[Any] = [None if label == -1 else int(label) for label in self.labels]
         if cluster_as == "name":
             wanted = [None if label is None else self.names[label] for label in wanted]
         assert sorted(found) == list(enumerate(wanted))

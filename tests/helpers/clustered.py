@@ -65,8 +65,8 @@ class Drawn:
 
 def chain(n_cuts: int) -> dict[str, np.ndarray]:
     """Return a tree that cuts the first column at 0, 1, 2, ..., one below the other."""
-    tree = {name: np.full(2 * n_cuts + 1, -1, np.int32) for name in ("feature", "left", "right", "center")}
-    tree["cut"] = np.zeros(2 * n_cuts + 1)
+    tree: dict[str, np.ndarray] = {"cut": np.zeros(2 * n_cuts + 1)}
+    tree |= {name: np.full(2 * n_cuts + 1, -1, np.int32) for name in ("feature", "left", "right", "center")}
     for i in range(n_cuts):
         tree["feature"][2 * i], tree["cut"][2 * i] = 0, float(i)
         tree["left"][2 * i], tree["right"][2 * i] = 2 * i + 1, 2 * i + 2
@@ -74,11 +74,12 @@ def chain(n_cuts: int) -> dict[str, np.ndarray]:
 
 
 def explanation(tree: dict[str, Any], leaf: int) -> set[tuple[int, bool]]:
-    pairs, node = set(), leaf
+    pairs: set[tuple[int, bool]] = set()
+    node = leaf
     while True:
         above = np.flatnonzero((tree["feature"] >= 0) & ((tree["left"] == node) | (tree["right"] == node)))
         if not len(above):
             return pairs
         [parent] = above
         pairs.add((int(tree["feature"][parent]), bool(tree["left"][parent] == node)))
-        node = parent
+        node = int(parent)

@@ -6,9 +6,10 @@ import csv
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from shallowrules.cli import commands
 
@@ -20,19 +21,19 @@ SCALED = (
 """The note about the default scale."""
 
 
-def call(*arguments, **settings):
+def call(*arguments: object, **settings: Any) -> Result:
     """Run a command in this process."""
     result = CliRunner().invoke(commands.shallowrules, [str(argument) for argument in arguments], **settings)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
     return result
 
 
-def spawn(*arguments, **settings):
+def spawn(*arguments: Any, **settings: Any) -> subprocess.CompletedProcess[str]:
     """Run a command in another process."""
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=120, **settings)
 
 
-def refused(*arguments, status=3, **settings):
+def refused(*arguments: object, status: int = 3, **settings: Any) -> str:
     """Run a command that must fail with a message and leave every file as it was; return the message."""
     before = {path: path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()}
     result = call(*arguments, **settings)
@@ -44,11 +45,11 @@ def refused(*arguments, status=3, **settings):
     return " ".join(result.stderr.partition("Error: ")[2].split())
 
 
-def write_groups(path="t.csv", n_rows=60):
+def write_groups(path: Any = "t.csv", n_rows: int = 60) -> Any:
     """Write a table of three groups and two columns, and return its path."""
     generator = np.random.default_rng(0)
     centers = np.array([[0, 0], [10, 0], [0, 10]])[np.arange(n_rows) % 3]
-    rows = (centers + generator.normal(0, 0.5, (n_rows, 2))).round(3)
+    rows: np.ndarray = (centers + generator.normal(0, 0.5, (n_rows, 2))).round(3)
     with open(path, "w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([["width", "my height"], *rows.tolist()])
     return path

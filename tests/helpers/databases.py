@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import importlib
 import sqlite3
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from shallowrules.sources import DatabaseRows
+from shallowrules.verification.engines.base import Engine
 
 SERVERS = ("postgres", "mysql")
 
 
-def marked(*names):
+def marked(*names: str) -> list[ParameterSet]:
     """Return databases and engines as parameters of a fixture or test; those that have to be started are marked."""
     return [pytest.param(name, marks=[] if name in ("sqlite", "duckdb") else [pytest.mark.services]) for name in names]
 
 
-def on(*names):
+def on(*names: str) -> pytest.MarkDecorator:
     """Return the mark of a test that runs on only these databases of the fixture `database`."""
     return pytest.mark.parametrize("database", marked(*names), indirect=True)
 
@@ -26,39 +31,39 @@ def on(*names):
 class File:
     """A database in a file, filled as the engines are."""
 
-    def __init__(self, dialect, path):
+    def __init__(self, dialect: str, path: Path):
         self.dialect, self.path = dialect, path
         self.url = f"{dialect}:///{path}"
         self.types = {"integer": "BIGINT", "float": "DOUBLE", "text": "TEXT", "boolean": "BOOLEAN"}
 
-    def quote(self, name):
+    def quote(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'
 
-    def run(self, statement, *rows):
+    def run(self, statement: str, *rows: Sequence[Any]) -> None:
         connection = _driver(self.dialect).connect(str(self.path))
         connection.execute("BEGIN")  # DuckDB would end each row by itself
         connection.executemany(statement, rows) if rows else connection.execute(statement)
         connection.commit()
         connection.close()
 
-    def create(self, table, columns, rows):
+    def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> None:
         self.run(f"CREATE TABLE {self.quote(table)} ({', '.join(f'{self.quote(n)} {kind}' for n, kind in columns)})")
         held = [[float(v) if isinstance(v, Decimal) and self.dialect == "sqlite" else v for v in row] for row in rows]
         if held:
             self.run(f"INSERT INTO {self.quote(table)} VALUES ({', '.join('?' * len(columns))})", *held)
 
-    def drop(self, table):
+    def drop(self, table: str) -> None:
         self.run(f"DROP TABLE {self.quote(table)}")
 
-    def query(self, statement):
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         connection = _driver(self.dialect).connect(str(self.path))
-        rows = connection.execute(statement).fetchall()
+        rows: list[tuple[Any, ...]] = connection.execute(statement).fetchall()
         connection.close()
         return rows
 
 
-def _driver(dialect):
+def _driver(dialect: str) -> Any:
     return sqlite3 if dialect == "sqlite" else importlib.import_module("duckdb")
 
 
@@ -69,7 +74,7 @@ SMALL_LABELS = [0, 1, 2, None, None, 0]
 """Their clusters."""
 
 
-def of(database, table="small", **options):
+def of(database: Any, table: str = "small", **options: Any) -> DatabaseRows:
     """Return rows of a table."""
     return DatabaseRows(database.url, table, **options)
 
@@ -118,16 +123,16 @@ OBJECTS = {
 }
 
 
-def schema_of(database):
+def schema_of(database: File | Engine) -> list[tuple[Any, ...]]:
     """Return everything that a database has, with comments and columns."""
     return sorted(map(tuple, database.query(SCHEMAS[database.dialect])), key=repr)
 
 
-def objects_of(database):
+def objects_of(database: File | Engine) -> list[tuple[Any, ...]]:
     """Return the views and the tables of a database, each with its kind, views first."""
     return sorted(map(tuple, database.query(OBJECTS[database.dialect])), reverse=True)
 
 
-def execute(database, statement):
+def execute(database: File | Engine, statement: str) -> None:
     """Run a statement, whatever the database."""
     database.run(statement) if isinstance(database, File) else database.query(statement)

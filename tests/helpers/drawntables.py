@@ -165,8 +165,8 @@ def check_table(seed: int) -> str:
         "method": str(random.choice(["exshallow", "exshallow", "exshallow", "exgreedy", "imm", "exkmc"])),
         "tradeoff": float(random.choice([0.0, 0.03, 0.3, 1e3])),
         "refine": str(random.choice(["none", "full"])),
-        "scale": random.choice([None, "minmax", "standard", "robust"]),
-        "round_within": random.choice([None, 0.0, 0.05]),
+        "scale": [None, "minmax", "standard", "robust"][random.choice(4)],
+        "round_within": [None, 0.0, 0.05][random.choice(3)],
     }
     if random.random() < 0.4:
         options["clusterer"] = random.choice([0, 1, 5, -3], n_rows).tolist()

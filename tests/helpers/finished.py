@@ -115,7 +115,7 @@ class Finished:
 
     def recut(self, node: int, cut: Recut) -> Finished:
         """Return the tree with another cut of a node."""
-        feature, cuts, left, right = (array.copy() for array in (self.feature, self.cut, self.left, self.right))
+        feature, cuts, left, right = self.feature.copy(), self.cut.copy(), self.left.copy(), self.right.copy()
         feature[node], cuts[node] = cut.feature, cut.threshold
         if cut.swapped:
             left[node], right[node] = right[node], left[node]
@@ -134,9 +134,8 @@ class Finished:
             for leaf in set(self.leaves()) - set(self.leaves(parent)):
                 for feature in range(self.columns.shape[1]):
                     for threshold in np.unique(self.columns[reached == leaf, feature])[:-1]:
-                        features, cuts, left, right = (
-                            array.copy() for array in (self.feature, self.cut, self.left, self.right)
-                        )
+                        features, cuts = self.feature.copy(), self.cut.copy()
+                        left, right = self.left.copy(), self.right.copy()
                         (left if left[above] == parent else right)[above] = sibling
                         features[leaf], cuts[leaf], left[leaf], right[leaf] = feature, threshold, parent, gone
                         features[parent] = LEAF

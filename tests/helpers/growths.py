@@ -40,7 +40,9 @@ EVERYTHING = (*STRUCTURE, "lower", "upper", "cut", "rows", "weight", "labels")
 
 def unique_rows(*arrays: Any, weight: Any = None, assigned: Any = None, n_threads: int = 1) -> UniqueRows:
     """Return the rows of a `Problem`'s arrays from which a tree is grown."""
-    return find_unique_rows(GrowthData(*arrays, weight), assigned, n_threads)
+    X_explain, X_cluster, explain_centers, centers = arrays
+    data = GrowthData(X_explain, X_cluster, explain_centers, centers, weight)
+    return find_unique_rows(data, assigned, n_threads)
 
 
 def grow(*arrays: Any, weight: Any = None, assigned: Any = None, n_threads: int = 1, **options: Any) -> GrownTree:
@@ -81,7 +83,8 @@ def check(problem: Problem, n_threads: int = 1, **options: Any) -> GrownTree:
     """
     tree = grow(*problem.arrays, **problem.options, **options, n_threads=n_threads)
     if not IS_SHORT or len(problem.X_explain) <= MAX_ROWS_IN_SHORT:
-        oracle.check_tree(tree, *problem.arrays, **problem.options, **options)
+        X_explain, X_cluster, explain_centers, centers = problem.arrays
+        oracle.check_tree(tree, X_explain, X_cluster, explain_centers, centers, **problem.options, **options)
     return tree
 
 

@@ -119,7 +119,7 @@ def make_root(
     together = np.hstack([columns, points, labels[:, None]]) + 0.0  # -0.0 and 0.0 are one value
     _, first, which = np.unique(together, axis=0, return_index=True, return_inverse=True)
     distances = np.stack([((points[first] - center) ** 2).sum(axis=1) for center in centers], axis=1)
-    merged = np.bincount(which.ravel(), weight)
+    merged = np.bincount(which.ravel(), weight).astype(np.float64)
     root = Node(columns[first], distances, merged, explain_centers, np.arange(len(centers)))
     if method != "imm":
         return root
@@ -206,7 +206,7 @@ def objectives(node: Node, cuts: Cuts, tradeoff: float) -> Floats:
 
     current = node.current_cost
     if current > 0:
-        return np.maximum(cuts.induced / current, 1) + tradeoff * expected
+        return np.asarray(np.maximum(cuts.induced / current, 1) + tradeoff * expected)
     if (cuts.induced == 0).any():
         return np.where(cuts.induced == 0, 1 + tradeoff * expected, np.inf)
     return cuts.induced

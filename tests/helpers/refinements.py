@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from growths import unique_rows
@@ -21,10 +23,10 @@ from shallowrules.trees.refining import Refinement, refine
 def nearest(problem: Problem) -> np.ndarray:
     points = problem.X_cluster.astype(np.float64)
     squares = np.stack([((points - center) ** 2).sum(axis=1) for center in problem.centers], axis=1)
-    return squares.argmin(axis=1).astype(np.int32)
+    return np.asarray(squares.argmin(axis=1), np.int32)
 
 
-def refined(problem: Problem, n_threads: int = 1, **options) -> tuple[GrownTree, Refinement]:
+def refined(problem: Problem, n_threads: int = 1, **options: Any) -> tuple[GrownTree, Refinement]:
     """Return the greedy tree and its refinement, for a problem that is assumed to have something to refine."""
     unique = unique_rows(*problem.arrays, weight=problem.weight, n_threads=n_threads)
     greedy = growing.grow(unique, tradeoff=problem.tradeoff, n_threads=n_threads)
@@ -38,7 +40,9 @@ def refined(problem: Problem, n_threads: int = 1, **options) -> tuple[GrownTree,
     if currently_in_test_context():  # where hypothesis draws the problem
         assume(can_be_refined)
     assert can_be_refined
-    return greedy, refine(greedy, unique, n_threads=n_threads, **options)
+    refinement = refine(greedy, unique, n_threads=n_threads, **options)
+    assert refinement is not None
+    return greedy, refinement
 
 
 def figures(problem: Problem, grown: GrownTree) -> tuple[float, float]:
@@ -49,7 +53,7 @@ def figures(problem: Problem, grown: GrownTree) -> tuple[float, float]:
     )
 
 
-def assert_refined(problem: Problem, **options) -> Refinement:
+def assert_refined(problem: Problem, **options: Any) -> Refinement:
     """Refine, and assert everything that is promised."""
     greedy, refinement = refined(problem, **options)
     tree = refinement.tree

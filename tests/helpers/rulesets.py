@@ -58,8 +58,8 @@ def make_rules(
         if columns[column][1] in NUMERIC:
             nodes[index] = Cut(column, value, *children[index])
         else:
-            values = value if isinstance(value, tuple) else (value,)
-            nodes[index] = Membership(column, values, *children[index], ordered=isinstance(value, tuple))
+            values, (left, right) = value if isinstance(value, tuple) else (value,), children[index]
+            nodes[index] = Membership(column, values, left, right, ordered=isinstance(value, tuple))
     asked = [[branch[1] for branch in branches.values() if branch[0] == j] for j in range(len(columns))]
     ranges = [_values_of(kind, values) for (_, kind), values in zip(columns, asked, strict=True)]
     numeric = [kind in NUMERIC for _, kind in columns]
@@ -67,6 +67,7 @@ def make_rules(
         Path(0, frozenset(), tuple((None, held[1]) if n else held for n, held in zip(numeric, ranges, strict=True)))
     ]
     for index, parent in enumerate(parents[1:], start=1):  # a parent has the lower number
+        assert parent is not None
         column, value, *_ = branches[parent]
         paths.append(paths[parent].step(column, numeric[column], value, left=index == children[parent][0]))
     reached = {
@@ -89,10 +90,10 @@ def make_rules(
             for j, (_, kind) in enumerate(columns)
         )
         agreeing = (0.9625, 0.97) if size else (0.0, 0.0)
-        figures = (size, size * of_a_row, size / total, *agreeing, means)
-        clusters.append(Cluster(index, (names or {}).get(index, str(index)), *figures, shares if any(shares) else ()))
+        held = (size, size * of_a_row, size / total, *agreeing, means)
+        clusters.append(Cluster(index, (names or {}).get(index, str(index)), *held, shares if any(shares) else ()))
     made = [_column(j, *columns[j], ranges[j], clusters) for j in range(len(columns))]
-    figures = {
+    figures: dict[str, Any] = {
         "rows": total,
         "weight": float(total),
         "weighted": False,
@@ -107,7 +108,8 @@ def make_rules(
     }
     if "normalized_cost" not in statistics:
         figures["normalized_cost"] = figures["cost"] / figures["reference_cost"]
-    return RuleSet(tuple(made), tuple(nodes), tuple(clusters), Statistics(**figures))
+    whole = tuple(node for node in nodes if node is not None)
+    return RuleSet(tuple(made), whole, tuple(clusters), Statistics(**figures))
 
 
 CODES = ("3", "-7", "40000")
@@ -180,9 +182,9 @@ def _shares(values: Sequence[Any], leaves: Sequence[tuple[int, Sequence[Any]]]) 
     return tuple(part / total if total else 0.0 for part in weight.values())
 
 
-def _column(j: int, name: str, kind: str, values: tuple[Any, ...], clusters: Sequence[Cluster]) -> RuleColumn:
+def _column(j: int, name: str, kind: Any, values: tuple[Any, ...], clusters: Sequence[Cluster]) -> RuleColumn:
     if kind in NUMERIC:
-        mean = math.fsum(cluster.share * cluster.means[j] for cluster in clusters if cluster.rows)
+        mean = math.fsum(cluster.share * (cluster.means[j] or 0.0) for cluster in clusters if cluster.rows)
         return RuleColumn(name, kind, mean, *values)
     shares = [math.fsum(cluster.share * cluster.shares[j][i] for cluster in clusters) for i in range(len(values))]
     return RuleColumn(name, kind, None, None, None, values, tuple(shares))
@@ -275,7 +277,9 @@ def route(rules: RuleSet, row: Sequence[Any]) -> int:
         if value is None or value != value:
             return -1
         if rules.columns[node.column].is_time:
-            _, value = time_of(value)
+            time = time_of(value)
+            assert time is not None
+            _, value = time
         holds = value <= node.threshold if isinstance(node, Cut) else value in node.values
         node = rules.nodes[node.left if holds else node.right]
     return node.cluster
@@ -306,7 +310,9 @@ def change(*path_and_value: Any) -> Callable[[Any], None]:
     return apply
 
 
-JUNK = (None, True, -1, 0, 1, 2, 10**30, 10**400, 0.5, 1.5, -1e308, "", "cut", "<=", [], {}, [[]], math.nan, DELETE)
+JUNK: tuple[Any, ...] = (
+    None, True, -1, 0, 1, 2, 10**30, 10**400, 0.5, 1.5, -1e308, "", "cut", "<=", [], {}, [[]], math.nan, DELETE,
+)  # fmt: skip
 """What may stand where something else is meant."""
 
 
@@ -358,7 +364,7 @@ def _values(rules: RuleSet, chooser: random.Random) -> Iterator[list[Any]]:
             like = [text + end for text in texts for end in (" ", "\u0301", "x")]
             yield [*texts, *texts, *texts, *like, *map(str.swapcase, texts), "", None]
             continue
-        cuts = [node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == index]
+        cuts: list[Any] = [node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == index]
         if column.is_time:
             near = [cut + step for cut in cuts for step in (-1, 0, 1, 2)]
             found = [value for value in near if value in time_range(column.type)]
@@ -430,7 +436,7 @@ def rule_sets(
     """Draw a rule set of one to four columns of some kinds, and a tree of any shape, a single leaf included."""
     drawn = draw(st.lists(names, min_size=1, max_size=4, unique_by=str.casefold))
     columns = [(name, draw(st.sampled_from(kinds))) for name in drawn]
-    values = {
+    values: dict[str, st.SearchStrategy[Any]] = {
         "float": floats,
         "integer": any_integer,
         **{kind: times(kind) for kind in TIME_TYPES},

@@ -7,6 +7,6 @@ from shallowrules.exporters.sql.functions import FUNCTIONS
 from shallowrules.exporters.sql.writing import WRITING
 
 
-def styles_of(dialect):
+def styles_of(dialect: str) -> list[str]:
     lacks = {"column": not WRITING[dialect].column, "function": dialect not in FUNCTIONS}
     return [style for style in STYLES if not lacks.get(style)]

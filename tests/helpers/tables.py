@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from strategies import Problem
@@ -52,6 +53,7 @@ def whole_weights(problem: Problem, random: np.random.Generator) -> Problem:
 
 def repeated_rows(problem: Problem, share: bool) -> Problem:
     """Return a table with each row as often as its weight says; `share` makes both spaces one object."""
+    assert problem.weight is not None
     times = problem.weight.astype(int)
     X_explain = np.repeat(problem.X_explain, times, axis=0)
     X_cluster = X_explain if share else np.repeat(problem.X_cluster, times, axis=0)
@@ -61,62 +63,62 @@ def repeated_rows(problem: Problem, share: bool) -> Problem:
 # Kinds of tables: bins of many rows, lists of near centers that run out, deep trees.
 
 
-def overlapping(random):
+def overlapping(random: np.random.Generator) -> Problem:
     return one_space(blobs(random, 4000, 8, 30, 4.0), 60, random)
 
 
-def separate(random):
+def separate(random: np.random.Generator) -> Problem:
     return one_space(blobs(random, 5000, 3, 40, 0.2), 40, random)
 
 
-def one_column(random):
+def one_column(random: np.random.Generator) -> Problem:
     return one_space(random.normal(size=(5000, 1)), 50, random)
 
 
-def discrete(random):
+def discrete(random: np.random.Generator) -> Problem:
     return one_space(random.binomial(15, random.uniform(0.2, 0.8, size=8), size=(4000, 8)).astype(float), 26, random)
 
 
-def heavy_tailed(random):
+def heavy_tailed(random: np.random.Generator) -> Problem:
     return one_space(np.exp(1.5 * random.normal(size=(3000, 5))), 20, random)
 
 
-def extreme_tailed(random):
+def extreme_tailed(random: np.random.Generator) -> Problem:
     return one_space(np.exp(4 * random.normal(size=(4000, 4))), 30, random)
 
 
-def spiked(random):
+def spiked(random: np.random.Generator) -> Problem:
     X = random.lognormal(size=(3000, 6)) * (random.random((3000, 6)) < 0.3)
     return one_space(X.round(2), 25, random)
 
 
-def binary(random):
+def binary(random: np.random.Generator) -> Problem:
     return one_space((random.random((3000, 16)) < random.random(16)).astype(float), 20, random)
 
 
-def repeated(random):
+def repeated(random: np.random.Generator) -> Problem:
     X = blobs(random, 500, 4, 12, 2.0)
     return one_space(X[random.integers(500, size=5000)], 12, random)
 
 
-def wide(random):
+def wide(random: np.random.Generator) -> Problem:
     return one_space(blobs(random, 500, 100, 10, 6.0), 16, random)
 
 
-def narrow_precision(random):
+def narrow_precision(random: np.random.Generator) -> Problem:
     return one_space(blobs(random, 3000, 6, 20, 3.0).astype(np.float32), 20, random)
 
 
-def offset(random):
+def offset(random: np.random.Generator) -> Problem:
     return one_space(1e9 + blobs(random, 2000, 4, 12, 2.0), 12, random)
 
 
-def weighty(random):
+def weighty(random: np.random.Generator) -> Problem:
     problem = one_space(blobs(random, 3000, 5, 15, 3.0), 20, random)
     return replace(problem, weight=random.choice([0.0, 1e-3, 1.0, 2.5, 40.0], size=3000))
 
 
-def two_spaces(random):
+def two_spaces(random: np.random.Generator) -> Problem:
     X = blobs(random, 3000, 6, 15, 3.0)
     points = (X @ random.normal(size=(6, 2))).astype(np.float32)
     centers = lloyd(points, 20, random)
@@ -125,7 +127,7 @@ def two_spaces(random):
     return Problem(X, points, means, centers, None, 0.03)
 
 
-def arbitrary_centers(random):
+def arbitrary_centers(random: np.random.Generator) -> Problem:
     X = blobs(random, 1500, 4, 10, 3.0)
     centers = random.uniform(-15, 15, size=(100, 4))
     return Problem(X, X, centers, centers, None, 0.03)
@@ -149,7 +151,7 @@ def table_of_some_size(name: str) -> Problem:
     return table
 
 
-def write_people(path, n_rows=240, seed=3, shift=0.0):
+def write_people(path: Path, n_rows: int = 240, seed: int = 3, shift: float = 0.0) -> Path:
     """Write a table of numbers, categories, truth values, codes and missing values, with weights and labels."""
     rng = np.random.default_rng(seed)
     group = rng.integers(4, size=n_rows)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from rulesets import route
 
 from shallowrules.exporters.xlsx.labelling import NONE
+from shallowrules.rules import RuleSet
 from shallowrules.verification.runners.xlsx import is_held
 
 __all__ = ["rows_of_cells", "tree_says"]
 
 
-def rows_of_cells(rules, rows):
+def rows_of_cells(rules: RuleSet, rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
     """Return the content of cells for rows: the tested columns, whole numbers as doubles, nothing for NaN."""
     held = []
     for row in rows:
@@ -26,6 +30,6 @@ def rows_of_cells(rules, rows):
     return held
 
 
-def tree_says(rules, rows):
+def tree_says(rules: RuleSet, rows: Iterable[Sequence[Any]]) -> list[str]:
     clusters = (route(rules, row) for row in rows)
     return [NONE if cluster == -1 else str(cluster) for cluster in clusters]

@@ -113,7 +113,7 @@ def test_rules_of_the_first_format_that_lack_a_part_are_refused(frame):
     ids=str,
 )
 def test_a_damaged_pickle_is_refused(kind, state):
-    with pytest.raises(RulesFormatError, match=r"^this pickle.* cannot be read: fit again.*rules\.json"):
+    with pytest.raises(RulesFormatError, match=r"^this pickle.* cannot (be read|read it): fit again.*rules\.json"):
         kind.__new__(kind).__setstate__(state)
 
 

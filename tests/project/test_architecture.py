@@ -25,7 +25,10 @@ class Floor:
 
 # The page CONTRIBUTING.md has this table.
 FLOORS = [
-    Floor("errors files _kernel", "exceptions; whole files or none; the Cython kernel, over arrays and bytes only"),
+    Floor(
+        "errors deprecation files _kernel",
+        "exceptions; how a name goes; whole files or none; the Cython kernel, over arrays and bytes only",
+    ),
     Floor("tables", "typed raw columns; what a text is as a number or a time; labels"),
     Floor("sources measures", "rows from files and databases; exact sums, cost, agreement, histograms"),
     Floor(

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import io
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from setuptools import Distribution
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -152,9 +154,31 @@ def test_the_sdist_has_every_source_and_nothing_compiled(built):
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     expected = sources("*.py", "*.pyx", "*.pxd", "*.h", "*.md", *TEMPLATES, "py.typed")
-    expected |= {"LICENSE", "Makefile", "MANIFEST.in", "pyproject.toml", "setup.py", "tests/project/test_packaging.py"}
+    expected |= {"LICENSE", "Makefile", "MANIFEST.in", "dev-tools.txt", "pyproject.toml", "setup.py"}
+    expected.add("tests/project/test_packaging.py")
     assert expected <= names
     assert not {name for name in names if name.endswith((".c", ".so", ".pyd", ".pyc"))}
+
+
+def test_an_archive_of_the_same_files_has_the_same_bytes(setup_script, tmp_path, monkeypatch):
+    archives = []
+    for number in (1, 2):
+        folder = tmp_path / str(number) / "shallowrules-1.0"
+        (folder / "tests").mkdir(parents=True)
+        for name, mode in (("setup.py", 0o600), ("tests/run", 0o700)):
+            (folder / name).write_text(name)
+            (folder / name).chmod(mode | (0o044 if number == 1 else 0))
+            os.utime(folder / name, (1e9 * number, 1e9 * number))
+        monkeypatch.chdir(folder.parent)
+        monkeypatch.setattr("time.time", lambda time=1e9 * number: time)
+        command = setup_script.Sdist(Distribution())
+        archives.append(Path(command.make_archive("made", "gztar", base_dir="shallowrules-1.0")).read_bytes())
+    assert archives[0] == archives[1]
+    with tarfile.open(fileobj=io.BytesIO(archives[0])) as archive:
+        assert {member.name: member.mode for member in archive if member.isfile()} == {
+            "shallowrules-1.0/setup.py": 0o644,
+            "shallowrules-1.0/tests/run": 0o755,
+        }
 
 
 @pytest.mark.builds
@@ -170,7 +194,8 @@ def test_the_wheel_has_the_package_its_templates_and_its_license(built):
     expected |= {name.removesuffix(".pyx") + suffix for name in sources("*.pyx")}
     expected.add(f"shallowrules/_kernel/shared/_cyutility{suffix}")  # what the others share
     assert expected <= names
-    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    licenses = {name.partition(".dist-info/licenses/")[2] for name in names}
+    assert {"LICENSE", *(path.relative_to(ROOT).as_posix() for path in (ROOT / "licenses").iterdir())} <= licenses
     outside = {name for name in names if not name.startswith("shallowrules")}
     assert not outside, "the wheel installs something beside the package"
 
