@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 e44c91e73127c248fff11eb2b024d55910bbec721917eb3bd84a568e0b047546.
+-- Written by shallowrules 0.2.0 from the rules with SHA-256 d0529af5a13cbbaa0d0110d2eb982668e7d6e132ac0cdb879d8cf41c0cacc693.
 -- 4,521 rows, 5 clusters; k-means cost 1.010 times that of the clusters without rules; 63.4% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.

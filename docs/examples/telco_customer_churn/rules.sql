@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 504b962246cbda0feb7c0546d3662fc1e165ca6fb2ab4b9cbcdab0d1fb1783a1.
+-- Written by shallowrules 0.2.0 from the rules with SHA-256 221f35a6d1d52dcd1212b8f0866a2f7d967b88fcd6f89af008ecc2946982a83b.
 -- 7,043 rows, 5 clusters; k-means cost 1.015 times that of the clusters without rules; 92.9% of rows in the same cluster.
 -- A missing value of "TotalCharges" counts as 1397.3.
 -- A rule that tests another column does not match a row without a value in it.

@@ -1,4 +1,4 @@
--- Written by shallowrules 0.1.0 from the rules with SHA-256 00d01fdaeb2b8a3f684dec5852cd80cc517a511638311ad1bd26cedf0fb1ef7c.
+-- Written by shallowrules 0.2.0 from the rules with SHA-256 c2d77f81b5aff6f25603e83414ed4479b9d22e111d6dd36b665dc9affe1f778b.
 -- 440 rows, 4 clusters; k-means cost 1.034 times that of the clusters without rules; 92.5% of rows in the same cluster.
 -- A rule that tests a column does not match a row without a value in it.
 -- A row that no rule matches is in no cluster.
