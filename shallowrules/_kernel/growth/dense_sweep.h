@@ -6,7 +6,8 @@
  * row whose value lies between the two centers is right of some thresholds there and left of the
  * others: it counts as right, and the amount that it adds once it is left (its own step) is kept separately.
  *
- * The bounding sweep counts in int32, rounded down and capped; the exact one in int64. */
+ * The bounding sweep counts in int32, rounded down and capped; the exact one in int64.
+ */
 #ifndef SHALLOWRULES_DENSE_SWEEP_H
 #define SHALLOWRULES_DENSE_SWEEP_H
 
@@ -33,8 +34,9 @@ static SR_INLINE void sr_nearest(const double *distances, ptrdiff_t n_centers, d
 /* What each center adds to the cost of its row beyond the nearest, K x 16, rounded down and at most SR_UNIT_CAP.
  * distances: K x 16; weight: 16 or NULL; first: the distance to the nearest; largest: 16, raised to the largest of each
  * lane. */
-SR_CLONES static inline void sr_dense_units(const double *restrict distances, ptrdiff_t n_centers, const double *weight,
-                                     double scale, int32_t *restrict units, double *first, int32_t *largest)
+SR_CLONES static inline void sr_dense_units(const double *restrict distances, ptrdiff_t n_centers,
+                                            const double *weight, double scale, int32_t *restrict units, double *first,
+                                            int32_t *largest)
 {
     double factor[SR_LANES], nearest[SR_LANES];
     int32_t most[SR_LANES]; /* not in `largest` itself, where each unit might be written too */
@@ -58,7 +60,7 @@ SR_CLONES static inline void sr_dense_units(const double *restrict distances, pt
 /* The same, rounded to the nearest, at most `cap` (below 2^51), at least one unit if not 0: 1.5 * 2^52 is added, so that
  * the last bits of the sum are the rounded value. */
 SR_CLONES static inline void sr_dense_exact_units(const double *distances, ptrdiff_t n_centers, const double *weight,
-                                           double scale, double cap, int64_t *units)
+                                                  double scale, double cap, int64_t *units)
 {
     const sr_doubles zero = {0};
     double nearest[SR_LANES];
@@ -84,8 +86,8 @@ SR_CLONES static inline void sr_dense_exact_units(const double *distances, ptrdi
 }
 
 /* Codes clipped to those of the outermost centers; beyond `count`, up to the end of a group, the lowest. */
-SR_CLONES static inline void sr_dense_places(const uint16_t *restrict codes, ptrdiff_t count, int32_t low, int32_t high,
-                                      int32_t *restrict place)
+SR_CLONES static inline void sr_dense_places(const uint16_t *restrict codes, ptrdiff_t count, int32_t low,
+                                             int32_t high, int32_t *restrict place)
 {
     for (ptrdiff_t i = 0; i < count; i++) {
         const int32_t code = codes[i] < low ? low : codes[i];
@@ -98,8 +100,9 @@ SR_CLONES static inline void sr_dense_places(const uint16_t *restrict codes, ptr
 /* units: per group of 16 rows, K x 16; at: place of each center in `units`; q: codes of the centers;
  * place: clipped codes, 16 per group; sums: K x 16, added to; own: by row. Two vectors of rows go through together. */
 #define SR_DEFINE_DENSE(NAME, UNIT, VECTOR)                                                                        \
-    SR_CLONES static inline void NAME(const UNIT *units, ptrdiff_t n_groups, ptrdiff_t n_centers, const int32_t *at,      \
-                               const int32_t *q, const int32_t *place, UNIT *sums, UNIT *own)                      \
+    SR_CLONES static inline void NAME(const UNIT *units, ptrdiff_t n_groups, ptrdiff_t n_centers,                  \
+                                      const int32_t *at, const int32_t *q, const int32_t *place, UNIT *sums,       \
+                                      UNIT *own)                                                                   \
     {                                                                                                              \
         const ptrdiff_t last = n_centers - 1, width = (ptrdiff_t)(sizeof(VECTOR) / sizeof(UNIT));                  \
         const VECTOR zero = {0};                                                                                   \

@@ -15,7 +15,8 @@
  * the codes low .. high of the outermost centers (place). Bit j of bits[i]: center j of row i lies on
  * the row's side of its center 0; codes are complemented for rows right of center 0, which mirrors them. */
 SR_CLONES static inline void sr_sides(const uint16_t *near, const uint16_t *codes, ptrdiff_t count,
-                               const int32_t *center_codes, int32_t low, int32_t high, int32_t *place, uint8_t *bits)
+                                      const int32_t *center_codes, int32_t low, int32_t high, int32_t *place,
+                                      uint8_t *bits)
 {
     for (ptrdiff_t i = 0; i < count; i++) {
         const uint16_t *list = near + i * SR_LIST;

@@ -23,8 +23,8 @@ static inline ptrdiff_t sr_first_sum(ptrdiff_t feature, ptrdiff_t n_codes)
 }
 
 /* Widen the ranges from low to high, by feature, so that the codes of four rows are in them. */
-SR_CLONES static inline void sr_widen_ranges(const uint16_t *const *codes, ptrdiff_t n_features, uint16_t *restrict low,
-                                      uint16_t *restrict high)
+SR_CLONES static inline void sr_widen_ranges(const uint16_t *const *codes, ptrdiff_t n_features,
+                                             uint16_t *restrict low, uint16_t *restrict high)
 {
     const uint16_t *a = codes[0], *b = codes[1], *c = codes[2], *d = codes[3];
     for (ptrdiff_t f = 0; f < n_features; f++) {
@@ -62,7 +62,8 @@ static inline void sr_add_by_code(const uint16_t *const *codes, const double *nu
  * lowest: [2, SR_GROUP] the lowest totals, if they are below what stands there
  */
 SR_CLONES static inline void sr_lowest_totals(const double *sums, const double *other, const int64_t *is_other,
-                                       const uint16_t *low, const uint16_t *high, const double *base, double *lowest)
+                                              const uint16_t *low, const uint16_t *high, const double *base,
+                                              double *lowest)
 {
     const sr_longs zero = {0};
     const sr_doubles none = (sr_doubles){0} + INFINITY;

@@ -11,7 +11,8 @@
 #define SR_SUM_OF_PARTS(p) (((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])))
 
 /* out = weight * (point - mean) */
-SR_CLONES static inline void sr_difference(const double *point, const double *mean, double weight, ptrdiff_t n, double *out)
+SR_CLONES static inline void sr_difference(const double *point, const double *mean, double weight, ptrdiff_t n,
+                                           double *out)
 {
     for (ptrdiff_t j = 0; j < n; j++)
         out[j] = weight * (point[j] - mean[j]);
@@ -19,7 +20,7 @@ SR_CLONES static inline void sr_difference(const double *point, const double *me
 
 /* sums += weight * (point - mean) */
 SR_CLONES static inline void sr_add_difference(const double *point, const double *mean, double weight, ptrdiff_t n,
-                                        double *restrict sums)
+                                               double *restrict sums)
 {
     for (ptrdiff_t j = 0; j < n; j++)
         sums[j] += weight * (point[j] - mean[j]);

@@ -6,8 +6,8 @@
 
 /* bins: of each number, from 0 to `last`, as `place_rows` says; doubt: whether rounding may have misplaced one, because
  * it is within `slack` bins of an edge. */
-SR_CLONES static inline void sr_find_bins(const double *restrict values, ptrdiff_t count, double up, double down, double first,
-                                   double last, double slack, int *restrict bins, int *doubt)
+SR_CLONES static inline void sr_find_bins(const double *restrict values, ptrdiff_t count, double up, double down,
+                                          double first, double last, double slack, int *restrict bins, int *doubt)
 {
     int near = 0;
     for (ptrdiff_t i = 0; i < count; i++) {

@@ -15,8 +15,8 @@
 
 /* rows: n_columns x 16, column after column; centers: row-major, picked by ids; out: n_centers x 16.
  * Two vectors of rows and up to four centers at a time, the sums in registers. */
-SR_CLONES static inline void sr_lane_distances(const double *rows, ptrdiff_t n_columns, const double *centers, const int *ids,
-                                        ptrdiff_t n_centers, double *out)
+SR_CLONES static inline void sr_lane_distances(const double *rows, ptrdiff_t n_columns, const double *centers,
+                                               const int *ids, ptrdiff_t n_centers, double *out)
 {
     const ptrdiff_t last = n_centers - 1;
     for (ptrdiff_t c = 0; c < n_centers; c += 4) {
@@ -82,8 +82,8 @@ static inline ptrdiff_t sr_place_of(double key)
 
 /* The smallest and the second smallest of each lane's distances, and the place of the smallest, the first of equals:
  * three times 16. */
-SR_CLONES static inline void sr_lane_smallest(const double *distances, ptrdiff_t n_centers, double *smallest, double *second,
-                                       double *place)
+SR_CLONES static inline void sr_lane_smallest(const double *distances, ptrdiff_t n_centers, double *smallest,
+                                              double *second, double *place)
 {
     const sr_doubles zero = {0};
     for (ptrdiff_t r = 0; r < SR_LANES; r += SR_WIDTH) {

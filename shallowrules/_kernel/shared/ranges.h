@@ -7,7 +7,7 @@
 /* Lowers `low` to the least value of each column, raises `high` to the greatest, and sets `missing` to 1 where one is
  * not a number. */
 SR_CLONES static inline void sr_widen(const double *const *rows, ptrdiff_t n_columns, double *restrict low,
-                               double *restrict high, double *restrict missing)
+                                      double *restrict high, double *restrict missing)
 {
     const double *one = rows[0], *two = rows[1], *three = rows[2], *four = rows[3];
     for (ptrdiff_t j = 0; j < n_columns; j++) {

@@ -10,8 +10,8 @@
  *
  * distances: n_starts x n_trials x 16; closest: n_starts x 16, `stride` apart; weight: 16; sums: n_starts x n_trials x 16. */
 SR_CLONES static inline void sr_sum_closest(const double *distances, ptrdiff_t n_starts, ptrdiff_t n_trials, int keeps,
-                                     const double *restrict weight, double *closest, ptrdiff_t stride,
-                                     double *restrict sums)
+                                            const double *restrict weight, double *closest, ptrdiff_t stride,
+                                            double *restrict sums)
 {
     for (ptrdiff_t start = 0; start < n_starts; start++, closest += stride) {
         double held[SR_LANES];
