@@ -6,8 +6,7 @@
 
 A node of n rows and K centers takes the distance of each row to each center (n·K), and for each of d columns it reads
 each row's code (n·d) and goes through the K centers of each row in the column's order (n·K·d). Codes are made once. The
-instructions are those of one thread with AVX2, as valgrind knows no wider vectors; every node is swept as it is with
-AVX-512, where the last of these is half.
+instructions are those of one thread with AVX2.
 
 The work that every exact sum needs is counted, too, from a sample of each node's rows. Along a column, the cheapest
 center on a row's own side of the cut changes at the row's value, and then from center to center until it is the row's
@@ -52,7 +51,7 @@ grow_tree(GrowthInput(X, X, rows, None, centers, centers, None), float(sys.argv[
 """
 
 PARTS = (
-    ("going over centers in a column's order", r"sr_dense_sweep|sr_dense_exact\b|sr_dense_exact_avx"),
+    ("going over centers in a column's order", r"sr_dense_sweep|sr_dense_exact\b"),
     ("distances to centers", r"sr_lane_distances|distance_to"),
     ("what each center adds", r"sr_dense_units|sr_dense_exact_units|sr_nearest"),
     ("counting rows by code", r"_sweep_block|dense_sweep|bound_rows"),

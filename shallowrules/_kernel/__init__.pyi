@@ -110,7 +110,6 @@ def grow_tree(
     *,
     n_threads: int = 1,
     progress: _Progress = None,
-    instructions: int = 2,
     dense_limit: int | None = None,
     kept_distances: int | None = None,
 ) -> _Nodes: ...
@@ -120,7 +119,6 @@ def grow_path(
     *,
     n_threads: int = 1,
     progress: _Progress = None,
-    instructions: int = 2,
     dense_limit: int | None = None,
     kept_distances: int | None = None,
 ) -> _Nodes: ...
@@ -138,7 +136,6 @@ def grow_exkmc(
     assigned: NDArray[np.int32] | None = None,
     n_threads: int = 1,
     progress: _Progress = None,
-    instructions: int = 2,
 ) -> _Nodes: ...
 def grow_ahead(
     inputs: GrowthInput,
@@ -149,7 +146,6 @@ def grow_ahead(
     ranks: int = 256,
     n_threads: int = 1,
     progress: _Progress = None,
-    instructions: int = 2,
     dense_limit: int | None = None,
     kept_distances: int | None = None,
 ) -> _Nodes: ...
@@ -159,7 +155,6 @@ def grow_data_tree(
     weight: NDArray[np.float64] | None,
     n_leaves: int,
     max_passes: float,
-    instructions: int = 2,
 ) -> dict[str, NDArray[Any]] | None: ...
 def improve_tree(
     inputs: CodedRows,
@@ -185,7 +180,6 @@ def perturb_tree(
     n_trees: int = 1,
     progress: _Progress = None,
     goal: tuple[str, float, float, float] | None = None,
-    instructions: int = 2,
 ) -> list[dict[str, Any]]: ...
 def split_leaves(
     inputs: CodedRows,
@@ -195,7 +189,6 @@ def split_leaves(
     n_leaves: int,
     condition_penalty: float,
     progress: _Progress = None,
-    instructions: int = 2,
 ) -> list[dict[str, Any]]: ...
 def row_keys(X: NDArray[Any], rows: NDArray[np.int32], n_threads: int = 1) -> NDArray[np.uint64]: ...
 def keeps_all_distances(X_cluster: NDArray[Any], k: int) -> bool: ...
@@ -206,7 +199,6 @@ def nearest_centers(
     *,
     distances: NDArray[np.float64] | None = None,
     n_threads: int = 1,
-    instructions: int = 2,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...
 def numbers_of(
     values: list[Any] | tuple[Any, ...],
@@ -252,7 +244,6 @@ def sum_closest(
     *,
     keeps: bool,
     n_threads: int = 1,
-    instructions: int = 2,
 ) -> NDArray[np.float64]: ...
 def sums_of_parts(
     X: NDArray[Any],

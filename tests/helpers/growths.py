@@ -104,10 +104,7 @@ def own_centers(problem: Problem) -> dict[str, np.ndarray]:
 @contextmanager
 def version(**options: Any) -> Iterator[None]:
     """Grow with other ways to compute sums: see `grow_tree`."""
-    entries = {"grow_tree": options, "grow_path": options}
-    if "instructions" in options:
-        entries["grow_exkmc"] = {"instructions": options["instructions"]}
     with pytest.MonkeyPatch.context() as patch:
-        for entry, here in entries.items():
-            patch.setattr(_kernel, entry, functools.partial(getattr(_kernel, entry), **here))
+        for entry in ("grow_tree", "grow_path"):
+            patch.setattr(_kernel, entry, functools.partial(getattr(_kernel, entry), **options))
         yield

@@ -80,16 +80,6 @@ def _grown_after(tree: dict[str, np.ndarray], X: np.ndarray, n_cuts: int) -> np.
     return np.unique(leaves_of(early, X), return_inverse=True)[1]
 
 
-@draws(60)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 8))
-def test_vectors_of_any_width_give_the_same_bits(seed, n_leaves):
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(60, random.integers(1, 20)))
-    trees = [grow(X, n_leaves, instructions=instructions) for instructions in (0, 1, 2)]
-    for tree in trees[1:]:
-        assert all(np.array_equal(tree[name], trees[0][name]) for name in NAMES)
-
-
 def test_the_bound_on_its_work_ends_it():
     X = np.random.default_rng(0).normal(size=(500, 3))
     assert grow_data_tree(np.ascontiguousarray(X.T), X, None, 200, 2.0) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from draws import draws, spread
-from growths import assert_same, check, grow, own_centers, version
+from growths import assert_same, check, grow, own_centers
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, problems
@@ -41,14 +41,6 @@ def test_threads_change_nothing_for_imm_and_exkmc(problem, n_threads, method):
         grow(*problem.arrays, **problem.options, method=method),
         grow(*problem.arrays, **problem.options, method=method, n_threads=n_threads),
     )
-
-
-@some
-@given(problems(), st.sampled_from([0, 1]))
-def test_instructions_change_nothing_for_exkmc(problem, instructions):
-    expected = grow(*problem.arrays, **problem.options, method="exkmc")
-    with version(instructions=instructions):
-        assert_same(expected, grow(*problem.arrays, **problem.options, method="exkmc"))
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The nearest center of each row, by any instructions and number of threads."""
+"""The nearest center of each row, by any number of threads."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ def distances(X, centers):
 def test_the_nearest_center_is_the_first_of_the_least_distance(problem: Problem):
     expected = distances(problem.X_cluster, problem.centers)
     picked = np.arange(len(expected), dtype=np.int32)[::-2].copy()
-    for instructions in (0, 1, 2):
-        nearest, doubtful = nearest_centers(problem.X_cluster, problem.centers, instructions=instructions)
-        np.testing.assert_array_equal(nearest, expected.argmin(axis=1))
-        # Whatever the order of a sum, no other center is nearer where there is no doubt.
-        ascending = np.sort(expected, axis=1)
-        if expected.shape[1] > 1:
-            tied = ascending[:, 1] <= ascending[:, 0] * (1 + 1e-15)
-            assert doubtful[tied].all()
-            assert not doubtful[ascending[:, 1] > ascending[:, 0] * (1 + 1e-13)].any()
-        kept = np.full((len(problem.centers), len(picked)), np.nan)
-        some, _ = nearest_centers(problem.X_cluster, problem.centers, picked, distances=kept, instructions=instructions)
-        np.testing.assert_array_equal(some, nearest[picked])
-        np.testing.assert_array_equal(kept.argmin(axis=0), some)
-        np.testing.assert_allclose(kept, expected[picked].T, rtol=1e-12)
+    nearest, doubtful = nearest_centers(problem.X_cluster, problem.centers)
+    np.testing.assert_array_equal(nearest, expected.argmin(axis=1))
+    # Whatever the order of a sum, no other center is nearer where there is no doubt.
+    ascending = np.sort(expected, axis=1)
+    if expected.shape[1] > 1:
+        tied = ascending[:, 1] <= ascending[:, 0] * (1 + 1e-15)
+        assert doubtful[tied].all()
+        assert not doubtful[ascending[:, 1] > ascending[:, 0] * (1 + 1e-13)].any()
+    kept = np.full((len(problem.centers), len(picked)), np.nan)
+    some, _ = nearest_centers(problem.X_cluster, problem.centers, picked, distances=kept)
+    np.testing.assert_array_equal(some, nearest[picked])
+    np.testing.assert_array_equal(kept.argmin(axis=0), some)
+    np.testing.assert_allclose(kept, expected[picked].T, rtol=1e-12)
 
 
 @draws(60)
@@ -85,9 +84,7 @@ def nearly_halfway(random, n_columns, far):
     st.sampled_from([1.0, 1e-30, 1e-145, 1e-152, 1e30, 1e140, 1e307]),
     st.sampled_from([np.float64, np.float32]),
 )
-def test_every_instruction_set_gives_the_same_where_two_centers_are_about_as_near(
-    seed, n_columns, offset, far, scale, dtype
-):
+def test_keeping_distances_changes_nothing_where_two_centers_are_near(seed, n_columns, offset, far, scale, dtype):
     """Rows on both sides of the plane between two centers."""
     random = np.random.default_rng(seed)
     rows, centers = nearly_halfway(random, n_columns, far)
@@ -97,10 +94,9 @@ def test_every_instruction_set_gives_the_same_where_two_centers_are_about_as_nea
         rows = np.nan_to_num(rows)
     kept = np.empty((len(centers), len(rows)))
     expected, expected_doubt = nearest_centers(rows, centers, distances=kept)
-    for instructions in (0, 1, 2):
-        nearest, doubtful = nearest_centers(rows, centers, instructions=instructions)
-        np.testing.assert_array_equal(nearest, expected)
-        np.testing.assert_array_equal(doubtful, expected_doubt)
+    nearest, doubtful = nearest_centers(rows, centers)
+    np.testing.assert_array_equal(nearest, expected)
+    np.testing.assert_array_equal(doubtful, expected_doubt)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -271,12 +271,11 @@ def test_what_progress_raises_ends_improving(progress, raised):
 def perturbed(
     tree: dict[str, np.ndarray], like: Finished, seed: int, *, max_passes: float = 60, moves: bool = True,
     n_trees: int = 3, leaf_share: float = 0.5, min_gain: float = 1e-4, max_rise: float = 0.1,
-    progress: Callable[[float], None] | None = None, instructions: int = 2,
+    progress: Callable[[float], None] | None = None,
 ) -> list[tuple[dict[str, Any], Finished]]:  # fmt: skip
     found = perturb_tree(
         coded(like), tree, condition_penalty=like.condition_penalty, max_passes=max_passes, moves_leaves=moves,
         seed=seed, settings=(leaf_share, min_gain, max_rise), n_trees=n_trees, progress=progress,
-        instructions=instructions,
     )  # fmt: skip
     return [(one, finished(one, like.columns, like.points, like.weight, like.condition_penalty)) for one in found]
 
@@ -332,32 +331,6 @@ def test_perturbing_is_the_same_for_the_same_seed_and_no_worse_than_improving(se
     assert sum(np.array(one["after"]) * (1, before.condition_penalty)) <= (1 + 1e-9) * sum(
         np.array(start["after"]) * (1, before.condition_penalty)
     )
-
-
-@draws(150)
-@given(seeds, st.booleans(), st.sampled_from([0, 1]))
-def test_instruction_sets_change_nothing_in_perturbing_drawn_trees(seed, moves, instructions):
-    tree, before = a_finished_tree(seed)
-    options = {"max_passes": 100, "moves": moves, "leaf_share": 0.3, "n_trees": 1}
-    (one, _), (other, _) = (
-        perturbed(tree, before, seed, instructions=some, **options)[0] for some in (instructions, 2)
-    )
-    for name in one:
-        assert np.array_equal(one[name], other[name]), name
-
-
-@pytest.mark.parametrize("instructions", [0, 1])
-@pytest.mark.parametrize("n_columns", [1, 7, 8, 19, 40])
-def test_instruction_sets_change_nothing_in_perturbing(n_columns, instructions):
-    random = np.random.default_rng(n_columns)
-    columns = blobs(random, 300, n_columns, 8, 3.0)
-    tree = random_tree(random, columns, 8)
-    before = finished(tree, columns, columns, np.ones(300), 0.3)
-    (one, _), (other, _) = (
-        perturbed(tree, before, 3, max_passes=150, instructions=some)[-1] for some in (instructions, 2)
-    )
-    for name in one:
-        assert np.array_equal(one[name], other[name]), name
 
 
 def test_perturbing_finds_what_improving_does_not():
@@ -460,13 +433,6 @@ def test_looking_ahead_without_work_left_is_a_width_of_one(problem):
     assert_equal_trees(look_ahead(problem, penalty, max_work=0.0)[0], look_ahead(problem, penalty, width=1)[0])
 
 
-@draws(150)
-@given(problems(max_rows=100, max_centers=16), st.sampled_from([0, 1]))
-def test_instruction_sets_change_nothing_in_looking_ahead(problem, instructions):
-    penalty = 0.03 * variance_of(problem)
-    assert_equal_trees(look_ahead(problem, penalty)[0], look_ahead(problem, penalty, instructions=instructions)[0])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("dense_limit", few([1, 5, 20, 128]))
 @pytest.mark.parametrize("kept_distances", [0, 3, 40])
@@ -477,10 +443,8 @@ def test_looking_ahead_is_the_same_from_nodes_with_lists(dense_limit, kept_dista
     if weighted:
         problem = replace(problem, weight=random.choice([0.5, 1.0, 3.0], 1500))
     expected = look_ahead(problem, 0.5)[0]
-    for instructions in (0, 2):
-        options = {"dense_limit": dense_limit, "kept_distances": kept_distances, "instructions": instructions}
-        found, _ = look_ahead(problem, 0.5, **options)
-        assert_equal_trees(expected, found)
+    found, _ = look_ahead(problem, 0.5, dense_limit=dense_limit, kept_distances=kept_distances)
+    assert_equal_trees(expected, found)
 
 
 def test_looking_ahead_counts_rows_too_far_for_the_bounds():

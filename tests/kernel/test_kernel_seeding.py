@@ -1,4 +1,4 @@
-"""The parts of k-means++ that read the rows, by any instructions and number of threads."""
+"""The parts of k-means++ that read the rows, by any number of threads."""
 
 from __future__ import annotations
 
@@ -26,21 +26,19 @@ def test_sums_of_the_distances_to_the_nearest_center(problem: Problem, n_starts,
     first, tried = (X[rng.integers(len(X), size=size)].astype(np.float64) for size in (n_starts, n_starts * n_trials))
     weights = np.ones(len(X)) if weight is None else weight
     seen = set()
-    for instructions in (0, 1, 2):
-        for n_threads in (1, 3):
-            closest = without_centers(n_starts, len(X))
-            options = {"n_threads": n_threads, "instructions": instructions}
-            sums = sum_closest(X, first, closest, weight, keeps=True, **options)
-            expected = squared_distances(X, first).T
-            np.testing.assert_allclose(closest[:, : len(X)], expected, rtol=1e-12)
-            np.testing.assert_allclose(sums[0, :, 0], (expected * weights).sum(axis=1), rtol=1e-12)
-            held = closest.copy()
-            left = sum_closest(X, tried, closest, weight, keeps=False, **options)
-            np.testing.assert_array_equal(closest, held)
-            further = squared_distances(X, tried).T.reshape(n_starts, n_trials, len(X))
-            least = (np.minimum(expected[:, None], further) * weights).sum(axis=2)
-            np.testing.assert_allclose(left[0], least, rtol=1e-12)
-            seen.add((closest.tobytes(), sums.tobytes(), left.tobytes()))
+    for n_threads in (1, 3):
+        closest = without_centers(n_starts, len(X))
+        sums = sum_closest(X, first, closest, weight, keeps=True, n_threads=n_threads)
+        expected = squared_distances(X, first).T
+        np.testing.assert_allclose(closest[:, : len(X)], expected, rtol=1e-12)
+        np.testing.assert_allclose(sums[0, :, 0], (expected * weights).sum(axis=1), rtol=1e-12)
+        held = closest.copy()
+        left = sum_closest(X, tried, closest, weight, keeps=False, n_threads=n_threads)
+        np.testing.assert_array_equal(closest, held)
+        further = squared_distances(X, tried).T.reshape(n_starts, n_trials, len(X))
+        least = (np.minimum(expected[:, None], further) * weights).sum(axis=2)
+        np.testing.assert_allclose(left[0], least, rtol=1e-12)
+        seen.add((closest.tobytes(), sums.tobytes(), left.tobytes()))
     assert len(seen) == 1
 
 

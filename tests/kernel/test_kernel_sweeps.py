@@ -27,11 +27,10 @@ THREADS = (2,) if IS_SHORT else (1, 2)
 """How many threads grow a table of some size. For memory two are enough: they run all that one runs."""
 
 
-# The kernel sums in several ways: in portable, AVX2 and AVX-512 code; with and without lists of nearest centers; from
+# The kernel sums in several ways: with and without lists of nearest centers; from
 # distances that are kept for the nodes below, or measured again.
 VERSIONS = [
-    {"instructions": i, "dense_limit": limit, "kept_distances": kept}
-    for i in (0, 1, 2)
+    {"dense_limit": limit, "kept_distances": kept}
     for limit, kept in ((1, 0), (5, 5), (128, 4), *(() if IS_SHORT else ((5, 0), (128, 0), (128, 128))))
 ]
 
@@ -62,11 +61,7 @@ def with_known_distances(entry: Callable[..., Any], problem: Problem, *args: Any
 
 
 # Distances that growth takes over, and some that it must not, as it keeps none, or fewer.
-KNOWN = [
-    {"instructions": i, "dense_limit": limit, "kept_distances": kept}
-    for i in (0, 2)
-    for limit, kept in ((128, 128), (128, 4), (5, 128))
-]
+KNOWN = [{"dense_limit": limit, "kept_distances": kept} for limit, kept in ((128, 128), (128, 4), (5, 128))]
 TRADEOFFS = [0.0, 0.03, 0.5, *np.geomspace(1e-4, 0.4, MAX_TRADEOFFS)]  # more than the kernel takes at once
 
 
@@ -272,12 +267,12 @@ def nearly_equal_columns(draw: st.DrawFn) -> Problem:
 
 @pytest.mark.slow
 @draws(100)
-@given(nearly_equal_columns(), st.sampled_from([0, 2]), st.sampled_from([0, 128]), st.sampled_from([1, 2]))
-def test_runs_of_cuts_that_bounds_leave_in_doubt_are_told_apart(problem, instructions, kept, n_threads):
+@given(nearly_equal_columns(), st.sampled_from([0, 128]), st.sampled_from([1, 2]))
+def test_runs_of_cuts_that_bounds_leave_in_doubt_are_told_apart(problem, kept, n_threads):
     tradeoffs = [problem.tradeoff, 0.3]
     with version(kept_distances=0, dense_limit=1):
         expected = [grown(replace(problem, tradeoff=tradeoff)) for tradeoff in tradeoffs]
-    with version(instructions=instructions, kept_distances=kept, dense_limit=128):
+    with version(kept_distances=kept, dense_limit=128):
         assert_same(expected[0], grown(problem, n_threads))
         path = grow_path(*problem.arrays, weight=problem.weight, tradeoffs=tradeoffs, n_threads=n_threads)
     for one, two in zip(expected, path, strict=True):

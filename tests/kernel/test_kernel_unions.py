@@ -81,22 +81,3 @@ def test_trees_have_the_figures_they_claim_and_a_leaf_for_each_cluster(seed, n_c
                 center[leaf] = other
                 if set(center[np.unique(drawn.leaves(found))]) == set(range(drawn.k)):
                     assert drawn.objective(found, center) >= objective * (1 - 1e-8) - 1e-9
-
-
-@draws(60)
-@given(seeds, st.integers(2, 6), st.sampled_from([0, 1]))
-def test_instruction_sets_change_nothing(seed, n_cuts, instructions):
-    drawn = Drawn(seed, n_cuts, 2)
-    options = {"n_clusters": 2, "condition_penalty": drawn.penalty}
-    for which in (2, instructions):
-        cuts = split_leaves(drawn.coded, drawn.tree, n_leaves=n_cuts + 4, instructions=which, **options)
-        [found] = perturb_tree(
-            drawn.coded, drawn.tree, max_passes=20.0, moves_leaves=True, seed=seed, settings=SETTINGS,
-            instructions=which, **options,
-        )  # fmt: skip
-        if which == 2:
-            first = cuts, found
-    for one, other in zip([*first[0], first[1]], [*cuts, found], strict=True):
-        for name in ("feature", "left", "right", "center", "cut"):
-            np.testing.assert_array_equal(one[name], other[name])
-        assert one["after"] == other["after"]

@@ -162,7 +162,7 @@ cdef void _expand(
             poll_interrupts(&state.progress, <double>n_found / n_leaves)
 
 
-def grow_exkmc(inputs, int n_leaves, *, assigned=None, int n_threads=1, progress=None, int instructions=2):
+def grow_exkmc(inputs, int n_leaves, *, assigned=None, int n_threads=1, progress=None):
     """Grow ExKMC's tree: split the leaf whose best cut lowers the surrogate cost most.
 
     Parameters
@@ -171,12 +171,12 @@ def grow_exkmc(inputs, int n_leaves, *, assigned=None, int n_threads=1, progress
         Stop at this number of leaves, at least 1, or where no cut lowers the cost.
     assigned : ndarray of int32, shape (r,), optional
         If given, start from IMM's tree, see `grow_imm`; else from one leaf.
-    inputs, n_threads, progress, instructions
+    inputs, n_threads, progress
         As for `grow_tree`, which also describes the result.
     """
     cdef Py_ssize_t k = len(inputs.cluster_centers)
     cdef Workspace workspace = Workspace(
-        inputs, 2 * k + 2 * n_leaves, n_threads=n_threads, progress=progress, instructions=instructions,
+        inputs, 2 * k + 2 * n_leaves, n_threads=n_threads, progress=progress,
         assigned=assigned,
     )
     cdef State* state = &workspace.state

@@ -23,7 +23,7 @@ from shallowrules._kernel.shared.matrix cimport entry, load_block
 from shallowrules._kernel.shared.threads cimport Share, share_of
 
 cdef extern from "growth/dense_sweep.h" nogil:
-    void sr_add(int instructions, int64_t* to, const int64_t* from_, Py_ssize_t count) noexcept
+    void sr_add(int64_t* to, const int64_t* from_, Py_ssize_t count) noexcept
 
 cdef double MIN_GAIN = 1e-10        # of a leaf's cost: less is rounding
 cdef double MAX_ROW_COST = 4.0      # leaf costs that one row may cost
@@ -45,7 +45,7 @@ cdef void _measure(const Table* table, const int* rows, Py_ssize_t count, Surrog
         scratch.rows.members[c] = c
     load_block(&table.X_cluster, rows, count, scratch.rows.lanes, LANES)
     sr_lane_distances(
-        table.instructions, scratch.rows.lanes, table.X_cluster.n_columns, table.cluster_centers,
+        scratch.rows.lanes, table.X_cluster.n_columns, table.cluster_centers,
         scratch.rows.members, table.n_centers, scratch.rows.lane_distance,
     )
 
@@ -93,7 +93,7 @@ cdef inline void _add_to_bin(
     if scratch.bin_rows[place] == 0:
         memcpy(scratch.bin_costs + place * k, costs, k * sizeof(int64_t))
     else:
-        sr_add(table.instructions, scratch.bin_costs + place * k, costs, k)
+        sr_add(scratch.bin_costs + place * k, costs, k)
     scratch.bin_rows[place] += rows
 
 
@@ -175,7 +175,7 @@ cdef bint _open_bin(
     memcpy(scratch.inside_costs, scratch.left_costs, k * sizeof(int64_t))
     for i in range(count - 1):
         _load_costs(table, slots, fixed, scratch, items[i].step, 1)
-        sr_add(table.instructions, scratch.inside_costs, scratch.center_costs, k)
+        sr_add(scratch.inside_costs, scratch.center_costs, k)
         if items[i].value == items[i + 1].value:
             continue
         objective = <double>_surrogate_cost(scratch.inside_costs, all_costs, NULL, table.n_centers)
@@ -213,7 +213,7 @@ cdef void _scan_feature(
                 table, slots, bin_of, node, fixed, scratch, sums.all_costs, bin, search, best
             ):
                 return
-        sr_add(table.instructions, scratch.left_costs, costs, k)
+        sr_add(scratch.left_costs, costs, k)
         rows_left += sums.bin_rows[place]
         if rows_left == n:
             break
@@ -267,7 +267,7 @@ cdef void _sum_leaf(
     memset(scratches.all_costs, 0, k * sizeof(int64_t))
     for place in range(bins.n_bins):
         if scratches.bin_rows[place]:
-            sr_add(table.instructions, scratches.all_costs, scratches.bin_costs + place * k, k)
+            sr_add(scratches.all_costs, scratches.bin_costs + place * k, k)
 
 
 cdef void plan_cut(

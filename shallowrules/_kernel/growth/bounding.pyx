@@ -22,12 +22,12 @@ from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
 cdef extern from "growth/dense_sweep.h" nogil:
     void sr_dense_units(
-        int instructions, const double* distances, Py_ssize_t n_centers, const double* weight, double scale,
+        const double* distances, Py_ssize_t n_centers, const double* weight, double scale,
         int* units, double* first, int* largest) noexcept
     void sr_dense_places(
-        int instructions, const uint16_t* codes, Py_ssize_t count, int low, int high, int* place) noexcept
+        const uint16_t* codes, Py_ssize_t count, int low, int high, int* place) noexcept
     void sr_dense_sweep(
-        int instructions, const int* units, Py_ssize_t n_groups, Py_ssize_t n_centers, const int* at, const int* q,
+        const int* units, Py_ssize_t n_groups, Py_ssize_t n_centers, const int* at, const int* q,
         const int* place, int* sums, int* own) noexcept
     void sr_dense_tally(const int* place, const int* own, Py_ssize_t count, Tally* tally) noexcept
     const int UNIT_CAP "SR_UNIT_CAP"
@@ -119,7 +119,7 @@ cdef double _take_units(
         if keeps:
             keep_measured(table, slots, rows, n_members, slot, min(slot + LANES, end))
         sr_dense_units(
-            table.instructions, rows.lane_distance, n_members, weight, scale, dense.units + g * n_members * LANES,
+            rows.lane_distance, n_members, weight, scale, dense.units + g * n_members * LANES,
             distance, largest,
         )
         for r in range(min(LANES, end - slot)):
@@ -145,11 +145,11 @@ cdef void _sweep_block(
     for f in range(table.n_features):
         edge = dense.edge + f * n_members
         sr_dense_places(
-            table.instructions, slots.codes + f * table.n_rows + begin, end - begin, edge[0], edge[n_members - 1],
+            slots.codes + f * table.n_rows + begin, end - begin, edge[0], edge[n_members - 1],
             place,
         )
         sr_dense_sweep(
-            table.instructions, dense.units, n_groups, n_members, dense.at + f * n_members, edge, place,
+            dense.units, n_groups, n_members, dense.at + f * n_members, edge, place,
             dense.sums + f * n_members * LANES, dense.own,
         )
         sr_dense_tally(place, dense.own, end - begin, histograms.tally + f * n_codes)

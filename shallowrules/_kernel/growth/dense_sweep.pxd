@@ -9,7 +9,7 @@ from shallowrules._kernel.growth.state cimport (
 from shallowrules._kernel.shared.threads cimport Share
 
 cdef extern from "growth/dense_sweep.h":
-    int default_dense_limit "sr_dense_limit"(int instructions) noexcept nogil
+    int default_dense_limit "sr_dense_limit"() noexcept nogil
     enum: MAX_DENSE "SR_MAX_DENSE"
 
 

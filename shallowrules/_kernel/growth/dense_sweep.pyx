@@ -26,12 +26,12 @@ from shallowrules._kernel.shared.threads cimport Share
 
 cdef extern from "growth/dense_sweep.h" nogil:
     void sr_dense_exact_units(
-        int instructions, const double* distances, Py_ssize_t n_centers, const double* weight, double scale, double cap,
+        const double* distances, Py_ssize_t n_centers, const double* weight, double scale, double cap,
         int64_t* units) noexcept
     void sr_dense_places(
-        int instructions, const uint16_t* codes, Py_ssize_t count, int low, int high, int* place) noexcept
+        const uint16_t* codes, Py_ssize_t count, int low, int high, int* place) noexcept
     void sr_dense_exact(
-        int instructions, const int64_t* units, Py_ssize_t n_groups, Py_ssize_t n_centers, const int* at, const int* q,
+        const int64_t* units, Py_ssize_t n_groups, Py_ssize_t n_centers, const int* at, const int* q,
         const int* place, int64_t* sums, int64_t* own) noexcept
 
 
@@ -74,7 +74,7 @@ cdef void keep_measured(
 cdef void _measure_lanes(const Table* table, int n_members, RowBuffers* rows) noexcept nogil:
     """Write the distances of the rows in rows.lanes to the centers in rows.members to rows.lane_distance."""
     sr_lane_distances(
-        table.instructions, rows.lanes, table.X_cluster.n_columns, table.cluster_centers, rows.members, n_members,
+        rows.lanes, table.X_cluster.n_columns, table.cluster_centers, rows.members, n_members,
         rows.lane_distance,
     )
 
@@ -126,9 +126,7 @@ cdef void _take_exact_units(
         end = min(begin + LANES, block.last)
         measure_slots(table, slots, node, begin, end, block.last, rows)
         weight = weights_of(slots, begin, end, buffer)
-        sr_dense_exact_units(
-            table.instructions, rows.lane_distance, n_members, weight, fixed.scale, fixed.cap, units
-        )
+        sr_dense_exact_units(rows.lane_distance, n_members, weight, fixed.scale, fixed.cap, units)
         for r in range(LANES):
             nearest[r] = rows.lane_distance[r]
         for j in range(1, n_members):
@@ -199,17 +197,15 @@ cdef void sum_rows(
         end = min(begin + LANES, last)
         measure_slots(table, slots, node, begin, end, last, rows)
         sr_dense_exact_units(
-            table.instructions, rows.lane_distance, n_members,
-            weights_of(slots, begin, end, buffer), fixed.scale, fixed.cap, dense.exact_units,
+            rows.lane_distance, n_members, weights_of(slots, begin, end, buffer), fixed.scale, fixed.cap,
+            dense.exact_units,
         )
         for r in range(end - begin, LANES):
             for j in range(n_members):
                 dense.exact_units[j * LANES + r] = 0
-        sr_dense_places(
-            table.instructions, codes + begin, end - begin, edge[0], edge[n_members - 1], place
-        )
+        sr_dense_places(codes + begin, end - begin, edge[0], edge[n_members - 1], place)
         sr_dense_exact(
-            table.instructions, dense.exact_units, 1, n_members, dense.at + feature * n_members, edge, place,
+            dense.exact_units, 1, n_members, dense.at + feature * n_members, edge, place,
             dense.exact_sums, own,
         )
         _add_own(place, own, end - begin, tally)
@@ -242,11 +238,11 @@ cdef void sum_all_features(
         for f in range(table.n_features):
             edge = dense.edge + f * n_members
             sr_dense_places(
-                table.instructions, slots.codes + f * table.n_rows + block.first, block.last - block.first, edge[0],
+                slots.codes + f * table.n_rows + block.first, block.last - block.first, edge[0],
                 edge[n_members - 1], place,
             )
             sr_dense_exact(
-                table.instructions, all_features.units, n_groups, n_members, dense.at + f * n_members, edge,
+                all_features.units, n_groups, n_members, dense.at + f * n_members, edge,
                 place, all_features.sums + f * n_members * LANES, all_features.own,
             )
             _add_own(place, all_features.own, block.last - block.first, histograms.tally + f * table.n_codes)

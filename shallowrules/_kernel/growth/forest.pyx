@@ -125,7 +125,7 @@ cdef void _grow_forest(State* state, Scratch* scratches, int n_threads, Forest* 
 
 
 def grow_path(
-    inputs, tradeoffs, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None, kept_distances=None
+    inputs, tradeoffs, *, int n_threads=1, progress=None, dense_limit=None, kept_distances=None
 ):
     """Grow ExShallow's trees of several trade-offs, the nodes that they share only once.
 
@@ -133,7 +133,7 @@ def grow_path(
     ----------
     tradeoffs : ndarray of float64, shape (t,)
         At most 64.
-    inputs, n_threads, progress, instructions, dense_limit, kept_distances
+    inputs, n_threads, progress, dense_limit, kept_distances
         As for `grow_tree`.
 
     Returns
@@ -145,7 +145,7 @@ def grow_path(
     cdef int n_tradeoffs = <int>len(tradeoffs)
     cdef Workspace workspace = Workspace(
         inputs, 2 * len(inputs.cluster_centers) * n_tradeoffs, n_threads=n_threads, progress=progress,
-        instructions=instructions, dense_limit=dense_limit,
+        dense_limit=dense_limit,
     )
     cdef State* state = &workspace.state
     cdef Scratch* scratches

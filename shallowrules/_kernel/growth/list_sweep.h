@@ -2,25 +2,21 @@
  * centers lie on the row's side of its nearest center, a bit each, and what that adds to the histograms.
  *
  * A sweep that branched on this would wait for mispredicted branches, 27 ns for each row and feature at the root. Here
- * it is answered without branches, for a block of rows at once; with AVX2, chosen at run time, eight centers per
- * instruction. Both versions give the same bits.
+ * it is answered without branches, for a block of rows at once.
  */
 #ifndef SHALLOWRULES_LIST_SWEEP_H
 #define SHALLOWRULES_LIST_SWEEP_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "../shared/lanes.h"
+#include "../shared/vectors.h"
 
 #define SR_LIST 8
 
 /* near: count x 8 center numbers; codes: of the rows; center_codes: by center. Rows are clipped to
  * the codes low .. high of the outermost centers (place). Bit j of bits[i]: center j of row i lies on
  * the row's side of its center 0; codes are complemented for rows right of center 0, which mirrors them. */
-static inline void sr_sides_portable(const uint16_t *near, const uint16_t *codes, ptrdiff_t count,
-                              const int32_t *center_codes, int32_t low, int32_t high,
-                              int32_t *place, uint8_t *bits)
+SR_CLONES static inline void sr_sides(const uint16_t *near, const uint16_t *codes, ptrdiff_t count,
+                                      const int32_t *center_codes, int32_t low, int32_t high, int32_t *place,
+                                      uint8_t *bits)
 {
     for (ptrdiff_t i = 0; i < count; i++) {
         const uint16_t *list = near + i * SR_LIST;
@@ -34,41 +30,6 @@ static inline void sr_sides_portable(const uint16_t *near, const uint16_t *codes
         place[i] = at;
         bits[i] = (uint8_t)found;
     }
-}
-
-#if SR_HAS_X86
-__attribute__((target("avx2")))
-static inline void sr_sides_avx2(const uint16_t *near, const uint16_t *codes, ptrdiff_t count,
-                          const int32_t *center_codes, int32_t low, int32_t high,
-                          int32_t *place, uint8_t *bits)
-{
-    for (ptrdiff_t i = 0; i < count; i++) {
-        const uint16_t *list = near + i * SR_LIST;
-        const int32_t first = center_codes[list[0]];
-        int32_t at = codes[i] < low ? low : codes[i];
-        at = at > high ? high : at;
-        const int32_t mirror = -(int32_t)(at > first);
-        const __m256i index = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)list));
-        const __m256i code = _mm256_xor_si256(_mm256_i32gather_epi32(center_codes, index, 4),
-                                              _mm256_set1_epi32(mirror));
-        const __m256i side = _mm256_cmpgt_epi32(_mm256_set1_epi32(first ^ mirror), code);
-        place[i] = at;
-        bits[i] = (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(side));
-    }
-}
-
-#endif
-
-static inline void sr_sides(int instructions, const uint16_t *near, const uint16_t *codes, ptrdiff_t count,
-                            const int32_t *center_codes, int32_t low, int32_t high, int32_t *place, uint8_t *bits)
-{
-#if SR_HAS_X86
-    if (instructions >= SR_AVX2) {
-        sr_sides_avx2(near, codes, count, center_codes, low, high, place, bits);
-        return;
-    }
-#endif
-    sr_sides_portable(near, codes, count, center_codes, low, high, place, bits);
 }
 
 typedef struct {

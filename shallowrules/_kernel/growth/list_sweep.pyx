@@ -31,7 +31,7 @@ from shallowrules._kernel.shared.threads cimport Share
 
 cdef extern from "growth/list_sweep.h" nogil:
     void sr_sides(
-        int instructions, const uint16_t* near, const uint16_t* codes, Py_ssize_t count, const int* center_codes,
+        const uint16_t* near, const uint16_t* codes, Py_ssize_t count, const int* center_codes,
         int low, int high, int* place, unsigned char* bits) noexcept
     Py_ssize_t sr_first_steps(
         const uint16_t* near, Py_ssize_t count, const int* center_codes, const int* place,
@@ -165,7 +165,7 @@ cdef void sweep_rows(
             weights = histograms.weight + f * n_codes
             center_step = histograms.center_step + f * k
             sr_sides(
-                table.instructions, lists.near + begin * LIST_LENGTH, slots.codes + f * n + begin,
+                lists.near + begin * LIST_LENGTH, slots.codes + f * n + begin,
                 end - begin, center_codes, lowest_code(table, centers, node, f),
                 highest_code(table, centers, node, f), buffers.place, buffers.sides,
             )

@@ -18,7 +18,7 @@ from shallowrules._kernel.shared.threads cimport CHUNK, Share
 
 
 cdef extern from "shared/lanes.h" nogil:
-    void sr_lane_nearest(int instructions, const double* distances, Py_ssize_t n_centers, double* keys) noexcept
+    void sr_lane_nearest(const double* distances, Py_ssize_t n_centers, double* keys) noexcept
     Py_ssize_t sr_place_of(double key) noexcept
 
 
@@ -56,10 +56,10 @@ cdef void _fill_batch(
         rows[r] = slots.row[pending[r]]
     load_block(&table.X_cluster, rows, count, buffers.lanes, LANES)
     sr_lane_distances(
-        table.instructions, buffers.lanes, table.X_cluster.n_columns, table.cluster_centers,
+        buffers.lanes, table.X_cluster.n_columns, table.cluster_centers,
         buffers.members, n_members, buffers.lane_distance,
     )
-    sr_lane_nearest(table.instructions, buffers.lane_distance, n_members, keys)
+    sr_lane_nearest(buffers.lane_distance, n_members, keys)
     length = min(n_members, LIST_LENGTH)
     for r in range(count):
         slot = pending[r]

@@ -41,7 +41,6 @@ cdef struct Table:
     bint weighted
     double total_weight
     double weight_scale         # fixed point of the weights
-    int instructions            # which version of the vectorized code to use
     int dense_limit             # nodes of more centers keep lists of nearest centers
 
 

@@ -141,8 +141,7 @@ cdef grow_nodes(Workspace workspace, double tradeoff):
 
 
 def grow_tree(
-    inputs, double tradeoff, *, int n_threads=1, progress=None, int instructions=2, dense_limit=None,
-    kept_distances=None
+    inputs, double tradeoff, *, int n_threads=1, progress=None, dense_limit=None, kept_distances=None
 ):
     """Grow ExShallow's tree.
 
@@ -157,9 +156,6 @@ def grow_tree(
     progress : callable, optional
         Called from time to time with the share of the work that is done, on the calling thread. If it raises, or on an
         interrupt, the work ends and the exception is raised.
-    instructions : int
-        For tests. The widest vectors to use where the machine has them: 0 portable code, 1 AVX2, 2 AVX-512. The tree
-        does not depend on it.
     dense_limit : int, optional
         For tests. Nodes of more centers keep lists of nearest centers. The tree does not depend on it.
     kept_distances : int, optional
@@ -172,8 +168,7 @@ def grow_tree(
         rows are rows[first:last]), sibling (-1), tradeoffs (1), cut, lower, upper (float64).
     """
     cdef Workspace workspace = Workspace(
-        inputs, 2 * len(inputs.cluster_centers), n_threads=n_threads, progress=progress, instructions=instructions,
-        dense_limit=dense_limit,
+        inputs, 2 * len(inputs.cluster_centers), n_threads=n_threads, progress=progress, dense_limit=dense_limit,
     )
     workspace.allocate_scratches(True)
     workspace.keep_distances(inputs, kept_distances)

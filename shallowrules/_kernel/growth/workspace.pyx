@@ -17,7 +17,6 @@ from shallowrules._kernel.growth.state cimport (
     BLOCK, DENSE_BLOCK, LANES, LIST_LENGTH, NOT_CUT_YET, UNUSED_PLACE, Item, Node, Prefix, Scratch, State, Tally
 )
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
-from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.matrix cimport matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, HAS_OPENMP, MIN_SHARED_ROWS
 
@@ -43,12 +42,12 @@ def keeps_all_distances(X_cluster, Py_ssize_t k):
     k : int
         Number of centers.
     """
-    return k <= min(_n_kept(X_cluster), _dense_limit(instructions_of_machine(), None))
+    return k <= min(_n_kept(X_cluster), _dense_limit(None))
 
 
-cdef int _dense_limit(int instructions, wanted) except -1:
+cdef int _dense_limit(wanted) except -1:
     """Return how many centers a node may have that keeps no lists of nearest centers."""
-    return min(default_dense_limit(instructions) if wanted is None else wanted, MAX_DENSE)
+    return min(default_dense_limit() if wanted is None else wanted, MAX_DENSE)
 
 
 cdef Py_ssize_t _n_kept(X_cluster) except -1:
@@ -68,7 +67,7 @@ cdef class Workspace:
     inputs : GrowthInput
     n_places : int
         Nodes that there may be.
-    n_threads, progress, instructions, dense_limit
+    n_threads, progress, dense_limit
         As for `grow_tree`.
     assigned : ndarray of int32, shape (r,), optional
         IMM's: the center of each row.
@@ -77,17 +76,15 @@ cdef class Workspace:
     """
 
     def __init__(
-        self, inputs, Py_ssize_t n_places, *, int n_threads, progress, int instructions=2, dense_limit=None,
-        assigned=None, int ranks=0,
+        self, inputs, Py_ssize_t n_places, *, int n_threads, progress, dense_limit=None, assigned=None,
+        int ranks=0,
     ):
         if not HAS_OPENMP or len(inputs.rows) < MIN_SHARED_ROWS:
             n_threads = 1
         self.n_threads, self.n_places = n_threads, n_places
         self.failures = []
         self._keep = [inputs, assigned, progress]
-        instructions = min(instructions_of_machine(), max(0, instructions))
-        self.state.table.instructions = instructions
-        self.state.table.dense_limit = _dense_limit(instructions, dense_limit)
+        self.state.table.dense_limit = _dense_limit(dense_limit)
         self.state.progress.callback = <void*>progress
         self.state.progress.failures = <void*>self.failures
         self._set_table(inputs, ranks)

@@ -8,7 +8,6 @@ the reference. Sums are taken around the mean of a leaf, so that no large number
 import numpy as np
 
 from shallowrules._kernel.refinement.differences cimport sr_add_and_square, sr_add_to, sr_difference
-from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.orders cimport partition_orders
 
 cdef extern from *:
@@ -32,7 +31,6 @@ cdef struct Growth:
     double* mean                # [m]
     double* total               # [m]
     double rows_visited
-    int instructions
 
 
 cdef struct Leaf:
@@ -66,7 +64,7 @@ cdef double _center_rows(Growth* growth, const Leaf* leaf) noexcept nogil:
         growth.mean[j] = origin[j] + growth.mean[j] / mass
     for at in range(leaf.first, leaf.last):
         sr_difference(
-            growth.instructions, growth.points + growth.order[at] * m, growth.mean,
+            growth.points + growth.order[at] * m, growth.mean,
             _weight_of(growth, growth.order[at]), m, growth.differences + growth.order[at] * m
         )
     return mass
@@ -94,9 +92,9 @@ cdef void _find_cut(Growth* growth, Leaf* leaf, double least) noexcept nogil:
             left += _weight_of(growth, order[at])
             value, following = following, growth.values[f * growth.n_rows + order[at + 1]]
             if not value < following:
-                sr_add_to(growth.instructions, growth.total, growth.differences + order[at] * m, m)
+                sr_add_to(growth.total, growth.differences + order[at] * m, m)
                 continue
-            squares = sr_add_and_square(growth.instructions, growth.total, growth.differences + order[at] * m, m)
+            squares = sr_add_and_square(growth.total, growth.differences + order[at] * m, m)
             right = mass - left
             if not right > 0.0:
                 continue
@@ -119,7 +117,7 @@ cdef void _part_rows(Growth* growth, const Leaf* leaf) noexcept nogil:
 
 def grow_data_tree(
     const double[:, ::1] values, const double[:, ::1] points, const double[::1] weight, int n_leaves,
-    double max_passes, int instructions=2
+    double max_passes
 ):
     """Grow a tree of the least cost around the means of its leaves, best leaf first.
 
@@ -134,8 +132,6 @@ def grow_data_tree(
     n_leaves : int
     max_passes : float
         All rows are visited at most this number of times.
-    instructions : int
-        As for `grow_tree`.
 
     Returns
     -------
@@ -169,7 +165,7 @@ def grow_data_tree(
     growth.weight = NULL if weight is None else &weight[0]
     growth.order, growth.swap, growth.goes_left = &order[0, 0], &swap[0], &goes_left[0]
     growth.differences, growth.mean, growth.total = &differences[0, 0], &mean[0], &total[0]
-    growth.rows_visited, growth.instructions = 0.0, min(instructions_of_machine(), max(0, instructions))
+    growth.rows_visited = 0.0
     with nogil:
         leaves[0].first, leaves[0].last, leaves[0].node = 0, r, 0
         _find_cut(&growth, &leaves[0], least)

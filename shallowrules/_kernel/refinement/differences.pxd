@@ -2,13 +2,13 @@
 
 cdef extern from "refinement/differences.h" nogil:
     void sr_difference(
-        int instructions, const double* point, const double* mean, double weight, Py_ssize_t n, double* out
+        const double* point, const double* mean, double weight, Py_ssize_t n, double* out
     ) noexcept
     void sr_add_difference(
-        int instructions, const double* point, const double* mean, double weight, Py_ssize_t n, double* sums
+        const double* point, const double* mean, double weight, Py_ssize_t n, double* sums
     ) noexcept
-    void sr_add_to(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
-    double sr_add_and_square(int instructions, double* sums, const double* terms, Py_ssize_t n) noexcept
+    void sr_add_to(double* sums, const double* terms, Py_ssize_t n) noexcept
+    double sr_add_and_square(double* sums, const double* terms, Py_ssize_t n) noexcept
     double sr_along(
-        int instructions, const double* point, const double* mean, const double* axis, Py_ssize_t n
+        const double* point, const double* mean, const double* axis, Py_ssize_t n
     ) noexcept

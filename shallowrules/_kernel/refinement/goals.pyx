@@ -110,7 +110,7 @@ cdef void _find_ranges(const Rows* rows, const Tree* tree, int node, CodeRange* 
     clear_ranges(rows, codes)
     while at < tree.last[node]:
         at += point_at_codes(rows, tree, at, tree.last[node], of_rows)
-        sr_widen_ranges(rows.instructions, of_rows, rows.n_features, codes.low, codes.high)
+        sr_widen_ranges(of_rows, rows.n_features, codes.low, codes.high)
 
 
 cdef void _find_lowest(

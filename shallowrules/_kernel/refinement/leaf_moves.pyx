@@ -64,7 +64,7 @@ cdef double _removal_cost(
         w = weight_of(rows, slot)
         sums = moves.sums + buffers.count[descend(rows, tree, sibling, slot)] * (m + 1)
         point = point_of(rows, slot, buffers.point)
-        sr_add_difference(rows.instructions, point, mean, w, m, sums)
+        sr_add_difference(point, mean, w, m, sums)
         sums[m] += w
     # Sums of squares around the mean of the leaf, for each heir's share of it and for both together: no large ones
     # cancel.
@@ -115,8 +115,8 @@ cdef void _find_axis(
         at = first
         while at < last:
             point = point_of(rows, tree.order[at], buffer)
-            along = sr_along(rows.instructions, point, mean, axis, m) * weight_of(rows, tree.order[at])
-            sr_add_difference(rows.instructions, point, mean, along, m, sums)
+            along = sr_along(point, mean, axis, m) * weight_of(rows, tree.order[at])
+            sr_add_difference(point, mean, along, m, sums)
             at += step
         memcpy(axis, sums, m * sizeof(double))
 
@@ -182,7 +182,7 @@ cdef Py_ssize_t _pick_features(
     for at in range(first, last):
         point = point_of(rows, tree.order[at], buffers.point)
         buffers.delta[at] = (
-            sr_along(rows.instructions, point, mean, moves.axis, m) * weight_of(rows, tree.order[at])
+            sr_along(point, mean, moves.axis, m) * weight_of(rows, tree.order[at])
         )
     for j in range((d + SCORED_TOGETHER - 1) // SCORED_TOGETHER):
         f = j * SCORED_TOGETHER
@@ -207,7 +207,7 @@ cdef void find_codes(const Rows* rows, const Tree* tree, int leaf, CodeRange* co
     clear_ranges(rows, codes)
     while at < tree.last[leaf]:
         at += point_at_codes(rows, tree, at, tree.last[leaf], of_rows)
-        sr_widen_ranges(rows.instructions, of_rows, d, codes.low, codes.high)
+        sr_widen_ranges(of_rows, d, codes.low, codes.high)
     for f in range(d):
         codes.bins_per_code[f] = (<int64_t>SPLIT_BINS << BIN_SHIFT) // (codes.high[f] - codes.low[f] + 1)
 
@@ -226,11 +226,11 @@ cdef void _sum_bins(
     for at in range(tree.first[leaf], tree.last[leaf]):
         slot = tree.order[at]
         w = weight_of(rows, slot)
-        sr_difference(rows.instructions, point_of(rows, slot, buffer), mean, w, m, difference)
+        sr_difference(point_of(rows, slot, buffer), mean, w, m, difference)
         for p in range(n_features):
             bin = split_bin(rows, codes, slot, features[p])
             sum = sums + (p * SPLIT_BINS + bin) * (m + 1)
-            sr_add_to(rows.instructions, sum, difference, m)
+            sr_add_to(sum, difference, m)
             sum[m] += w
 
 
@@ -247,7 +247,7 @@ cdef int _scan_bins(
     memset(total, 0, (m + 1) * sizeof(double))
     for bin in range(SPLIT_BINS - 1):
         if sums[m] != 0.0:
-            squares = sr_add_and_square(rows.instructions, total, sums, m)
+            squares = sr_add_and_square(total, sums, m)
             total[m] += sums[m]
             mass = total[m]
             rest = leaf_mass - mass

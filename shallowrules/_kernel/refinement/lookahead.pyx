@@ -132,7 +132,7 @@ cdef double _look_ahead(
 
 def grow_ahead(
     inputs, double tradeoff, lookahead, *, cuts=(0, 1), int ranks=256, int n_threads=1, progress=None,
-    int instructions=2, dense_limit=None, kept_distances=None
+    dense_limit=None, kept_distances=None
 ):
     """Grow a tree whose first levels try several cuts, and keep the one whose finished subtree is best.
 
@@ -149,7 +149,7 @@ def grow_ahead(
     dense_limit : int, optional
         As for `grow_tree`, but cuts are compared by rounded sums here: it may decide between nearly equal ones. The
         default is the same on every machine.
-    inputs, tradeoff, n_threads, progress, instructions, kept_distances
+    inputs, tradeoff, n_threads, progress, kept_distances
         As for `grow_tree`.
 
     Returns
@@ -160,7 +160,7 @@ def grow_ahead(
     """
     cdef Py_ssize_t k = len(inputs.cluster_centers)
     cdef Workspace workspace = Workspace(
-        inputs, 2 * k, n_threads=n_threads, progress=progress, instructions=instructions,
+        inputs, 2 * k, n_threads=n_threads, progress=progress,
         dense_limit=MAX_DENSE if dense_limit is None else dense_limit, ranks=ranks,
     )
     cdef State* state = &workspace.state

@@ -278,7 +278,7 @@ cdef list _allocate_saved(Saved* saved, const Work* work):
 
 def perturb_tree(
     inputs, tree, *, double condition_penalty, double max_passes, bint moves_leaves, seed, settings, int n_clusters=0,
-    int n_trees=1, progress=None, goal=None, int instructions=2
+    int n_trees=1, progress=None, goal=None
 ):
     """Search for a better tree by iterated local search, with one thread.
 
@@ -299,8 +299,6 @@ def perturb_tree(
     goal : tuple of (str, float, float, float), optional
         The bounded figure, "length" (conditions per row) or "cost" (cost / reference cost); its bound; the reference
         cost; the weight of all rows. The other figure is then minimized, in place of the objective.
-    instructions : int
-        As for `grow_tree`.
 
     Returns
     -------
@@ -316,7 +314,7 @@ def perturb_tree(
     tree = {name: tree[name].copy() for name in ("feature", "left", "right", "center", "cut")}
     keep = prepare_work(
         &work, inputs, tree, n_clusters, condition_penalty, max_passes * len(inputs.rows), 1, progress, failures,
-        instructions, goal,
+        goal,
     )  # alive until the work is done
     keep += _allocate_saved(&saved, &work)
     found = {name: np.empty((n_trees, n_nodes), array.dtype) for name, array in tree.items()}

@@ -34,7 +34,7 @@ cdef extern from "refinement/code_sums.h" nogil:
         double* sums
     ) noexcept
     void sr_lowest_totals(
-        int instructions, const double* sums, const double* other, const int64_t* is_other, const uint16_t* low,
+        const double* sums, const double* other, const int64_t* is_other, const uint16_t* low,
         const uint16_t* high, const double* base, double* lowest
     ) noexcept
 
@@ -97,7 +97,7 @@ cdef void _tally_terms(
                 sr_prefetch(rows.codes + tree.order[i + r + PREFETCH_DISTANCE] * d)
             extra[r] = delta[i + r] if r < n else 0.0
         if part == 0:  # for all features: threads that widen adjacent ranges would wait for cache lines
-            sr_widen_ranges(rows.instructions, of_rows, d, codes.low, codes.high)
+            sr_widen_ranges(of_rows, d, codes.low, codes.high)
         sr_add_by_code(of_rows, extra, recut.free + first_free, last_free - first_free, n_codes, recut.terms.as_is)
         for r in range(n if first_charged < last_charged else 0):
             at = i + r
@@ -120,7 +120,7 @@ cdef void _scan_terms(const Rows* rows, const CodeRange* codes, RecutBuffers* re
             recut.lowest[g * 2 * GROUP + j] = limit
         sums = g * GROUP * rows.n_codes
         sr_lowest_totals(
-            rows.instructions, recut.terms.as_is + sums, recut.terms.swapped + sums, recut.is_charged + g * GROUP,
+            recut.terms.as_is + sums, recut.terms.swapped + sums, recut.is_charged + g * GROUP,
             codes.low + g * GROUP, codes.high + g * GROUP, recut.base + g * 2 * GROUP, recut.lowest + g * 2 * GROUP,
         )
 

@@ -17,7 +17,7 @@ cdef extern from "refinement/code_sums.h" nogil:
     const int ROWS_TOGETHER "SR_ROWS_TOGETHER"
     const int GROUP "SR_GROUP"      # features whose codes are scanned side by side
     void sr_widen_ranges(
-        int instructions, const uint16_t** codes, Py_ssize_t n_features, uint16_t* low, uint16_t* high
+        const uint16_t** codes, Py_ssize_t n_features, uint16_t* low, uint16_t* high
     ) noexcept
 
 cdef extern from *:
@@ -38,7 +38,6 @@ cdef struct Rows:
     const int* row                          # row of the table, by slot
     const double* weight                    # by slot, or NULL
     double condition_penalty                # what a condition costs for a unit of weight
-    int instructions                        # of lanes.h
 
 
 cdef struct Tree:

@@ -73,7 +73,7 @@ cdef void _find_terms(Work* work, int leaf, int n_leaves, double* masses, double
         w = weight_of(rows, slot)
         point = point_of(rows, slot, work.buffers.point)
         terms = work.moves.terms + (at - tree.first[leaf]) * width
-        sr_difference(rows.instructions, point, tree.mean + leaf * m, w, m, terms)
+        sr_difference(point, tree.mean + leaf * m, w, m, terms)
         terms[m] = w
     for t in range(tree.n_clusters):
         other = _leaf_of(tree, &work.walk, n_leaves, t, &masses[t])
@@ -86,7 +86,7 @@ cdef void _find_terms(Work* work, int leaf, int n_leaves, double* masses, double
             point = point_of(rows, slot, work.buffers.point)
             terms[m + 1 + t] = terms[m] * (squared_distance(point, tree.mean + other * m, m) - tree.own_distance[slot])
     for at in range(tree.last[leaf] - tree.first[leaf]):
-        sr_add_to(rows.instructions, total, work.moves.terms + at * width, width)
+        sr_add_to(total, work.moves.terms + at * width, width)
 
 
 cdef void _scan_feature(
@@ -106,8 +106,8 @@ cdef void _scan_feature(
         if sums[m] == 0.0:
             sums += width
             continue
-        left_squares = sr_add_and_square(rows.instructions, left, sums, m)
-        sr_add_to(rows.instructions, left + m, sums + m, width - m)
+        left_squares = sr_add_and_square(left, sums, m)
+        sr_add_to(left + m, sums + m, width - m)
         sums += width
         right_squares = 0.0
         for j in range(width):
@@ -155,7 +155,7 @@ cdef void _find_cut(Work* work, int leaf, int missing, Cut* best) noexcept nogil
         memset(sums, 0, SPLIT_BINS * width * sizeof(double))
         for at in range(first, tree.last[leaf]):
             sr_add_to(
-                rows.instructions, sums + split_bin(rows, &work.buffers.codes, tree.order[at], f) * width,
+                sums + split_bin(rows, &work.buffers.codes, tree.order[at], f) * width,
                 work.moves.terms + (at - first) * width, width
             )
         _scan_feature(work, leaf, <int>f, missing, masses, total, left, right, sums, best)
@@ -208,10 +208,10 @@ cdef double pass_on_leaf(Work* work, double least) noexcept nogil:
         for at in range(tree.first[leaf], tree.last[leaf]):
             slot = tree.order[at]
             sr_difference(
-                rows.instructions, point_of(rows, slot, work.buffers.point), tree.mean + leaf * m,
+                point_of(rows, slot, work.buffers.point), tree.mean + leaf * m,
                 weight_of(rows, slot), m, work.moves.difference
             )
-            sr_add_to(rows.instructions, sums, work.moves.difference, m)
+            sr_add_to(sums, work.moves.difference, m)
         squares = 0.0
         for j in range(m):
             squares += sums[j] * sums[j]
@@ -258,7 +258,7 @@ cdef bint exchange_parts(Work* work, int gone, int cut) noexcept nogil:
 
 
 def split_leaves(
-    inputs, tree, *, int n_clusters, int n_leaves, double condition_penalty, progress=None, int instructions=2
+    inputs, tree, *, int n_clusters, int n_leaves, double condition_penalty, progress=None
 ):
     """Cut leaves of a finished tree in two, one after another, where that lowers the objective most.
 
@@ -271,8 +271,6 @@ def split_leaves(
     n_clusters : int
     n_leaves : int
         To stop at.
-    instructions : int
-        As for `grow_tree`.
 
     Returns
     -------
@@ -291,7 +289,7 @@ def split_leaves(
     for name, array in grown.items():
         array[:n_given] = tree[name]
     _keep = prepare_work(
-        &work, inputs, grown, n_clusters, condition_penalty, INFINITY, 1, progress, failures, instructions
+        &work, inputs, grown, n_clusters, condition_penalty, INFINITY, 1, progress, failures
     )  # alive until the work is done
     with nogil:
         place_rows(&work)

@@ -9,7 +9,6 @@ from shallowrules._kernel.refinement.state cimport (
     BOUNDED_COST, BOUNDED_LENGTH, GROUP, NO_GOAL, Move, Rows, Stale, TermAt, Tree, Work, n_groups
 )
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
-from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.matrix cimport matrix_of
 from shallowrules._kernel.shared.threads cimport HAS_OPENMP
 
@@ -122,7 +121,7 @@ cdef list _allocate_buffers(Work* work, Py_ssize_t r):
 
 cdef list prepare_work(
     Work* work, inputs, dict tree, int n_clusters, double condition_penalty, double max_rows, int n_threads, progress,
-    list failures, int instructions=2, goal=None
+    list failures, goal=None
 ):
     """Prepare the work on a finished tree, whose arrays are changed; return the arrays to keep alive meanwhile."""
     work.goal.kind = NO_GOAL
@@ -135,7 +134,6 @@ cdef list prepare_work(
     work.effort.progress.callback, work.effort.progress.failures = <void*>progress, <void*>failures
     work.effort.progress.stopped = False
     keep = _set_rows(&work.rows, inputs)
-    work.rows.instructions = min(instructions_of_machine(), max(0, instructions))
     work.rows.condition_penalty = condition_penalty
     work.tree.n_clusters = n_clusters
     keep += _set_tree(&work.tree, &work.stale, tree, r, work.rows.n_columns)

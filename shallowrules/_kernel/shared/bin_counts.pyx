@@ -6,12 +6,11 @@ from cython.parallel cimport prange
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
 cdef extern from "shared/bins.h" nogil:
     void sr_find_bins(
-        int instructions, const double* values, Py_ssize_t count, double up, double down, double first, double last,
+        const double* values, Py_ssize_t count, double up, double down, double first, double last,
         double slack, int* bins, int* doubt) noexcept
 
 cdef enum:
@@ -34,7 +33,7 @@ cdef struct Bins:
     int* counts             # [n_groups, n_bins] of one thread
 
 
-cdef void find_bins(const Bins* bins, int instructions, Py_ssize_t first, Py_ssize_t count, int* found) noexcept nogil:
+cdef void find_bins(const Bins* bins, Py_ssize_t first, Py_ssize_t count, int* found) noexcept nogil:
     """Find the bins of up to `ROWS` rows; the first and the last bin also hold values beyond them."""
     cdef double[ROWS] values
     cdef int doubt
@@ -50,7 +49,7 @@ cdef void find_bins(const Bins* bins, int instructions, Py_ssize_t first, Py_ssi
         for i in range(count):
             values[i] = <double>(<const int64_t*>(place + i * bins.stride))[0]
     sr_find_bins(
-        instructions, values, count, bins.up, bins.down, bins.first, <double>bins.last, bins.slack, found, &doubt
+        values, count, bins.up, bins.down, bins.first, <double>bins.last, bins.slack, found, &doubt
     )
     for i in range(count if doubt else 0):  # rounding takes a number to the next bin at most
         if values[i] <= bins.edges[found[i]]:
@@ -76,7 +75,7 @@ cdef Bins bins_of(values, const double[::1] edges, double up, double down, doubl
     return bins
 
 
-def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_threads=1, int instructions=2):
+def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_threads=1):
     """Count the rows of each group in each bin of each column.
 
     Parameters
@@ -88,8 +87,6 @@ def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_thr
     n_groups : int
     n_threads : int
         The result does not depend on it.
-    instructions : int
-        For tests, see `nearest_centers`.
 
     Returns
     -------
@@ -101,7 +98,6 @@ def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_thr
     cdef int[::1] counts
     cdef unsigned char[:, ::1] bins_bytes = np.zeros((threads, max(1, n_columns) * sizeof(Bins)), dtype=np.uint8)
     cdef Bins* bins
-    instructions = min(instructions_of_machine(), instructions)
     counted = [[np.zeros((n_groups, len(column[1]) - 1), dtype=np.int32) for column in columns] for _ in range(threads)]
     for thread in range(threads):
         bins = <Bins*>&bins_bytes[thread, 0]
@@ -112,14 +108,14 @@ def count_in_bins(columns, const int[::1] groups, Py_ssize_t n_groups, int n_thr
             bins[i].counts = &counts[0]
     for thread in prange(threads if n_rows else 0, nogil=True, num_threads=threads, schedule="static", chunksize=1):
         _count_part(
-            <const Bins*>&bins_bytes[thread, 0], n_columns, instructions, &groups[0],
+            <const Bins*>&bins_bytes[thread, 0], n_columns, &groups[0],
             share_of(0, n_rows, thread, threads),
         )
     return [np.sum(parts, axis=0, dtype=np.int64) for parts in zip(*counted)]
 
 
 cdef void _count_part(
-    const Bins* bins, Py_ssize_t n_columns, int instructions, const int* groups, Share share
+    const Bins* bins, Py_ssize_t n_columns, const int* groups, Share share
 ) noexcept nogil:
     cdef Py_ssize_t begin = share.first, count, first, i
     cdef int[FOUND] found
@@ -128,7 +124,7 @@ cdef void _count_part(
         first = 0
         while first < n_columns:
             for i in range(first, min(first + TOGETHER, n_columns)):
-                find_bins(&bins[i], instructions, begin, count, found + (i - first) * ROWS)
+                find_bins(&bins[i], begin, count, found + (i - first) * ROWS)
             if first + TOGETHER <= n_columns:
                 _count_together(bins + first, groups + begin, count, found)
             else:
@@ -181,12 +177,11 @@ def place_rows(values, const int[::1] groups, const double[::1] edges, double up
     """
     cdef Bins bins = bins_of(values, edges, up, down, first)
     cdef Py_ssize_t n_rows = groups.shape[0], n_bins = bins.last + 1, begin = 0, row
-    cdef int instructions = instructions_of_machine()
     places_array = np.empty(n_rows, dtype=np.int32)
     cdef int[::1] places = places_array
     with nogil:
         while begin < n_rows:
-            find_bins(&bins, instructions, begin, min(<Py_ssize_t>ROWS, n_rows - begin), &places[begin])
+            find_bins(&bins, begin, min(<Py_ssize_t>ROWS, n_rows - begin), &places[begin])
             begin += ROWS
         for row in range(n_rows):
             places[row] += <int>(groups[row] * n_bins)

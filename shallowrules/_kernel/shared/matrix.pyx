@@ -5,7 +5,6 @@ import numpy as np
 from cython.parallel cimport prange
 
 from shallowrules._kernel.inputs import Ranges
-from shallowrules._kernel.shared.lanes cimport instructions_of_machine
 from shallowrules._kernel.shared.threads cimport threads_for_values
 
 cdef extern from "shared/columns.h" nogil:
@@ -15,7 +14,7 @@ cdef extern from "shared/columns.h" nogil:
 
 cdef extern from "shared/ranges.h" nogil:
     void sr_widen(
-        int instructions, const double** rows, Py_ssize_t n_columns, double* low, double* high, double* missing
+        const double** rows, Py_ssize_t n_columns, double* low, double* high, double* missing
     ) noexcept
 
 cdef enum:
@@ -103,10 +102,9 @@ def column_ranges(array, int n_threads=1):
     missing_array = np.zeros((n_threads, m + APART))
     cdef double[:, ::1] low = low_array, high = high_array, missing = missing_array
     cdef double[:, ::1] buffer = np.empty((n_threads, FOUR * m + APART))
-    cdef int instructions = instructions_of_machine()
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
         _find_ranges(
-            &matrix, instructions, n * t // n_threads, n * (t + 1) // n_threads, &buffer[t, 0], &low[t, 0],
+            &matrix, n * t // n_threads, n * (t + 1) // n_threads, &buffer[t, 0], &low[t, 0],
             &high[t, 0], &missing[t, 0],
         )
     missed = missing_array[:, :m].any(axis=0)
@@ -116,7 +114,7 @@ def column_ranges(array, int n_threads=1):
 
 
 cdef void _find_ranges(
-    const Matrix* matrix, int instructions, Py_ssize_t first, Py_ssize_t last, double* buffer, double* low,
+    const Matrix* matrix, Py_ssize_t first, Py_ssize_t last, double* buffer, double* low,
     double* high, double* missing
 ) noexcept nogil:
     cdef Py_ssize_t row
@@ -125,4 +123,4 @@ cdef void _find_ranges(
     for row in range(first, last, 4):
         four_from(row, last, rows)
         values_of_four(matrix, rows, buffer, values)
-        sr_widen(instructions, values, matrix.n_columns, low, high, missing)
+        sr_widen(values, matrix.n_columns, low, high, missing)

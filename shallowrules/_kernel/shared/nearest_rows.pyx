@@ -5,21 +5,21 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.string cimport memcpy
 
-from shallowrules._kernel.shared.lanes cimport LANES, instructions_of_machine, sr_lane_distances
+from shallowrules._kernel.shared.lanes cimport LANES, sr_lane_distances
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, threads_for
 
 
 cdef extern from "shared/lanes.h" nogil:
     void sr_lane_smallest(
-        int instructions, const double* distances, Py_ssize_t n_centers, double* smallest, double* second,
+        const double* distances, Py_ssize_t n_centers, double* smallest, double* second,
         double* place) noexcept
 
 cdef double ROUNDING = 2.0 ** -52
 
 
 def nearest_centers(
-    X_cluster, const double[:, ::1] centers, rows=None, *, distances=None, int n_threads=1, int instructions=2
+    X_cluster, const double[:, ::1] centers, rows=None, *, distances=None, int n_threads=1
 ):
     """Return the nearest center of each row, and where rounding may decide which it is.
 
@@ -34,9 +34,6 @@ def nearest_centers(
         Filled with the squared distances, as the kernel sums them everywhere.
     n_threads : int
         The result does not depend on it.
-    instructions : int
-        For tests. The widest vectors to use where the machine has them: 0 portable code, 1 AVX2, 2 AVX-512. The result
-        does not depend on it.
 
     Returns
     -------
@@ -60,19 +57,18 @@ def nearest_centers(
     cdef double slack = 1.0 + 4 * (m + 4) * ROUNDING
     if n == 0:
         return nearest_array, doubtful_array
-    instructions = min(instructions_of_machine(), instructions)
     for thread in prange(threads, nogil=True, num_threads=threads, schedule="static", chunksize=1):
         for chunk in range(n_chunks * thread // threads, n_chunks * (thread + 1) // threads):
             _find_nearest(
                 &matrix, row, chunk * CHUNK, min((chunk + 1) * CHUNK, n), &centers[0, 0], &ids[0], k, slack,
-                instructions, &lanes[thread, 0], &distance[thread, 0], &nearest[0], &doubtful[0], kept, n,
+                &lanes[thread, 0], &distance[thread, 0], &nearest[0], &doubtful[0], kept, n,
             )
     return nearest_array, doubtful_array
 
 
 cdef void _find_nearest(
     const Matrix* matrix, const int* row, Py_ssize_t first, Py_ssize_t last, const double* centers, const int* ids,
-    Py_ssize_t k, double slack, int instructions, double* lanes, double* distances, int* nearest,
+    Py_ssize_t k, double slack, double* lanes, double* distances, int* nearest,
     unsigned char* doubtful, double* kept, Py_ssize_t n,
 ) noexcept nogil:
     """Find the nearest centers of some rows; lanes, of [m, LANES], and distances, of [k, LANES], are scratch."""
@@ -84,10 +80,10 @@ cdef void _find_nearest(
         for r in range(count):
             here[r] = <int>(begin + r) if row == NULL else row[begin + r]
         load_block(matrix, here, count, lanes, LANES)
-        sr_lane_distances(instructions, lanes, matrix.n_columns, centers, ids, k, distances)
+        sr_lane_distances(lanes, matrix.n_columns, centers, ids, k, distances)
         for center in range(0 if kept == NULL else k):
             memcpy(kept + center * n + begin, distances + center * LANES, count * sizeof(double))
-        sr_lane_smallest(instructions, distances, k, smallest, second, place)
+        sr_lane_smallest(distances, k, smallest, second, place)
         for r in range(count):
             nearest[begin + r] = <int>place[r]
             doubtful[begin + r] = not second[r] > smallest[r] * slack

@@ -8,38 +8,24 @@
  * or that to the trial's row where it is smaller. With `keeps`, closest holds these from then on; there is then a
  * single trial.
  *
- * distances: n_starts x n_trials x 16; closest: n_starts x 16, `stride` apart; weight: 16; sums: n_starts x n_trials x 16.
- * The loop over the lanes becomes vectors of the caller's instruction set. */
-#define SR_DEFINE_SUM_CLOSEST(NAME, TARGET)                                                                        \
-    TARGET static inline void NAME(const double *distances, ptrdiff_t n_starts, ptrdiff_t n_trials, int keeps,     \
-                                   const double *restrict weight, double *closest, ptrdiff_t stride,               \
-                                   double *restrict sums)                                                          \
-    {                                                                                                              \
-        for (ptrdiff_t start = 0; start < n_starts; start++, closest += stride) {                                  \
-            double held[SR_LANES];                                                                                 \
-            memcpy(held, closest, sizeof held);                                                                    \
-            for (ptrdiff_t trial = 0; trial < n_trials; trial++, distances += SR_LANES, sums += SR_LANES) {        \
-                double least[SR_LANES];                                                                            \
-                for (int r = 0; r < SR_LANES; r++)                                                                 \
-                    least[r] = distances[r] < held[r] ? distances[r] : held[r];                                    \
-                for (int r = 0; r < SR_LANES; r++)                                                                 \
-                    sums[r] += weight[r] * least[r];                                                               \
-                if (keeps)                                                                                         \
-                    memcpy(closest, least, sizeof least);                                                          \
-            }                                                                                                      \
-        }                                                                                                          \
-    }
-
-SR_DEFINE_SUM_CLOSEST(sr_sum_closest_portable, )
-#if SR_HAS_X86
-SR_DEFINE_SUM_CLOSEST(sr_sum_closest_avx2, __attribute__((target("avx2"))))
-SR_DEFINE_SUM_CLOSEST(sr_sum_closest_avx512, __attribute__((target("avx512f"))))
-#endif
-
-static inline void sr_sum_closest(int instructions, const double *distances, ptrdiff_t n_starts, ptrdiff_t n_trials,
-                                  int keeps, const double *weight, double *closest, ptrdiff_t stride, double *sums)
+ * distances: n_starts x n_trials x 16; closest: n_starts x 16, `stride` apart; weight: 16; sums: n_starts x n_trials x 16. */
+SR_CLONES static inline void sr_sum_closest(const double *distances, ptrdiff_t n_starts, ptrdiff_t n_trials, int keeps,
+                                            const double *restrict weight, double *closest, ptrdiff_t stride,
+                                            double *restrict sums)
 {
-    SR_CHOOSE(sr_sum_closest, distances, n_starts, n_trials, keeps, weight, closest, stride, sums);
+    for (ptrdiff_t start = 0; start < n_starts; start++, closest += stride) {
+        double held[SR_LANES];
+        memcpy(held, closest, sizeof held);
+        for (ptrdiff_t trial = 0; trial < n_trials; trial++, distances += SR_LANES, sums += SR_LANES) {
+            double least[SR_LANES];
+            for (int r = 0; r < SR_LANES; r++)
+                least[r] = distances[r] < held[r] ? distances[r] : held[r];
+            for (int r = 0; r < SR_LANES; r++)
+                sums[r] += weight[r] * least[r];
+            if (keeps)
+                memcpy(closest, least, sizeof least);
+        }
+    }
 }
 
 #endif

@@ -8,14 +8,14 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.string cimport memset
 
-from shallowrules._kernel.shared.lanes cimport LANES, instructions_of_machine, sr_lane_distances
+from shallowrules._kernel.shared.lanes cimport LANES, sr_lane_distances
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of, threads_for_values
 
 
 cdef extern from "shared/seeding.h" nogil:
     void sr_sum_closest(
-        int instructions, const double* distances, Py_ssize_t n_starts, Py_ssize_t n_trials, bint keeps,
+        const double* distances, Py_ssize_t n_starts, Py_ssize_t n_trials, bint keeps,
         const double* weight, double* closest, Py_ssize_t stride, double* sums) noexcept
 
 
@@ -41,7 +41,7 @@ def without_centers(Py_ssize_t n_starts, Py_ssize_t n):
 
 
 def sum_closest(
-    X, const double[:, ::1] centers, double[:, ::1] closest, weight, *, bint keeps, int n_threads=1, int instructions=2
+    X, const double[:, ::1] centers, double[:, ::1] closest, weight, *, bint keeps, int n_threads=1
 ):
     """Return the weighted squared distances of rows to the nearest center, summed, with one more center.
 
@@ -58,8 +58,6 @@ def sum_closest(
         Whether `closest` holds the distances with the further center from then on; there is one trial per start then.
     n_threads : int
         The result does not depend on it.
-    instructions : int
-        As that of `nearest_centers`.
 
     Returns
     -------
@@ -80,20 +78,19 @@ def sum_closest(
     cdef Trials trials = Trials(&centers[0, 0], &ids[0], n_starts, n_centers // n_starts, keeps)
     if centers.shape[1] != m or n_centers % n_starts or closest.shape[1] < n or (w and weight_view.shape[0] != n):
         raise ValueError("the further centers, the distances and the weights are those of another table")
-    instructions = min(instructions_of_machine(), instructions)
     for thread in prange(threads, nogil=True, num_threads=threads, schedule="static", chunksize=1):
         share = share_of(0, n_chunks, thread, threads)
         for chunk in range(share.first, share.last):
             _sum_chunk(
                 &matrix, chunk * CHUNK, min((chunk + 1) * CHUNK, n), &trials, w, &closest[0, 0], closest.shape[1],
-                instructions, &rows[thread, 0], &lanes[thread, 0], &sums[chunk, 0, 0],
+                &rows[thread, 0], &lanes[thread, 0], &sums[chunk, 0, 0],
             )
     return sums_array
 
 
 cdef void _sum_chunk(
     const Matrix* matrix, Py_ssize_t first, Py_ssize_t last, const Trials* trials, const double* weight,
-    double* closest, Py_ssize_t stride, int instructions, double* rows, double* lanes, double* sums,
+    double* closest, Py_ssize_t stride, double* rows, double* lanes, double* sums,
 ) noexcept nogil:
     """Sum over some rows. rows: scratch [m, LANES]; lanes: scratch twice [n_starts * n_trials, LANES]."""
     cdef Py_ssize_t begin = first, count, r, center, n_centers = trials.n_starts * trials.n_trials
@@ -109,10 +106,10 @@ cdef void _sum_chunk(
             weights[r] = 1.0 if weight == NULL else weight[here[r]]
         load_block(matrix, here, count, rows, LANES)
         sr_lane_distances(
-            instructions, rows, matrix.n_columns, trials.centers, trials.ids, n_centers, distances
+            rows, matrix.n_columns, trials.centers, trials.ids, n_centers, distances
         )
         sr_sum_closest(
-            instructions, distances, trials.n_starts, trials.n_trials, trials.keeps, weights, closest + begin, stride,
+            distances, trials.n_starts, trials.n_trials, trials.keeps, weights, closest + begin, stride,
             lane_sums,
         )
         begin += count
