@@ -101,7 +101,7 @@ def own_centers(problem: Problem) -> dict[str, np.ndarray]:
 @contextmanager
 def version(**options: Any) -> Iterator[None]:
     """Grow with other ways to compute sums: see `grow_tree`."""
-    entries = {"grow_tree": options, "grow_path": options}
+    entries = {"grow_tree": options}
     if "instructions" in options:
         entries["grow_exkmc"] = {"instructions": options["instructions"]}
     with pytest.MonkeyPatch.context() as patch:
