@@ -2,7 +2,6 @@
 
 from shallowrules._kernel.exkmc.expansion import grow_exkmc
 from shallowrules._kernel.growth.depth import eval_wad
-from shallowrules._kernel.growth.forest import grow_path
 from shallowrules._kernel.growth.parts import NodeRows, NodeScan, cost_of, fixed_point
 from shallowrules._kernel.growth.tree import grow_imm, grow_tree
 from shallowrules._kernel.growth.workspace import keeps_all_distances, openmp_enabled

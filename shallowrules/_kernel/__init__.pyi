@@ -113,15 +113,6 @@ def grow_tree(
     dense_limit: int | None = None,
     kept_distances: int | None = None,
 ) -> _Nodes: ...
-def grow_path(
-    inputs: GrowthInput,
-    tradeoffs: NDArray[np.float64],
-    *,
-    n_threads: int = 1,
-    progress: _Progress = None,
-    dense_limit: int | None = None,
-    kept_distances: int | None = None,
-) -> _Nodes: ...
 def grow_imm(
     inputs: GrowthInput,
     assigned: NDArray[np.int32],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from shallowrules.trees.tree import LEAF, Tree
 
 __all__ = [
     "CutTree",
-    "Forest",
     "GrownTree",
     "GrowthData",
     "Objectives",
@@ -30,6 +30,7 @@ __all__ = [
     "renumber_centers",
     "routed",
     "summed_up",
+    "tree_with_rows",
     "with_gaps",
     "with_rows",
 ]
@@ -37,8 +38,6 @@ __all__ = [
 
 MAX_CENTERS = 25_000
 """Codes have 16 bits: room for two for each center, and for those of the bins between them."""
-MAX_TRADEOFFS = 64
-"""The kernel marks in 64 bits which trade-offs a node belongs to; more are grown in several calls."""
 MAX_ROWS = 2**31 - 1
 """The kernel numbers rows in 32 bits."""
 MAX_VALUE = 1e150
@@ -248,34 +247,12 @@ class GrownTree(CutTree):
         return Tree(self.feature, threshold, self.left, self.right, self.center, self.rows, self.weight)
 
 
-class Forest:
-    """The trees of several trade-offs as the kernel grows them, with the nodes that they share stored once.
-
-    Parameters
-    ----------
-    nodes : dict of ndarray
-        What an entry of the kernel returned. Where another trade-off has a different node, it is a `sibling` of the
-        stored one.
-    """
-
-    def __init__(self, nodes: dict[str, NDArray[Any]]) -> None:
-        self._nodes = nodes
-
-    def tree(self, i: int = 0) -> CutTree:
-        """Return the tree of a trade-off."""
-        return _cut_tree(self._nodes, *_places(self._nodes, lambda node: self._own(node, i)))
-
-    def only_tree(self, unique: UniqueRows) -> GrownTree:
-        """Return the tree of a forest of one; its rows are in the order in which the kernel left them."""
-        places, *children = _places(self._nodes, lambda node: self._own(node, 0))
-        tree = _cut_tree(self._nodes, places, *children)
-        first, last = (self._nodes[name][places[tree.leaves]] for name in ("first", "last"))
-        return with_rows(tree, unique.leaf_of_rows(tree.leaves, first, last), unique.data.weight)
-
-    def _own(self, node: int, i: int) -> int:
-        while not self._nodes["tradeoffs"][node] >> i & 1:
-            node = int(self._nodes["sibling"][node])
-        return node
+def tree_with_rows(nodes: dict[str, NDArray[Any]], unique: UniqueRows) -> GrownTree:
+    """Return the tree whose nodes an entry of the kernel returned, with its rows, as the kernel left them."""
+    places, *children = _places(nodes)
+    tree = _cut_tree(nodes, places, *children)
+    first, last = (nodes[name][places[tree.leaves]] for name in ("first", "last"))
+    return with_rows(tree, unique.leaf_of_rows(tree.leaves, first, last), unique.data.weight)
 
 
 def grow(
@@ -327,7 +304,7 @@ def grow(
     else:
         tradeoff = 0.0 if method == "exgreedy" else float(tradeoff)
         nodes = _kernel.grow_tree(inputs, tradeoff, n_threads=n_threads, progress=progress)
-    return Forest(nodes).only_tree(unique)
+    return tree_with_rows(nodes, unique)
 
 
 def grow_path(
@@ -347,22 +324,19 @@ def grow_path(
     list of GrownTree
         One per trade-off, in their order; the same object where trees are equal.
     """
-    data, n_threads = unique.data, max(1, n_threads)
-    inputs = unique.kernel_input(distances)
-    progress = progress if data.k > 1 else None  # as in `grow`
     found: dict[bytes, GrownTree] = {}
     grown = []
-    for begin in range(0, len(tradeoffs), MAX_TRADEOFFS):
-        some = np.array(tradeoffs[begin : begin + MAX_TRADEOFFS], dtype=np.float64)
-        forest = Forest(_kernel.grow_path(inputs, some, n_threads=n_threads, progress=progress))
-        inputs = inputs._replace(distances=None)  # the rows are in a different order now
-        for i in range(len(some)):
-            tree = forest.tree(i)
-            key = b"".join(array.tobytes() for array in (tree.feature, tree.cut, tree.center))
-            if key not in found:
-                found[key] = routed(tree, data, n_threads)
-            grown.append(found[key])
+    for i, tradeoff in enumerate(tradeoffs):
+        part = None if progress is None else partial(_report_part, progress, i, len(tradeoffs))
+        tree = grow(unique, tradeoff=tradeoff, distances=distances, n_threads=n_threads, progress=part)
+        distances = None  # the rows are in a different order now
+        key = b"".join(array.tobytes() for array in (tree.feature, tree.cut, tree.center))
+        grown.append(found.setdefault(key, tree))
     return grown
+
+
+def _report_part(progress: Progress, i: int, n_parts: int, done: float) -> None:
+    progress((i + done) / n_parts)
 
 
 def find_unique_rows(data: GrowthData, assigned: NDArray[np.int32] | None = None, n_threads: int = 1) -> UniqueRows:
@@ -509,7 +483,7 @@ def summed_up(
 
 def preordered(nodes: dict[str, NDArray[Any]]) -> CutTree:
     """Return a tree from the kernel, with root node 0, with its nodes in the order of a `CutTree`."""
-    return _cut_tree(nodes, *_places(nodes, lambda node: node))
+    return _cut_tree(nodes, *_places(nodes))
 
 
 def _cut_tree(
@@ -524,18 +498,17 @@ def _cut_tree(
 
 
 def _places(
-    nodes: dict[str, NDArray[Any]], own: Callable[[int], int]
+    nodes: dict[str, NDArray[Any]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return the places of a tree's nodes, parents first, left subtree before right, and their children.
 
-    Children are numbered by that order, -1 at leaves. `own` returns, for a node, the one in its place in this tree.
+    Children are numbered by that order, -1 at leaves.
     """
     places: list[int] = []
     children: tuple[list[int], list[int]] = [], []
     pending = [(0, LEAF, 0)]
     while pending:
         node, parent, side = pending.pop()
-        node = own(node)
         if parent != LEAF:
             children[side][parent] = len(places)
         if nodes["feature"][node] != LEAF:

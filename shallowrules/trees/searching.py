@@ -27,7 +27,7 @@ from shallowrules._kernel import (
     split_leaves,
 )
 from shallowrules.measures.summation import group_means
-from shallowrules.trees.growing import CutTree, Forest, GrownTree, GrowthData, Progress, UniqueRows, preordered
+from shallowrules.trees.growing import CutTree, GrownTree, GrowthData, Progress, UniqueRows, preordered
 from shallowrules.trees.tree import LEAF
 
 __all__ = [
@@ -684,7 +684,7 @@ def grown_ahead(
         n_threads=few.n_threads,
         progress=progress,
     )
-    ahead = Forest(nodes).tree()
+    ahead = preordered(nodes)
     if ahead.n_leaves < data.k:
         return []
     return [sample.improve(ahead, aim)]

@@ -606,16 +606,15 @@ def test_a_transformer_chooses_the_columns(customers, parameter):
 
 @pytest.fixture
 def taken(monkeypatch):
-    """Whether each growth of a tree or a path was given the distances."""
+    """Whether each growth of a tree was given the distances."""
     given = []
-    for name in ("grow_tree", "grow_path"):
-        entry = getattr(_kernel, name)
+    grow_tree = _kernel.grow_tree
 
-        def spy(inputs, *args, entry=entry, **options):
-            given.append(inputs.distances is not None)
-            return entry(inputs, *args, **options)
+    def spy(inputs, *args, **options):
+        given.append(inputs.distances is not None)
+        return grow_tree(inputs, *args, **options)
 
-        monkeypatch.setattr(_kernel, name, spy)
+    monkeypatch.setattr(_kernel, "grow_tree", spy)
     return given
 
 

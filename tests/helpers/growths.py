@@ -105,6 +105,5 @@ def own_centers(problem: Problem) -> dict[str, np.ndarray]:
 def version(**options: Any) -> Iterator[None]:
     """Grow with other ways to compute sums: see `grow_tree`."""
     with pytest.MonkeyPatch.context() as patch:
-        for entry in ("grow_tree", "grow_path"):
-            patch.setattr(_kernel, entry, functools.partial(getattr(_kernel, entry), **options))
+        patch.setattr(_kernel, "grow_tree", functools.partial(_kernel.grow_tree, **options))
         yield

@@ -19,7 +19,7 @@ from strategies import Problem, problems
 from tables import blobs, one_space
 
 from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree, perturb_tree, row_keys
-from shallowrules.trees.growing import Forest
+from shallowrules.trees.growing import preordered, tree_with_rows
 
 MIN_GAIN = 1e-9
 """Of the objective: less is not worth a change."""
@@ -380,8 +380,8 @@ def look_ahead(
     columns, points = problem.X_explain[merged.first], problem.X_cluster[merged.first]
     unique = unique_rows(columns, points, *problem.arrays[2:], weight=weight)
     options = {"n_threads": 1, **options}
-    forest = Forest(grow_ahead(unique.kernel_input(), problem.tradeoff, (levels, width, penalty, max_work), **options))
-    tree = vars(forest.tree()) | {"rows": forest.only_tree(unique).rows}
+    nodes = grow_ahead(unique.kernel_input(), problem.tradeoff, (levels, width, penalty, max_work), **options)
+    tree = vars(preordered(nodes)) | {"rows": tree_with_rows(nodes, unique).rows}
     return tree, finished(tree, columns, points, weight, penalty)
 
 

@@ -6,9 +6,8 @@ from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State, Table
 cdef void mark_path_sides(const Table* table, const Node* nodes, int index, unsigned char* path_sides) noexcept nogil
 cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threads, bint fill) noexcept nogil
 cdef void restore_node(State* state, Node* node, Scratch* scratches, int n_threads) noexcept nogil
-cdef bint choose_cuts(
-    State* state, int index, Scratch* scratches, int n_threads, const double* tradeoffs, const int* wanted,
-    int n_wanted, Cut* cuts,
+cdef bint choose_cut(
+    State* state, int index, Scratch* scratches, int n_threads, double tradeoff, Cut* cut
 ) noexcept nogil
 cdef void choose_candidates(
     State* state, int index, Scratch* scratches, int n_threads, double tradeoff, Candidates* candidates

@@ -183,25 +183,20 @@ cdef void _scan_features(
 
 
 cdef void _search_swept(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search,
-    bint added,
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search
 ) noexcept nogil:
-    """Find the lowest objective of every feature once the histograms are full.
-
-    added: whether those of the threads are added up already.
-    """
+    """Find the lowest objective of every feature once the histograms of the threads are full."""
     cdef const Node* node = search.node
     cdef Scratch* scratches = search.scratches
     cdef int t, f, n_threads = search.n_threads
     cdef int64_t weight = 0
     cdef double lowest
-    if not added:
-        for t in range(n_threads):
-            weight += counted_weight(table, centers, node, &scratches[t].histograms)
-        search.of_node.total_weight = <double>weight
-        for f in prange(table.n_features, num_threads=n_threads, schedule="static"):
-            for t in range(1, n_threads):
-                add_histograms(table, centers, node, &scratches.histograms, &scratches[t].histograms, f)
+    for t in range(n_threads):
+        weight += counted_weight(table, centers, node, &scratches[t].histograms)
+    search.of_node.total_weight = <double>weight
+    for f in prange(table.n_features, num_threads=n_threads, schedule="static"):
+        for t in range(1, n_threads):
+            add_histograms(table, centers, node, &scratches.histograms, &scratches[t].histograms, f)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         _scan_features(table, slots, lists, centers, search, t, BIN_ENDS, INFINITY)
     lowest = _lowest(table.n_features, &scratches.features)
@@ -223,29 +218,26 @@ cdef void _search_mistakes(
             table, slots, centers, node, &scratches[t].histograms,
             share_of(node.first, node.last_counted, t, n_threads),
         )
-    _search_swept(table, slots, lists, centers, search, False)
+    _search_swept(table, slots, lists, centers, search)
 
 
 cdef void _search_lists(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search,
-    bint swept,
+    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search
 ) noexcept nogil:
-    """Find the lowest objective of every feature of a node that keeps lists; `swept` if another trade-off has done the
-    sweep."""
+    """Find the lowest objective of every feature of a node that keeps lists."""
     cdef const Node* node = search.node
     cdef Scratch* scratches = search.scratches
     cdef int t, n_threads = search.n_threads
     while True:
-        for t in prange(n_threads if not swept else 0, num_threads=n_threads, schedule="static", chunksize=1):
+        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
             clear_histograms(table, centers, node, &scratches[t].histograms)
             sweep_rows(
                 table, slots, lists, centers, node, &scratches[t].histograms, &scratches[t].lists, &search.fixed,
                 share_of(node.first, node.last, t, n_threads),
             )
-        _search_swept(table, slots, lists, centers, search, swept)
+        _search_swept(table, slots, lists, centers, search)
         if not refine_point(table, centers, node, _lowest(table.n_features, &scratches.features), &search.fixed):
             break
-        swept = False
 
 
 cdef void _bound_features(
@@ -390,8 +382,6 @@ cdef bint _list_runs(const Table* table, const CenterOrder* centers, const NodeS
     for f in range(table.n_features):
         if features.bound[f] > limit:
             continue
-        if features.exact[f]:  # summed for another trade-off
-            return False
         found.objective = INFINITY
         objective = _objective_of(search, f, unit_scale)
         scan_feature(
@@ -533,20 +523,10 @@ cdef bint _first_near_lowest(
     return False
 
 
-cdef bint choose_cuts(
-    State* state, int index, Scratch* scratches, int n_threads, const double* tradeoffs, const int* wanted,
-    int n_wanted, Cut* cuts,
+cdef bint choose_cut(
+    State* state, int index, Scratch* scratches, int n_threads, double tradeoff, Cut* cut
 ) noexcept nogil:
-    """Find a node's cut for each of some trade-offs; False if no cut is valid.
-
-    One sweep of the rows serves all: neither Price nor DExp depends on the trade-off.
-
-    Parameters
-    ----------
-    tradeoffs : all trade-offs
-    wanted : which of them
-    cuts : the result, in the order of `wanted`
-    """
+    """Find a node's cut; False if none is valid."""
     cdef const Table* table = &state.table
     cdef const Slots* slots = &state.slots
     cdef const NearestLists* lists = &state.lists
@@ -554,24 +534,20 @@ cdef bint choose_cuts(
     cdef NodeSearch search = _search_of_node(state, index, scratches, n_threads)
     cdef bint dense = not is_imm(slots) and is_dense(table, search.node)
     cdef double* costs = costs_of_node(state.chunk_cost, search.node) if dense else NULL
-    cdef int i
+    search.of_node.tradeoff = tradeoff
     if dense:
         _bound_features(table, slots, centers, &search, costs)
     search.fixed = first_point(table, centers, search.node)
-    for i in range(n_wanted):
-        search.of_node.tradeoff = tradeoffs[wanted[i]]
-        if dense:
-            _bound_objectives(table, centers, &search)
-            if _choose_by_runs(table, slots, lists, centers, &search, &cuts[i]):
-                continue
-            _search_dense(table, slots, lists, centers, &search)
-        elif is_imm(slots):
-            _search_mistakes(table, slots, lists, centers, &search)
-        else:
-            _search_lists(table, slots, lists, centers, &search, i > 0)
-        if not _first_near_lowest(table, slots, lists, centers, &search, &cuts[i]):
-            return False
-    return True
+    if dense:
+        _bound_objectives(table, centers, &search)
+        if _choose_by_runs(table, slots, lists, centers, &search, cut):
+            return True
+        _search_dense(table, slots, lists, centers, &search)
+    elif is_imm(slots):
+        _search_mistakes(table, slots, lists, centers, &search)
+    else:
+        _search_lists(table, slots, lists, centers, &search)
+    return _first_near_lowest(table, slots, lists, centers, &search, cut)
 
 
 cdef void choose_candidates(
@@ -601,7 +577,7 @@ cdef void choose_candidates(
         for f in range(table.n_features):
             _sum_feature(table, slots, centers, &search, f)
     elif not dense:
-        _search_lists(table, slots, lists, centers, &search, False)
+        _search_lists(table, slots, lists, centers, &search)
     for f in range(table.n_features):
         objective = _objective_of(
             &search, f, scratches.features.unit_scale[f] if dense else search.fixed.scale

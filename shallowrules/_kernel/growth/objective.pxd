@@ -17,11 +17,9 @@ Cuts are found without evaluating them all. Conditions for that:
    amount, their objectives are too high by the same amount, at most `objective_error` of that amount. So the price must
    be linear in `induced` where it is not clamped. Where this does not hold, set SR_RUNS_SHIFT to 0: every node is then
    summed exactly, and that sweep was a fifth to a quarter of growing.
-3. **The trade-off is a factor and nothing else.** Price and DExp do not depend on it: the trees of several trade-offs
-   share a node's sums.
-4. **Capped rows show.** A cut that adds a row at the cap of the fixed point, `reach` times CurrentCost, has an
+3. **Capped rows show.** A cut that adds a row at the cap of the fixed point, `reach` times CurrentCost, has an
    objective of at least `cheapest_capped(reach)`, so that it is known when sums have to be taken again.
-5. **Ties are relative.** Of the cuts up to `tie_limit` of the lowest objective the first one wins.
+4. **Ties are relative.** Of the cuts up to `tie_limit` of the lowest objective the first one wins.
 """
 
 from libc.math cimport INFINITY

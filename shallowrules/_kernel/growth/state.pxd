@@ -5,7 +5,7 @@ A slot is a place in the arrays that have an entry per row. Rows move between sl
 the slots of a node are contiguous. Centers are kept alike: per feature, those of a node are contiguous and ascending.
 """
 
-from libc.stdint cimport int64_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t
 
 from shallowrules._kernel.growth.depth cimport DepthPlan
 from shallowrules._kernel.shared.interrupts cimport Progress
@@ -91,9 +91,7 @@ cdef struct Node:
     int left, right
     int center                  # a leaf's
     double cut, lower, upper
-    Cut planned_cut             # chosen but not made
-    uint64_t tradeoffs          # of a forest: bit t is set if the tree of trade-off t has this node
-    int sibling                 # a node of the same rows and centers that is cut differently; -1: no more
+    Cut planned_cut             # ExKMC: chosen but not made
     double gain                 # ExKMC: by how much the planned cut lowers the surrogate cost
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cython.parallel cimport prange, threadid
 
-from shallowrules._kernel.growth.cut_search cimport choose_cuts, prepare_node
+from shallowrules._kernel.growth.cut_search cimport choose_cut, prepare_node
 from shallowrules._kernel.growth.imm cimport set_aside_mistakes
 from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf, work_below
 from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State, Table, is_imm
@@ -24,10 +24,10 @@ cdef bint _split(State* state, int index, Scratch* scratches, int n_threads, dou
     """Cut a node, or make it a leaf; return whether it has children."""
     cdef Node* node = &state.nodes[index]
     cdef Node* child
-    cdef int wanted = 0, side
+    cdef int side
     cdef Cut cut
-    if node.last_center - node.first_center == 1 or not choose_cuts(
-        state, index, scratches, n_threads, &tradeoff, &wanted, 1, &cut
+    if node.last_center - node.first_center == 1 or not choose_cut(
+        state, index, scratches, n_threads, tradeoff, &cut
     ):
         make_leaf(&state.table, &state.slots, &state.centers, node, &scratches.rows)
         return False
@@ -165,7 +165,7 @@ def grow_tree(
     -------
     dict of ndarray, shape (n_places,)
         The nodes, the root at place 0: feature (-1 leaf, -2 unused place), left, right, center, first, last (a node's
-        rows are rows[first:last]), sibling (-1), tradeoffs (1), cut, lower, upper (float64).
+        rows are rows[first:last]), cut, lower, upper (float64).
     """
     cdef Workspace workspace = Workspace(
         inputs, 2 * len(inputs.cluster_centers), n_threads=n_threads, progress=progress, dense_limit=dense_limit,

@@ -9,7 +9,7 @@ lists of nearest centers if there are more centers than a dense node may have.
 import numpy as np
 
 from libc.math cimport frexp, ldexp
-from libc.stdint cimport int64_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t
 
 from shallowrules._kernel.growth.bounding cimport MAX_BLOCK_UNITS
 from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE, default_dense_limit
@@ -146,8 +146,6 @@ cdef class Workspace:
         self.keep(allocate([(<size_t>&state.nodes, self.n_places, <Py_ssize_t>sizeof(Node))]))
         for i in range(self.n_places):
             state.nodes[i].feature = UNUSED_PLACE
-            state.nodes[i].tradeoffs = ~<uint64_t>0
-            state.nodes[i].sibling = -1
         state.nodes[0].parent = -1
         state.nodes[0].feature = NOT_CUT_YET
         state.nodes[0].last = state.nodes[0].last_counted = state.table.n_rows
@@ -270,7 +268,7 @@ cdef class Workspace:
         cdef Node* node
         if self.failures:
             raise self.failures[0]
-        whole_array = np.empty((8, self.n_places), dtype=np.int64)
+        whole_array = np.empty((6, self.n_places), dtype=np.int64)
         real_array = np.empty((3, self.n_places))
         cdef int64_t[:, ::1] whole = whole_array
         cdef double[:, ::1] real = real_array
@@ -278,7 +276,6 @@ cdef class Workspace:
             node = &self.state.nodes[i]
             whole[0, i], whole[1, i], whole[2, i] = node.feature, node.left, node.right
             whole[3, i], whole[4, i], whole[5, i] = node.center, node.first, node.last
-            whole[6, i], whole[7, i] = node.sibling, <int64_t>node.tradeoffs
             real[0, i], real[1, i], real[2, i] = node.cut, node.lower, node.upper
-        names = "feature", "left", "right", "center", "first", "last", "sibling", "tradeoffs", "cut", "lower", "upper"
+        names = "feature", "left", "right", "center", "first", "last", "cut", "lower", "upper"
         return dict(zip(names, (*whole_array, *real_array)))

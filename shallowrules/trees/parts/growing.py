@@ -23,7 +23,6 @@ from shallowrules.partitions import Partitions
 from shallowrules.trees.growing import (
     MAX_CENTERS,
     CutTree,
-    Forest,
     GrownTree,
     GrowthData,
     Progress,
@@ -414,7 +413,7 @@ class _Growth:
                 self.progress((made + share * (len(node.centers) - 1)) / max(self.k - 1, 1))
 
         grown = _kernel.grow_tree(inputs, self.tradeoff, n_threads=self.n_threads, progress=report)
-        tree = Forest(grown).tree()
+        tree = preordered(grown)
         places = {0: node.place}
         for i, place in ((i, places[i]) for i in range(len(tree.feature))):
             if tree.feature[i] == LEAF:
