@@ -51,7 +51,7 @@ cdef struct Candidates:
 cdef int by_value(const void* a, const void* b) noexcept nogil
 cdef Py_ssize_t gather_rows(
     const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
-    int feature, int low, int high,
+    int feature,
 ) noexcept nogil
 cdef bint scan_feature(
     const Table* table, const CenterOrder* centers, const Node* node, const Histograms* sums, const RowSource* rows,

@@ -28,10 +28,6 @@ from shallowrules._kernel.growth.state cimport (
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
-cdef extern from "growth/code_scan.h" nogil:
-    const int SCAN_BLOCK "SR_SCAN_BLOCK"
-    bint sr_any_within(const uint16_t* codes, Py_ssize_t count, int first, int second) noexcept
-
 
 cdef struct ScanPosition:
     # The position of the scan of a feature.
@@ -92,13 +88,10 @@ cdef void _take_steps(
 
 cdef Py_ssize_t gather_rows(
     const Table* table, const CenterOrder* centers, const Node* node, const RowSource* rows, ScanBuffers* scan,
-    int feature, int low, int high,
+    int feature,
 ) noexcept nogil:
-    """Write the rows of the codes in scan.opened to scan.items, ordered by value; return how many.
-
-    These codes lie from `low` to `high`.
-    """
-    cdef Py_ssize_t count = 0, begin, end, slot
+    """Write the rows of the codes in scan.opened to scan.items, ordered by value; return how many."""
+    cdef Py_ssize_t count = 0, slot
     cdef Py_ssize_t picked[LANES]
     cdef int n_left
     cdef const Slots* slots = rows.slots
@@ -111,25 +104,17 @@ cdef Py_ssize_t gather_rows(
                 count += 1
         return count
     codes = slots.codes + feature * table.n_rows
-    end = node.first
-    while end < node.last_counted:
-        begin = end
-        end = min(begin + SCAN_BLOCK, node.last_counted)
-        if not sr_any_within(codes + begin, end - begin, low, high):
+    for slot in range(node.first, node.last_counted):
+        if not scan.opened[codes[slot]]:
             continue
-        for slot in range(begin, end):
-            if not scan.opened[codes[slot]]:
-                continue
-            items[count].code = codes[slot]
-            items[count].value = entry(&table.X_explain, slots.row[slot], feature)
-            items[count].rows = 1
-            items[count].weight = (
-                llrint(slots.weight[slot] * table.weight_scale) if table.weighted else 1
-            )
-            picked[count % LANES] = slot
-            count += 1
-            if count % LANES == 0:
-                _take_steps(table, centers, node, rows, feature, picked, LANES, items + count - LANES)
+        items[count].code = codes[slot]
+        items[count].value = entry(&table.X_explain, slots.row[slot], feature)
+        items[count].rows = 1
+        items[count].weight = llrint(slots.weight[slot] * table.weight_scale) if table.weighted else 1
+        picked[count % LANES] = slot
+        count += 1
+        if count % LANES == 0:
+            _take_steps(table, centers, node, rows, feature, picked, LANES, items + count - LANES)
     n_left = count % LANES
     if n_left:
         _take_steps(table, centers, node, rows, feature, picked, n_left, items + count - n_left)
@@ -181,9 +166,7 @@ cdef bint _open_bins(
     cdef Prefix* bins = scan.bins
     for b in range(at.n_bins):
         scan.opened[bins[b].code] = b + 1
-    count = gather_rows(
-        table, centers, node, rows, scan, at.search.feature, bins[0].code, bins[at.n_bins - 1].code
-    )
+    count = gather_rows(table, centers, node, rows, scan, at.search.feature)
     while i < count and not found:
         j = i
         while j < count and items[j].code == items[i].code:

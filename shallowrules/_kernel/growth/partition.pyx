@@ -5,6 +5,7 @@ streams. Rows are exchanged in pairs, so that as few as possible move.
 """
 
 from cython.parallel cimport prange
+from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY
 from libc.stdint cimport uint16_t
 
@@ -14,55 +15,34 @@ from shallowrules._kernel.growth.state cimport (
     LIST_LENGTH, CenterOrder, Cut, NearestLists, Node, Slots, Table, distances_to
 )
 
-cdef extern from "growth/code_scan.h" nogil:
-    const int SCAN_BLOCK "SR_SCAN_BLOCK"
-    bint sr_any_equal(const uint16_t* codes, Py_ssize_t count, int first, int second) noexcept
-    Py_ssize_t sr_mark_sides(
-        const uint16_t* codes, Py_ssize_t count, int below, int above, unsigned char* side, int* highest, int* lowest
-    ) noexcept
-
 
 cdef Py_ssize_t mark_sides(const Table* table, const Slots* slots, Node* node, const Cut* cut) noexcept nogil:
     """Decide where each row goes and where the gap is; return the number of rows that go left."""
-    cdef const uint16_t* codes = slots.codes + node.feature * table.n_rows + node.first
-    cdef unsigned char* side = slots.side + node.first
-    cdef const int* row = slots.row + node.first
-    cdef Py_ssize_t count = node.last - node.first, begin, end, i
-    cdef int highest, lowest
+    cdef const uint16_t* codes = slots.codes + node.feature * table.n_rows
+    cdef unsigned char* side = slots.side
+    cdef Py_ssize_t n_left = 0, slot
+    cdef int highest = -1, lowest = INT_MAX, code
     cdef double value
-    cdef Py_ssize_t n_left = sr_mark_sides(
-        codes, count, cut.code - 1 if cut.inside else cut.code, cut.code + 1, side, &highest, &lowest
-    )
-    end = 0 if cut.inside else count
-    while end < count:
-        begin = end
-        end = min(begin + SCAN_BLOCK, count)
-        if not sr_any_equal(codes + begin, end - begin, cut.code, cut.code):
-            continue
-        for i in range(begin, end):
-            if codes[i] != cut.code:
-                continue
-            side[i] = entry(&table.X_explain, row[i], node.feature) <= cut.value
-            n_left += side[i]
-            if side[i]:
-                highest = cut.code
-            else:
-                lowest = cut.code
+    for slot in range(node.first, node.last):
+        code = codes[slot]
+        side[slot] = code <= cut.code
+        if cut.inside and code == cut.code:
+            side[slot] = entry(&table.X_explain, slots.row[slot], node.feature) <= cut.value
+        n_left += side[slot]
+        if side[slot]:
+            highest = max(highest, code)
+        else:
+            lowest = min(lowest, code)
     node.lower = -INFINITY
     node.upper = INFINITY
-    end = 0
-    while end < count:
-        begin = end
-        end = min(begin + SCAN_BLOCK, count)
-        if not sr_any_equal(codes + begin, end - begin, highest, lowest):
+    for slot in range(node.first, node.last):
+        if codes[slot] != (highest if side[slot] else lowest):
             continue
-        for i in range(begin, end):
-            if codes[i] == highest or codes[i] == lowest:
-                value = entry(&table.X_explain, row[i], node.feature)
-                if side[i]:
-                    node.lower = max(node.lower, value)
-                else:
-                    node.upper = min(node.upper, value)
+        value = entry(&table.X_explain, slots.row[slot], node.feature)
+        if side[slot]:
+            node.lower = max(node.lower, value)
+        else:
+            node.upper = min(node.upper, value)
     return n_left
 
 

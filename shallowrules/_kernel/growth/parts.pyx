@@ -143,10 +143,7 @@ cdef class NodeRows(Workspace):
         with nogil:
             for i in range(codes.shape[0]):
                 scratch.scan.opened[codes[i]] = 1
-            count = gather_rows(
-                &state.table, &state.centers, state.nodes, &rows, &scratch.scan, feature, codes[0],
-                codes[codes.shape[0] - 1],
-            )
+            count = gather_rows(&state.table, &state.centers, state.nodes, &rows, &scratch.scan, feature)
             for i in range(codes.shape[0]):
                 scratch.scan.opened[codes[i]] = 0
         values_array, sums_array = np.empty(count), np.zeros((count, 4), dtype=np.int64)
