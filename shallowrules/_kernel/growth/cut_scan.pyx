@@ -240,7 +240,7 @@ cdef double search_run(
     if run.n_rows:
         for code in range(before.code + 1, run.last + 1):
             scan.opened[code] = 1
-        count = gather_rows(table, centers, node, rows, scan, run.feature, before.code + 1, run.last)
+        count = gather_rows(table, centers, node, rows, scan, run.feature)
         for code in range(before.code + 1, run.last + 1):
             scan.opened[code] = 0
     lowest = begin
