@@ -1,5 +1,6 @@
 """The kernel's one Python entry: arrays in, arrays out. `README.md` is the map of the kernel."""
 
+import shallowrules._kernel._openmp  # before the modules that use OpenMP
 from shallowrules._kernel.exkmc.expansion import grow_exkmc
 from shallowrules._kernel.growth.depth import eval_wad
 from shallowrules._kernel.growth.parts import NodeRows, NodeScan, cost_of, fixed_point

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from shallowrules import ExplainableKMeans, RuleSet
+from shallowrules._kernel import openmp_enabled
 from shallowrules.errors import OptionError
 from shallowrules.fitting import whole
 from shallowrules.tables.table import Table
@@ -277,3 +279,15 @@ def test_the_clustering_is_that_of_kmeans_alone(seed):
     np.testing.assert_allclose(model.clusterer_.cluster_centers_, alone.cluster_centers_, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(model.clusterer_.labels_, alone.labels_)
     np.testing.assert_allclose(model.clusterer_.inertia_, alone.inertia_, rtol=1e-9)
+
+
+@pytest.mark.skipif(not openmp_enabled(), reason="built without OpenMP")
+@pytest.mark.parametrize("told", [None, "active"])
+def test_a_thread_that_waits_sleeps_unless_told_otherwise(told):
+    code = "import os, shallowrules._kernel; print(os.environ.get('OMP_WAIT_POLICY'))"
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    environment |= {"OMP_DISPLAY_ENV": "true"} if told is None else {"OMP_DISPLAY_ENV": "true", "OMP_WAIT_POLICY": told}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(told)
+    said = re.findall(r"OMP_WAIT_POLICY\s*=\s*'(\w+)'", done.stderr)
+    assert said == ["PASSIVE" if told is None else "ACTIVE"]
