@@ -9,6 +9,6 @@ import os
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "passive"
     try:
-        import shallowrules._kernel.shared.nearest_rows
+        import shallowrules._kernel.shared.nearest_rows  # noqa: F401
     finally:
         del os.environ["OMP_WAIT_POLICY"]
