@@ -30,7 +30,7 @@ def test_the_nearest_center_is_the_first_of_the_least_distance(problem: Problem)
     picked = np.arange(len(expected), dtype=np.int32)[::-2].copy()
     nearest, doubtful = nearest_centers(problem.X_cluster, problem.centers)
     np.testing.assert_array_equal(nearest, expected.argmin(axis=1))
-    # Whatever the order of a sum, no other center is nearer where there is no doubt.
+    # Where there is no doubt, no other center is nearer, in whatever order the distances are summed.
     ascending = np.sort(expected, axis=1)
     if expected.shape[1] > 1:
         tied = ascending[:, 1] <= ascending[:, 0] * (1 + 1e-15)

@@ -20,7 +20,7 @@ from shallowrules.cli.options.defaults import LISTS, as_typed, is_of
 from shallowrules.cli.options.exporters import ExporterChoice
 from shallowrules.cli.options.fitting import FitOptions, MethodOptions, fit_options, method_options
 from shallowrules.cli.options.reading import Tables, reading_options
-from shallowrules.cli.options.shared import FILE_NAME, TYPED, gather
+from shallowrules.cli.options.shared import FILE_NAME, TYPED, gather, values_typed
 from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, OptionError, suggestion
 from shallowrules.files import Reading, distinct_keys, read_whole
@@ -58,6 +58,7 @@ PAGE: dict[str, bool | int] = {"slider": True, "sample_rows": 0}
 STANDARD_INPUT = "-"
 
 GOALS = ("--max-cost", "--max-conditions")
+"""Options that search the trade-off, and so exclude one."""
 
 KEPT_NAMES = "shallowrules.cli: names in the settings"
 """The key under which a context keeps the names of clusters from a file of settings."""
@@ -175,7 +176,7 @@ def take_settings(context: click.Context, settings: Mapping[str, Setting], path:
     They are complete, so the folder's file of defaults no longer counts.
     """
     settings = {name: value for name, value in settings.items() if name != TABLES and value is not None}
-    if any(word.partition("=")[0] in GOALS for word in context.meta.get(TYPED, ())):
+    if any(values_typed(goal, context.meta.get(TYPED, [])) for goal in GOALS):
         settings.pop("tradeoff", None)  # which is then searched
     _check(context, settings, path)
     _drop_defaults(context, OPTIONS)
@@ -187,7 +188,9 @@ def _drop_defaults(context: click.Context, names: Iterable[str]) -> None:
 
 
 def _add_defaults(context: click.Context, values: Mapping[str, Any]) -> None:
-    context.default_map = {**(context.default_map or {}), **values}
+    """Add the defaults that are not None."""
+    known = {name: value for name, value in values.items() if value is not None}
+    context.default_map = {**(context.default_map or {}), **known}
 
 
 def repeated_names(names: ClusterNames | NamedRules | None) -> ClusterNames | NamedRules | None:
@@ -265,8 +268,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: str | None) 
         if document.get("tables"):
             _drop_defaults(context, ("database", "table", "query", "sample"))
             _add_defaults(context, {"tables": [_seen_from(each, folder) for each in document["tables"]]})
-        given = {name: document.get(name) for name in ("memory", *PAGE)}
-        _add_defaults(context, {name: value for name, value in given.items() if value is not None})
+        _add_defaults(context, {name: document.get(name) for name in ("memory", *PAGE)})
         if "names" in document:
             from shallowrules.rules.words.naming import names_of_list
 
