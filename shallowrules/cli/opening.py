@@ -18,8 +18,9 @@ from shallowrules.models.estimator import thread_count
 from shallowrules.partitions import Partitions, ThreadedPartitions, WholeTable, open_partitions
 from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, open_source
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import DOUBLE_EXACT, Conversion
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 
 __all__ = ["Opened", "open_rows"]
 

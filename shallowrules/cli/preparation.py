@@ -25,26 +25,15 @@ from shallowrules.cli.opening import Opened, open_rows
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.cli.output import Note, messages_of
 from shallowrules.encoding.roles import Roles
-from shallowrules.errors import (
-    DataError,
-    Finding,
-    OptionError,
-    OptionName,
-    ShallowRulesWarning,
-    counted,
-)
+from shallowrules.errors import DataError, Finding, OptionError, OptionName, ShallowRulesWarning, counted
 from shallowrules.files import Reading
-from shallowrules.fitting.examining import (
-    Rows,
-    Space,
-    count_distinct_rows,
-    largest_variance,
-)
+from shallowrules.fitting.examining import Rows, Space, count_distinct_rows, largest_variance
 from shallowrules.fitting.survey import Survey, find_facts
 from shallowrules.measures.totals import refuse_infinite
 from shallowrules.partitions import WholeTable
 from shallowrules.sources import Where
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES
 
 __all__ = ["LoadedTable", "prepare", "prepared"]

@@ -22,12 +22,7 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges, column_ranges
 from shallowrules.encoding.blocks import row_blocks
-from shallowrules.encoding.checks import (
-    refuse_other_types,
-    refuse_too_large,
-    refuse_too_many_values,
-    unusable,
-)
+from shallowrules.encoding.checks import refuse_other_types, refuse_too_large, refuse_too_many_values, unusable
 from shallowrules.encoding.facts import categories
 from shallowrules.encoding.imputing import COMPLETE, Filling, impute_table
 from shallowrules.encoding.scaling import (
@@ -43,8 +38,10 @@ from shallowrules.encoding.weighing import FIXED, ChosenColumns, Weighing, balan
 from shallowrules.errors import all_at_once
 from shallowrules.measures.summation import WeightFacts
 from shallowrules.partitions.merging import Run, as_given, at_once
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Column, Table, Value
+from shallowrules.tables.table import Table
+from shallowrules.tables.values import Value
 
 __all__ = [
     "Encoder",

@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from shallowrules._kernel import column_ranges, route_rows
-from shallowrules.clustering.reference import (
-    UNLABELLED,
-    centers_among,
-    fit_clusterer,
-    has_transformers,
-    nearest_labels,
-)
+from shallowrules.clustering.reference import UNLABELLED, centers_among, fit_clusterer, has_transformers, nearest_labels
 from shallowrules.encoding import Encoder, Encoding
 from shallowrules.encoding.blocks import row_blocks
 from shallowrules.errors import counted
@@ -28,21 +22,15 @@ from shallowrules.fitting.assembling import separation_of
 from shallowrules.fitting.data import FitData, GivenTable, Log
 from shallowrules.fitting.describing import LabelledRows
 from shallowrules.fitting.earlier import clustering_of
-from shallowrules.fitting.growing import (
-    from_the_table,
-    objectives_of,
-    over_the_table,
-    renumbered,
-    seed_of,
-    thorough_of,
-)
+from shallowrules.fitting.growing import from_the_table, objectives_of, over_the_table, renumbered, seed_of, thorough_of
 from shallowrules.fitting.keeping import Region, divide, join, kept_cuts, regions_of
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import GroupSums, SumGrid, WeightFacts, group_means
 from shallowrules.partitions.merging import as_given, at_once
 from shallowrules.rules import Clustering, RuleSet
 from shallowrules.rules.words.changes import count_pairs
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.table import Table
 from shallowrules.trees import growing
 from shallowrules.trees.extending import extend, price_more
 from shallowrules.trees.growing import (

@@ -21,8 +21,10 @@ from shallowrules.rules import Number, RuleColumn, RuleSet, Value, format_value
 from shallowrules.rules.matching import read_columns
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource, open_rows
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import cluster_of
-from shallowrules.tables.table import Column, Table, number_text
+from shallowrules.tables.table import Table
+from shallowrules.tables.values import number_text
 from shallowrules.trees.tree import compare
 
 __all__ = [

@@ -34,7 +34,7 @@ from shallowrules.errors import DataError, OptionError
 from shallowrules.fitting.assembling import FitRecord
 from shallowrules.fitting.describing import LabelledRows, describe_tree
 from shallowrules.rules import Leaf
-from shallowrules.tables.table import Column
+from shallowrules.tables.column import Column
 from shallowrules.trees.placing import place_thresholds
 from shallowrules.verification import verify
 

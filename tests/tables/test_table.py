@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shallowrules.errors import DataError
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.given import column_of
+from shallowrules.tables.table import Table
 
 
 def test_a_matrix_is_not_copied():
@@ -67,7 +69,7 @@ def test_only_a_matrix_has_ranges():
     ],
 )
 def test_whether_a_column_has_one_value(values, is_constant):
-    assert Column.of("c", values).is_constant == is_constant
+    assert column_of("c", values).is_constant == is_constant
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -243,10 +245,10 @@ def test_missing_values_of_pandas_in_lists():
 
 @pytest.mark.parametrize("values", [[0, 1, None], [0.0, 1.0, float("nan")], [False, True, None], [False, 1, None]])
 def test_zero_and_one_are_truth_values(values):
-    assert Column.of("c", values).positions([True, False]).tolist() == [1, 0, -1]
+    assert column_of("c", values).positions([True, False]).tolist() == [1, 0, -1]
 
 
 @pytest.mark.parametrize("values", [[0, 2], [0.5, 1], ["true", "false"], ["0", "1"]])
 def test_other_values_are_not_truth_values(values):
     with pytest.raises(DataError, match="must hold true and false"):
-        Column.of("c", values).positions([True, False])
+        column_of("c", values).positions([True, False])
