@@ -14,7 +14,7 @@ from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.files import Reading
 from shallowrules.fitting.examining import Rows
-from shallowrules.models.estimator import thread_count
+from shallowrules.models.parameters import thread_count
 from shallowrules.partitions import Partitions, ThreadedPartitions, WholeTable, open_partitions
 from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, open_source
