@@ -125,12 +125,6 @@ class Column:
         """The smallest and the largest value of a column of numbers that has rows, NaN where one is."""
         return float(self.values.min()), float(self.values.max())
 
-    @property
-    def is_constant(self) -> bool:
-        """Whether a column that has rows has only one value."""
-        may_be = not self.is_numeric or self.ends[0] == self.ends[1]  # the ends of whole numbers may be rounded
-        return may_be and bool((self.values == self.values[0]).all())
-
     @cached_property
     def is_beyond_doubles(self) -> bool:
         """Whether the column holds a whole number so large that a double does not tell it from its neighbors."""

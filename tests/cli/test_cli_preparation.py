@@ -12,7 +12,7 @@ import pytest
 
 from shallowrules import ExplainableKMeans, Table
 from shallowrules.cli.options.fitting import FitOptions
-from shallowrules.cli.preparation import prepare, prepared
+from shallowrules.cli.preparation import prepared
 from shallowrules.encoding import ColumnFacts
 from shallowrules.errors import DataError, OptionError
 from shallowrules.files import Reading
@@ -44,6 +44,11 @@ def options(**changed):
         "histograms": True,
     }
     return FitOptions(**{**given, **changed})
+
+
+def prepare(where, fit, reading):
+    with prepared(where, fit, reading) as loaded:
+        return loaded
 
 
 @pytest.fixture
