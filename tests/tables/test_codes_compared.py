@@ -205,7 +205,7 @@ def test_codes_of_every_type_of_polars():
             .to_list()
             == wanted
         )
-    with pytest.raises(Exception, match="'03'"):
+    with pytest.raises(TypeError, match="'03'"):
         polars.DataFrame({"region": ["03"]}).with_columns(expression())
 
 
