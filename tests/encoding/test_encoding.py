@@ -26,9 +26,9 @@ from shallowrules.encoding import (
     Weighing,
     blocks,
     encode,
+    encoded,
     impute_table,
 )
-from shallowrules.encoding import encoded
 from shallowrules.encoding.imputing import COMPLETE, IMPUTED
 from shallowrules.errors import DataError, OptionError
 from shallowrules.fitting.assembling import FitRecord
