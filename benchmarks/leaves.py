@@ -19,7 +19,8 @@ from shallowrules.errors import DataError
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.models.tradeoff import TRADEOFFS, tradeoff_path
 from shallowrules.trees.extending import extend
-from shallowrules.trees.growing import GrownTree, grow
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import GrownTree
 
 if TYPE_CHECKING:
     from quality import Partition

@@ -87,7 +87,9 @@ from speed import CASES, QUICK_ROWS
 
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.measures.summation import group_means
-from shallowrules.trees.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows, grow
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import GrowthData, UniqueRows, find_unique_rows
 from shallowrules.trees.refining import Refinement, refine
 from shallowrules.trees.thorough import BUDGET, Budget, Thorough
 from shallowrules.trees.tree import Tree

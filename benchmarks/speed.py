@@ -57,7 +57,9 @@ from sklearn.tree import DecisionTreeClassifier
 from speed_cases import CASES, LARGEST, SLOPE_BASE, SLOPE_POINTS, SLOPE_QUICK, Case
 
 from shallowrules._kernel import openmp_enabled
-from shallowrules.trees.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import GrowthData, find_unique_rows
 
 MIB = 2**20
 IDENTICAL_FOR = (1, 2, 7)

@@ -16,9 +16,10 @@ from shallowrules.encoding import Encoder
 from shallowrules.errors import counted
 from shallowrules.fitting.data import FitData, FitParameters, Log
 from shallowrules.rules.figures import normalized_cost
-from shallowrules.trees.growing import GrownTree, Objectives, Progress, renumber_centers
+from shallowrules.trees.candidates import TIE
+from shallowrules.trees.grown_tree import GrownTree, Objectives, renumber_centers
+from shallowrules.trees.progress import Progress
 from shallowrules.trees.rounding import rounds
-from shallowrules.trees.searching import TIE
 from shallowrules.trees.thorough import Budget, Thorough
 from shallowrules.trees.tree import LEAF
 

@@ -48,23 +48,15 @@ from shallowrules.rules import Clustering, RuleSet
 from shallowrules.rules.words.changes import PairCounts, count_pairs
 from shallowrules.tables.table import Table
 from shallowrules.trees.extending import extend
-from shallowrules.trees.growing import (
-    CutTree,
-    GrownTree,
-    Objectives,
-    Progress,
-    UniqueRows,
-    count_leaves,
-    renumber_centers,
-    summed_up,
-)
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives, count_leaves, renumber_centers, summed_up
+from shallowrules.trees.growth_data import UniqueRows
 from shallowrules.trees.moved_rows import RoundedRows
 from shallowrules.trees.parts.growing import grow_parts
 from shallowrules.trees.parts.refining import PartsReference, extend_parts, price_parts, refine_parts
+from shallowrules.trees.progress import Progress, part_of
 from shallowrules.trees.refining import refine
 from shallowrules.trees.rounding import check_round_within, round_thresholds
 from shallowrules.trees.row_samples import RowSample
-from shallowrules.trees.searching import part_of
 from shallowrules.trees.tree import Tree
 
 __all__ = ["PartsData", "prepare_parts", "refuse_options"]

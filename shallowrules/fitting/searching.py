@@ -8,12 +8,12 @@ from itertools import pairwise
 from shallowrules.fitting.data import FitData
 from shallowrules.fitting.growing import objectives_of, over_the_table, renumbered, seed_of
 from shallowrules.fitting.whole import Explained
+from shallowrules.trees.candidates import Goal
 from shallowrules.trees.extending import extend
 from shallowrules.trees.goals import search_within
-from shallowrules.trees.growing import GrownTree, renumber_centers
-from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS
+from shallowrules.trees.grown_tree import GrownTree, renumber_centers
 from shallowrules.trees.rounding import rounds
-from shallowrules.trees.searching import Goal
+from shallowrules.trees.searching import MAX_SEARCHED_CLUSTERS
 
 __all__ = ["MORE_RULES", "grow_more", "grow_within", "more_rules_notes", "takes_more_rules"]
 

@@ -44,23 +44,14 @@ from shallowrules.rules import Clustering, RuleSet
 from shallowrules.rules.words.changes import count_pairs
 from shallowrules.tables.table import Column, Table
 from shallowrules.trees import growing
+from shallowrules.trees.coded_table import Coded, code_rows, is_coded_beside
 from shallowrules.trees.extending import extend, price_more
-from shallowrules.trees.growing import (
-    CutTree,
-    GrownTree,
-    GrowthData,
-    Objectives,
-    Progress,
-    UniqueRows,
-    find_unique_rows,
-    join_leaves,
-    renumber_centers,
-    with_rows,
-)
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives, join_leaves, renumber_centers, with_rows
+from shallowrules.trees.growth_data import GrowthData, UniqueRows, find_unique_rows
+from shallowrules.trees.progress import Progress, part_of
 from shallowrules.trees.refining import refine
 from shallowrules.trees.rounding import round_thresholds
 from shallowrules.trees.row_samples import RowSample
-from shallowrules.trees.searching import Coded, code_rows, is_coded_beside, part_of
 from shallowrules.trees.thorough import Thorough, note_of
 from shallowrules.trees.tree import LEAF, Tree
 

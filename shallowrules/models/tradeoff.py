@@ -34,8 +34,8 @@ from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
 from shallowrules.tables.frames import make_frame
-from shallowrules.trees.growing import GrownTree
-from shallowrules.trees.searching import Goal
+from shallowrules.trees.candidates import Goal
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.thorough import BUDGET
 
 __all__ = [

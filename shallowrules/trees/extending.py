@@ -19,23 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.measures.summation import group_means
-from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed
-from shallowrules.trees.refining import WholeTable, finished, objective_of
-from shallowrules.trees.searching import (
-    MAX_IMPROVED_ROWS,
-    TIE,
-    Candidate,
-    CodedTable,
-    SearchObjective,
-    code_rows,
-    coded_table,
-    different,
-    few_of,
-    from_data,
-    part_of,
-    sample_of,
-    side_by_side,
-)
+from shallowrules.trees.candidates import TIE, Candidate, SearchObjective, different
+from shallowrules.trees.coded_samples import MAX_IMPROVED_ROWS, few_of, sample_of
+from shallowrules.trees.coded_table import CodedTable, code_rows, coded_table
+from shallowrules.trees.data_tree import from_data
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives, routed
+from shallowrules.trees.growth_data import UniqueRows
+from shallowrules.trees.progress import Progress, part_of, side_by_side
+from shallowrules.trees.refining import WholeTable, finished
+from shallowrules.trees.searching import objective_of
 from shallowrules.trees.tree import LEAF
 
 __all__ = ["MAX_JUDGED", "AllRows", "extend", "found_on", "merge_by_ward", "price_more"]

@@ -14,17 +14,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules.trees.candidates import Candidate, Goal, SearchObjective
+from shallowrules.trees.coded_samples import sample_of
+from shallowrules.trees.coded_table import CodedTable
+from shallowrules.trees.data_tree import from_data
 from shallowrules.trees.extending import AllRows
-from shallowrules.trees.growing import CutTree, GrownTree, Progress, UniqueRows
-from shallowrules.trees.searching import (
-    Candidate,
-    CodedTable,
-    Goal,
-    SearchObjective,
-    from_data,
-    sample_of,
-    side_by_side,
-)
+from shallowrules.trees.grown_tree import CutTree, GrownTree
+from shallowrules.trees.growth_data import UniqueRows
+from shallowrules.trees.progress import Progress, side_by_side
 
 __all__ = ["search_within"]
 

@@ -25,7 +25,7 @@ from shallowrules.errors import OptionError, OptionName, counted
 from shallowrules.measures.summation import SumGrid
 from shallowrules.partitions.merging import Run
 from shallowrules.tables.table import Table
-from shallowrules.trees.growing import GrownTree, Objectives
+from shallowrules.trees.grown_tree import GrownTree, Objectives
 from shallowrules.trees.moved_rows import (
     Changes,
     Edges,

@@ -20,17 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import OptionError, OptionName
-from shallowrules.trees.growing import GrownTree, GrowthData, Progress
-from shallowrules.trees.searching import (
-    ROUND_FACTORS,
-    Candidate,
-    CodedTable,
-    SearchObjective,
-    group_centers,
-    grown_ahead,
-    leaf_means,
-    side_by_side,
-)
+from shallowrules.trees.candidates import Candidate, SearchObjective
+from shallowrules.trees.coded_table import CodedTable
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import GrowthData
+from shallowrules.trees.lookahead import ROUND_FACTORS, group_centers, grown_ahead, leaf_means
+from shallowrules.trees.progress import Progress, side_by_side
 from shallowrules.trees.visits import PASSES_PER_GROWTH
 
 __all__ = ["BUDGET", "Budget", "Thorough", "note_of", "search_on"]

@@ -16,7 +16,8 @@ from strategies import Problem
 
 from shallowrules import _kernel
 from shallowrules.trees import growing
-from shallowrules.trees.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import GrowthData, UniqueRows, find_unique_rows
 
 __all__ = [
     "EVERYTHING",

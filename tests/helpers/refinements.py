@@ -16,7 +16,7 @@ from tables import blobs
 from shallowrules import ExplainableKMeans
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.trees import growing
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.refining import Refinement, refine
 
 

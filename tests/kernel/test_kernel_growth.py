@@ -18,7 +18,7 @@ from tables import TABLES, blobs
 from shallowrules._kernel import GrowthInput, encode, grow_tree, openmp_enabled
 from shallowrules.errors import DataError, OptionError
 from shallowrules.trees import growing
-from shallowrules.trees.growing import MAX_CENTERS
+from shallowrules.trees.growth_data import MAX_CENTERS
 
 many = draws(1500)
 some = draws(150)

@@ -19,7 +19,7 @@ from strategies import Problem, problems
 from tables import blobs, one_space
 
 from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree, perturb_tree, row_keys
-from shallowrules.trees.growing import preordered, tree_with_rows
+from shallowrules.trees.grown_tree import preordered, tree_with_rows
 
 MIN_GAIN = 1e-9
 """Of the objective: less is not worth a change."""

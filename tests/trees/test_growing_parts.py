@@ -18,7 +18,9 @@ from strategies import Problem, problems
 
 from shallowrules.encoding.rows import Rows
 from shallowrules.errors import DataError, OptionError
-from shallowrules.trees.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import GrowthData, find_unique_rows
 from shallowrules.trees.parts import cut_search, growing
 from shallowrules.trees.parts.growing import grow_parts
 

@@ -24,8 +24,10 @@ from shallowrules._kernel import CodedRows
 from shallowrules.errors import OptionError
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.trees import refining
-from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS, objective_of
-from shallowrules.trees.searching import CodedTable, code_rows, coded_table, few_of, from_data, sample_of, some_of
+from shallowrules.trees.coded_samples import few_of, sample_of, some_of
+from shallowrules.trees.coded_table import CodedTable, code_rows, coded_table
+from shallowrules.trees.data_tree import from_data
+from shallowrules.trees.searching import MAX_SEARCHED_CLUSTERS, objective_of
 
 some = draws(60)
 seeds = st.integers(0, 2**32 - 1)

@@ -20,18 +20,9 @@ from shallowrules import _kernel
 from shallowrules.encoding.rows import Encode, Rows
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.partitions import Partitions
-from shallowrules.trees.growing import (
-    MAX_CENTERS,
-    CutTree,
-    GrownTree,
-    GrowthData,
-    Progress,
-    UniqueRows,
-    check_range,
-    find_unique_rows,
-    grow,
-    preordered,
-)
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import CutTree, GrownTree, preordered
+from shallowrules.trees.growth_data import MAX_CENTERS, GrowthData, UniqueRows, check_range, find_unique_rows
 from shallowrules.trees.parts.cut_search import FIRST_REACH, NODE_SAMPLE, CutSearch, FoundCut, Node
 from shallowrules.trees.parts.leaf_sums import with_leaf_sums
 from shallowrules.trees.parts.node_passes import (
@@ -48,6 +39,7 @@ from shallowrules.trees.parts.node_passes import (
     sum_values,
 )
 from shallowrules.trees.parts.node_sums import Collected, Totals
+from shallowrules.trees.progress import Progress
 from shallowrules.trees.tree import LEAF
 
 __all__ = ["grow_parts"]

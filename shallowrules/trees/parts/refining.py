@@ -18,23 +18,17 @@ from shallowrules.clustering.centers import reference_labels
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.measures.summation import ExactSums
 from shallowrules.partitions import Part, Partitions
+from shallowrules.trees.candidates import TIE, Candidate, SearchObjective, different
+from shallowrules.trees.coded_samples import broad_sizes, highest_keys, sample_of, sampled
+from shallowrules.trees.coded_table import CodedTable, key_order
 from shallowrules.trees.extending import MAX_JUDGED, found_on
-from shallowrules.trees.growing import CutTree, GrownTree, GrowthData, Objectives, Progress
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives
+from shallowrules.trees.growth_data import GrowthData
+from shallowrules.trees.lookahead import leaf_means
 from shallowrules.trees.parts.leaf_sums import with_leaf_sums
-from shallowrules.trees.refining import Refinement, Search, numbered, objective_of
-from shallowrules.trees.searching import (
-    TIE,
-    Candidate,
-    CodedTable,
-    SearchObjective,
-    broad_sizes,
-    different,
-    highest_keys,
-    key_order,
-    leaf_means,
-    sample_of,
-    sampled,
-)
+from shallowrules.trees.progress import Progress
+from shallowrules.trees.refining import Refinement, numbered, refinement_of
+from shallowrules.trees.searching import Search, objective_of
 from shallowrules.trees.thorough import Thorough
 from shallowrules.trees.tree import LEAF
 
@@ -107,7 +101,7 @@ def refine_parts(
     for one in finalists:
         if one.found is best:
             tree = numbered(with_leaf_sums(parts, encode, one.found.tree), one.shared)
-    return outcome.refinement(tree, greedy.found, best, aim, total)
+    return refinement_of(outcome, tree, greedy.found, best, aim, total)
 
 
 def extend_parts(
