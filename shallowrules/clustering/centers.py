@@ -17,7 +17,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from shallowrules._kernel import row_keys
-from shallowrules.clustering.reference import fit_clusterer, nearest_labels, read_centers
+from shallowrules.clustering.clusterers import fit_clusterer
+from shallowrules.clustering.nearest import nearest_labels
+from shallowrules.clustering.reference import read_centers
 from shallowrules.encoding.rows import Encode, EncodedRows, RowEncoder
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.measures.summation import SumGrid

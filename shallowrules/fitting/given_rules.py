@@ -10,7 +10,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.clustering.reference import UNLABELLED
+from shallowrules.clustering.given_labels import UNLABELLED
 from shallowrules.encoding import categories
 from shallowrules.errors import DataError, counted
 from shallowrules.fitting.describing import describe_tree

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from shallowrules.clustering.reference import UNLABELLED, fit_clusterer
+from shallowrules.clustering.clusterers import fit_clusterer
+from shallowrules.clustering.given_labels import UNLABELLED
 from shallowrules.encoding import Encoder
 from shallowrules.errors import counted
 from shallowrules.fitting.data import FitData, FitParameters, Log

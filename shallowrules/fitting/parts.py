@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import column_ranges
 from shallowrules.clustering.centers import Grids, cluster_parts, given_centers, reference_labels, sum_reference
-from shallowrules.clustering.reference import Reference, classes_of_labels, label_notes, nearest_labels
+from shallowrules.clustering.given_labels import classes_of_labels, label_notes
+from shallowrules.clustering.nearest import nearest_labels
+from shallowrules.clustering.reference import Reference
 from shallowrules.encoding import Encoder, encode
 from shallowrules.encoding.codes import with_all_codes
 from shallowrules.encoding.roles import Roles

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from shallowrules._kernel import column_ranges
-from shallowrules.clustering.reference import UNLABELLED, Labelling, into_space, reference_clustering
+from shallowrules.clustering.clusterers import into_space
+from shallowrules.clustering.given_labels import UNLABELLED, Labelling
+from shallowrules.clustering.reference import reference_clustering
 from shallowrules.encoding import Encoder, Encoding, encode
 from shallowrules.errors import DataError, OptionError, OptionName, counted
 from shallowrules.fitting.data import FitParameters, GivenTable, Log

@@ -14,13 +14,10 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from shallowrules._kernel import column_ranges, route_rows
-from shallowrules.clustering.reference import (
-    UNLABELLED,
-    centers_among,
-    fit_clusterer,
-    has_transformers,
-    nearest_labels,
-)
+from shallowrules.clustering.clusterers import fit_clusterer, has_transformers
+from shallowrules.clustering.given_labels import UNLABELLED
+from shallowrules.clustering.nearest import nearest_labels
+from shallowrules.clustering.reference import centers_among
 from shallowrules.encoding import Encoder, Encoding
 from shallowrules.encoding.blocks import row_blocks
 from shallowrules.errors import counted

@@ -26,7 +26,6 @@ __all__ = [
     "some_of",
 ]
 
-
 SAMPLE_ROWS = 4096
 """About how many distinct rows the search for trees uses. On 8,000 or 16,000 rows, or all, avila and letter gain no
 more, and it takes longer."""

@@ -35,7 +35,6 @@ __all__ = [
     "key_order",
 ]
 
-
 LEAF_SHARE, MIN_STEP, MAX_RISE = 0.6, 1e-4, 0.3
 """The share of random changes that move a leaf; the least share of the objective that a step of a repair
 must gain; and the largest share by which a change that is repaired may raise it. Shares of leaf moves from 0.3 to 0.9,

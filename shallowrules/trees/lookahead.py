@@ -32,7 +32,6 @@ __all__ = [
     "wide_ahead",
 ]
 
-
 LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH = 2, 4
 """On this many levels of the tree, this many cuts of a node are tried. A width of 8, or 3 levels, gains up to 0.08%
 more on seven of the tables and takes one to two growths longer; an iterated local search gains as much in a third of

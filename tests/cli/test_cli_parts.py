@@ -22,7 +22,7 @@ import shallowrules.fitting.parts
 from shallowrules import RuleSet
 from shallowrules.cli.commands import shallowrules as command_line
 from shallowrules.cli.options.memory import memory_for_parts
-from shallowrules.clustering.reference import fit_clusterer
+from shallowrules.clustering.clusterers import fit_clusterer
 from shallowrules.partitions import memory as machine
 
 pytest.importorskip("duckdb")

@@ -32,7 +32,7 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardSc
 
 from shallowrules import ExplainableKMeans, _kernel, fit_to_goal, tradeoff_path
 from shallowrules.clustering import reference as clustering
-from shallowrules.clustering.reference import Labelling
+from shallowrules.clustering.given_labels import Labelling
 from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.tables.table import Table
