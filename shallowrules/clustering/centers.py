@@ -31,6 +31,7 @@ __all__ = [
     "Sample",
     "cluster_parts",
     "given_centers",
+    "means_of_clusters",
     "reference_labels",
     "sample_of_rows",
     "settle_centers",
@@ -142,6 +143,11 @@ def _sum_part(part: Part, state: tuple[RowEncoder, Grids, NDArray[np.float64] | 
         "weight": np.bincount(labels, rows.weight, minlength=k).astype(np.float64),
     }
     return Added(counts | grids.add_up(rows, labels, k))
+
+
+def means_of_clusters(grid: SumGrid, found: Added, name: str) -> NDArray[np.float64]:
+    """Return the mean of each cluster, NaN for one without rows."""
+    return grid.means(found[name], found["weight"])
 
 
 def cluster_parts(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-import shallowrules.fitting.parts
+import shallowrules.fitting.preparing_parts
 from shallowrules import RuleSet
 from shallowrules.cli.commands import shallowrules as command_line
 from shallowrules.cli.options.memory import memory_for_parts
@@ -139,7 +139,7 @@ def centers_of_the_whole(parts, encode, grids, n_clusters, random_state, log):
 @draws(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=tables_and_options())
 def test_a_table_in_parts_is_fitted_and_refused_as_one_in_memory(tmp_path, monkeypatch, drawn):
-    monkeypatch.setattr(shallowrules.fitting.parts, "cluster_parts", centers_of_the_whole)
+    monkeypatch.setattr(shallowrules.fitting.preparing_parts, "cluster_parts", centers_of_the_whole)
     text, options = drawn
     file = tmp_path / "l.csv"
     file.write_text(text)
