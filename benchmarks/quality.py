@@ -87,9 +87,10 @@ from speed import CASES, QUICK_ROWS
 
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.measures.summation import group_means
+from shallowrules.trees.candidates import SearchSettings
 from shallowrules.trees.growing import grow
 from shallowrules.trees.grown_tree import GrownTree
-from shallowrules.trees.growth_data import GrowthData, UniqueRows, find_unique_rows
+from shallowrules.trees.growth_data import ExplainedRows, GrowthData, UniqueRows, find_unique_rows
 from shallowrules.trees.refining import Refinement, refine
 from shallowrules.trees.thorough import BUDGET, Budget, Thorough
 from shallowrules.trees.tree import Tree
@@ -185,16 +186,12 @@ class Partition:
         return self._refine(tree, unique, Thorough(Budget.of(BUDGET), self._start, lambda line: None, tell_best))
 
     def _refine(self, tree: GrownTree, unique: UniqueRows, thorough: Thorough | None) -> Refinement:
-        return refine(
-            tree,
-            unique,
-            tradeoff=TRADEOFF,
-            reference_cost=self.cost,
-            reference_labels=self.labels,
-            random_seed=self.kmeans.random_state,
-            thorough=thorough,
-            n_threads=self.threads,
-        )
+        settings = SearchSettings(TRADEOFF, self.kmeans.random_state, self.threads)
+        return refine(tree, self.explained(unique), settings, thorough=thorough)
+
+    def explained(self, unique: UniqueRows) -> ExplainedRows:
+        """Return rows with the clustering that trees are measured against."""
+        return ExplainedRows(unique, self.cost, self.labels)
 
     def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64] | None, seed: int) -> NDArray[np.int32]:
         kmeans = KMeans(len(self.centers), n_init=1, random_state=seed).fit(X, sample_weight=weight)

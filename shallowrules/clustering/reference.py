@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 from shallowrules._kernel import Ranges, keeps_all_distances
 from shallowrules.clustering.clusterers import (
@@ -71,8 +70,6 @@ class Reference:
 def reference_clustering(
     encoding: Encoding,
     clusterer: Any,
-    n_clusters: int,
-    random_state: Any,
     sample_weight: NDArray[np.float64] | None,
     *,
     names: Sequence[str] | None = None,
@@ -86,11 +83,8 @@ def reference_clustering(
     Parameters
     ----------
     encoding : Encoding
-    clusterer : None, an estimator (fitted or not), a Labelling, or array-like of shape (k, n_columns)
-        None is scikit-learn's ``KMeans(n_clusters, n_init=10)``; an array is the centers.
-    n_clusters : int
-        Used only if `clusterer` is None.
-    random_state : int, RandomState instance or None
+    clusterer : an estimator (fitted or not), a Labelling, or array-like of shape (k, n_columns)
+        An array is the centers.
     sample_weight : ndarray of float64, shape (n_rows,), optional
     names : sequence of str, optional
         Names of the clustered columns, where they have some.
@@ -121,8 +115,6 @@ def reference_clustering(
         reference = _from_labels(encoding, clusterer, sample_weight, n_threads)
         absent = int(np.count_nonzero(clusterer.labels == UNLABELLED))
         return replace(reference, notes=label_notes(clusterer.names, absent, len(clusterer.labels))), encoding, None
-    if clusterer is None:
-        clusterer = KMeans(n_clusters=n_clusters, n_init=10, random_state=random_state)
     if not hasattr(clusterer, "fit"):
         reference = _from_centers(
             encoding, clusterer, sample_weight, holds_distances=holds_distances, n_threads=n_threads

@@ -20,7 +20,7 @@ from shallowrules.fitting.assembling import separation_of
 from shallowrules.fitting.data import FitData, Log
 from shallowrules.fitting.describing import TreeFigures, numbers_of
 from shallowrules.fitting.earlier import clustering_of
-from shallowrules.fitting.growing import from_the_table, over_the_table, seed_of, thorough_of
+from shallowrules.fitting.growing import from_the_table, over_the_table, settings_of, thorough_of
 from shallowrules.fitting.imputing import imputation_notes
 from shallowrules.fitting.measuring import (
     Counting,
@@ -40,13 +40,13 @@ from shallowrules.rules.words.changes import PairCounts, count_pairs
 from shallowrules.tables.table import Table
 from shallowrules.trees.extending import extend
 from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives, count_leaves, renumber_centers, summed_up
-from shallowrules.trees.growth_data import UniqueRows
+from shallowrules.trees.growth_data import ExplainedRows, UniqueRows
 from shallowrules.trees.moved_rows import RoundedRows
-from shallowrules.trees.parts.growing import grow_parts
-from shallowrules.trees.parts.refining import PartsReference, extend_parts, price_parts, refine_parts
+from shallowrules.trees.parts.growing import PartsGrowthData, grow_parts
+from shallowrules.trees.parts.refining import ExplainedParts, PartsReference, extend_parts, price_parts, refine_parts
 from shallowrules.trees.progress import Progress, part_of
 from shallowrules.trees.refining import refine
-from shallowrules.trees.rounding import round_thresholds
+from shallowrules.trees.rounding import SummedRows, round_thresholds
 from shallowrules.trees.row_samples import RowSample
 from shallowrules.trees.tree import Tree
 
@@ -163,28 +163,22 @@ class PartsData(FitData):
         def run(function: Callable[[RoundedRows, Any], Any], state: Any) -> Any:
             return self.parts.map_reduce(_on_part, (self.rows, function, state))
 
-        within, grid = self.parameters.round_within, self.grids.cluster
-        return round_thresholds(grown, self.encoder, self.head, grid, run, objectives, within=within, in_parts=True)
+        rows, within = SummedRows(run, self.grids.cluster, in_parts=True), self.parameters.round_within
+        return round_thresholds(grown, self.encoder, self.head, rows, objectives, within=within)
 
     def prices(self, grown: GrownTree, max_leaves: int, tradeoff: float) -> Sequence[float]:
         """Return the normalized cost of a tree, with one more leaf, with two more."""
         kept = self.kept_centers.astype(np.intp)
-        return price_parts(
-            self.parts,
-            self.rows,
-            from_the_table(grown, self.encoder, kept),
-            self.explained(kept),
-            max_leaves=max_leaves,
-            tradeoff=tradeoff,
-            n_threads=self.parameters.n_threads,
-        )
+        tree = from_the_table(grown, self.encoder, kept)
+        return price_parts(tree, self.explained(kept), settings_of(self.parameters, tradeoff), max_leaves)
 
-    def explained(self, kept: NDArray[np.intp]) -> PartsReference:
-        """Return the clustering as a tree of some of its centers explains it."""
+    def explained(self, kept: NDArray[np.intp]) -> ExplainedParts:
+        """Return the table and its clustering as a tree of some of its centers explains it."""
         reference = self.reference
-        return PartsReference(
+        of_kept = PartsReference(
             reference.centers, kept, reference.explain_centers[kept], self._means, self.sums["weight"]
         )
+        return ExplainedParts(self.parts, self.rows, of_kept)
 
     def rows_of(self, tree: Tree, encoder: Encoder, grown: GrownTree) -> LabelledParts:
         """Return the rows in the clusters of a tree, counted when they are measured."""
@@ -303,12 +297,9 @@ class _Growing:
     def _greedy(self) -> tuple[GrownTree, UniqueRows | None]:
         data, reference, parameters = self.data, self.data.reference, self.data.parameters
         with self._table() as (parts, encode):
+            explain_centers, centers = reference.explain_centers[self.kept], reference.centers[self.kept]
             return grow_parts(
-                parts,
-                encode,
-                reference.explain_centers[self.kept],
-                reference.centers[self.kept],
-                n_rows=data.facts.counted,
+                PartsGrowthData(parts, encode, explain_centers, centers, data.facts.counted),
                 collected_rows=data.collected_rows,
                 method=parameters.method,
                 tradeoff=self.tradeoff,
@@ -320,17 +311,13 @@ class _Growing:
     def _refined(self, tree: GrownTree, unique: UniqueRows | None) -> GrownTree:
         """Return a refined tree, the greedy one if the clustering costs nothing."""
         data, parameters = self.data, self.data.parameters
-        options: dict[str, Any] = {
-            "tradeoff": self.tradeoff,
-            "random_seed": seed_of(parameters.random_state),
-            "thorough": thorough_of(parameters, len(self.kept), self.log, self.tell_best),
-            "n_threads": parameters.n_threads,
-            "progress": part_of(self.progress, 1, 2),
-        }
+        settings, progress = settings_of(parameters, self.tradeoff), part_of(self.progress, 1, 2)
+        thorough = thorough_of(parameters, len(self.kept), self.log, self.tell_best)
         if unique is None:
-            refinement = refine_parts(data.parts, data.rows, tree, data.explained(self.kept), **options)
+            table = data.explained(self.kept)
+            refinement = refine_parts(tree, table, settings, thorough=thorough, progress=progress)
         else:
-            refinement = refine(tree, unique, **self._clustering(unique), **options)
+            refinement = refine(tree, self._explained(unique), settings, thorough=thorough, progress=progress)
         if refinement is None:
             return tree
         self.log(refinement.summary())
@@ -341,25 +328,21 @@ class _Growing:
         data, parameters = self.data, self.data.parameters
         if parameters.method != "exshallow" or parameters.max_leaves is None or tree.n_leaves < len(self.kept):
             return tree
-        options: dict[str, Any] = {
-            "max_leaves": parameters.max_leaves,
-            "tradeoff": self.tradeoff,
-            "random_seed": seed_of(parameters.random_state),
-            "searches": tree is not greedy,
-            "n_threads": parameters.n_threads,
-        }
+        settings, searches = settings_of(parameters, self.tradeoff), tree is not greedy
         if unique is None:
-            return extend_parts(data.parts, data.rows, tree, data.explained(self.kept), **options)
-        return extend(tree, unique, **self._clustering(unique), **options)
+            table = data.explained(self.kept)
+            return extend_parts(tree, table, settings, max_leaves=parameters.max_leaves, searches=searches)
+        rows = self._explained(unique)
+        return extend(tree, rows, settings, max_leaves=parameters.max_leaves, searches=searches)
 
-    def _clustering(self, unique: UniqueRows) -> dict[str, Any]:
-        """Return cost and labels of the clustering of rows that are in memory."""
+    def _explained(self, unique: UniqueRows) -> ExplainedRows:
+        """Return rows that are in memory with their clustering."""
         rows, centers, n_threads = unique.data, self.data.reference.centers, self.data.parameters.n_threads
         labels = nearest_labels(rows.X_cluster, centers, n_threads)
         cost = partition_cost(rows.X_cluster, labels, rows.weight, n_threads)
         place = np.zeros(len(centers), dtype=np.int32)
         place[self.kept] = np.arange(len(self.kept))
-        return {"reference_cost": cost, "reference_labels": place[labels]}
+        return ExplainedRows(unique, cost, place[labels])
 
 
 def _route_part(part: Part, state: tuple[RowEncoder, CutTree]) -> Added:

@@ -24,8 +24,9 @@ from shallowrules.displays.pyplot import import_pyplot
 from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.fitting.finishing import finish
 from shallowrules.fitting.growing import grow
+from shallowrules.fitting.regions import Explained
 from shallowrules.fitting.searching import grow_within
-from shallowrules.fitting.whole import Explained, TableData
+from shallowrules.fitting.whole import TableData
 from shallowrules.measures.metrics import (
     partition_cost,
 )

@@ -6,10 +6,29 @@ from dataclasses import dataclass
 
 from shallowrules.trees.grown_tree import CutTree
 
-__all__ = ["TIE", "Candidate", "Goal", "SearchObjective", "different"]
+__all__ = ["TIE", "Candidate", "Goal", "SearchObjective", "SearchSettings", "different"]
 
 TIE = 1e-9
 """Relative difference below which two sums are equal: equal partitions are summed in different orders."""
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The settings of every search for better trees.
+
+    Attributes
+    ----------
+    tradeoff : float
+        The paper's lambda in J.
+    random_seed : int
+        Not negative. With it the search is the same for the same table.
+    n_threads : int
+        The result does not depend on it.
+    """
+
+    tradeoff: float
+    random_seed: int = 0
+    n_threads: int = 1
 
 
 @dataclass(frozen=True)

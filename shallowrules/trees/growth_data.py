@@ -13,7 +13,7 @@ from shallowrules._kernel import GrowthInput, Ranges
 from shallowrules.errors import DataError, OptionError
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["MAX_CENTERS", "GrowthData", "UniqueRows", "check_range", "find_unique_rows"]
+__all__ = ["MAX_CENTERS", "ExplainedRows", "GrowthData", "UniqueRows", "check_range", "find_unique_rows"]
 
 MAX_CENTERS = 25_000
 """Codes have 16 bits: room for two for each center, and for those of the bins between them."""
@@ -124,6 +124,30 @@ class UniqueRows:
         if self.group is not None:
             leaf_of = np.where(self.group >= 0, leaf_of[self.first[self.group]], np.int32(LEAF))
         return leaf_of
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedRows:
+    """The rows that the greedy tree was grown from, and the unrestricted clustering that trees are measured against.
+
+    Attributes
+    ----------
+    unique : UniqueRows
+    reference_cost : float
+        Cost of the clustering.
+    reference_labels : ndarray of int32, shape (n_rows,)
+        Its clusters: by them the leaves of a tree are numbered again, so that each keeps the number of the cluster that
+        most of its weight is from.
+    """
+
+    unique: UniqueRows
+    reference_cost: float
+    reference_labels: NDArray[np.int32]
+
+    @property
+    def data(self) -> GrowthData:
+        """The table that the rows are of, and its centers."""
+        return self.unique.data
 
 
 def find_unique_rows(data: GrowthData, assigned: NDArray[np.int32] | None = None, n_threads: int = 1) -> UniqueRows:

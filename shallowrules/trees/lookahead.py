@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,8 @@ __all__ = [
     "WIDER_SHARES",
     "WIDE_ROWS",
     "WIDE_TREES",
+    "Lookahead",
+    "SearchTask",
     "group_centers",
     "grown_ahead",
     "leaf_means",
@@ -61,27 +65,67 @@ Centers = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Centers in the explained and in the clustered columns."""
 
 
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """The greedy tree, and the objective by which others for its centers may be better.
+
+    Attributes
+    ----------
+    tree : GrownTree
+    data : GrowthData
+        The centers, and rows in whose columns trees are grown.
+    aim : SearchObjective
+    """
+
+    tree: GrownTree
+    data: GrowthData
+    aim: SearchObjective
+
+    @property
+    def centers(self) -> Centers:
+        """The centers that the greedy tree explains."""
+        return self.data.explain_centers, self.data.cluster_centers
+
+
+@dataclass(frozen=True)
+class Lookahead:
+    """How a lookahead tree is grown.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Levels of the tree on which cuts are tried, and how many of a node.
+    max_trees : float
+        At most the work of this many greedy trees.
+    factor : float
+        What the trade-off that proposes cuts is multiplied by.
+    cuts : tuple of int
+        Which of the root's cuts are tried, best first: the number of the first, and the step to the next.
+    """
+
+    shape: tuple[int, int]
+    max_trees: float
+    factor: float = 1.0
+    cuts: tuple[int, int] = (0, 1)
+
+
 def look_ahead(
     sample: CodedTable,
-    tree: GrownTree,
-    data: GrowthData,
-    aim: SearchObjective,
+    task: SearchTask,
     factor: float,
     best: Candidate | None,
     max_trees: float,
     progress: Progress | None = None,
 ) -> list[Candidate]:
     """Grow a lookahead tree on the sample, from the means of the best one's leaves if there is one, and improve it."""
-    centers = (data.explain_centers, data.cluster_centers) if best is None else leaf_means(sample, best.tree, data.k)
-    shape = LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH
-    return grown_ahead(sample, sample, tree, data, centers, aim, factor, shape, max_trees, progress)
+    centers = task.centers if best is None else leaf_means(sample, best.tree, task.data.k)
+    how = Lookahead((LOOKAHEAD_LEVELS, LOOKAHEAD_WIDTH), max_trees, factor)
+    return grown_ahead(sample, sample, task, centers, how, progress)
 
 
 def wide_ahead(
     sample: CodedTable,
-    tree: GrownTree,
-    data: GrowthData,
-    aim: SearchObjective,
+    task: SearchTask,
     share: int,
     *,
     wider: bool,
@@ -91,24 +135,18 @@ def wide_ahead(
 
     With `wider`, there are more rows, and the cuts are those of one of `WIDER_SHARES` shares.
     """
-    centers = data.explain_centers, data.cluster_centers
     n_trees, n_rows, n_shares = (WIDER_TREES, WIDER_ROWS, WIDER_SHARES) if wider else (WIDE_TREES, WIDE_ROWS, 1)
-    few, max_trees, cuts = some_of(sample, n_rows), n_trees / n_shares, (share, n_shares)
-    return grown_ahead(few, sample, tree, data, centers, aim, 1.0, WIDE_SHAPE, max_trees, progress, cuts)
+    how = Lookahead(WIDE_SHAPE, n_trees / n_shares, cuts=(share, n_shares))
+    return grown_ahead(some_of(sample, n_rows), sample, task, task.centers, how, progress)
 
 
 def grown_ahead(
     few: CodedTable,
     sample: CodedTable,
-    tree: GrownTree,
-    data: GrowthData,
+    task: SearchTask,
     centers: Centers,
-    aim: SearchObjective,
-    factor: float,
-    shape: tuple[int, int],
-    max_trees: float,
+    how: Lookahead,
     progress: Progress | None,
-    cuts: tuple[int, int] = (0, 1),
 ) -> list[Candidate]:
     """Grow a lookahead tree from some centers and improve it on the sample; none if a center got no leaf.
 
@@ -116,17 +154,11 @@ def grown_ahead(
     ----------
     few : CodedTable
         Rows of the sample to grow it on, or the sample.
-    tree : GrownTree
-        The greedy one: how deep it is says what a tree takes.
-    factor : float
-        What the trade-off that proposes cuts is multiplied by.
-    shape : tuple of int
-        Levels of the tree on which cuts are tried, and how many of a node.
-    max_trees : float
-        At most the work of this many greedy trees.
-    cuts : tuple of int
-        Which of the root's cuts are tried, best first: the number of the first, and the step to the next.
+    task : SearchTask
+        How deep its tree is says what a tree takes.
+    how : Lookahead
     """
+    tree, data, aim = task.tree, task.data, task.aim
     wad = float(tree.weight[tree.feature != LEAF].sum() / tree.weight[0])  # passes over the rows per tree
     coded = few.coded
     inputs = GrowthInput(
@@ -137,12 +169,12 @@ def grown_ahead(
         explain_centers=np.ascontiguousarray(centers[0], dtype=np.float64),
         cluster_centers=np.ascontiguousarray(centers[1], dtype=np.float64),
     )
-    max_work = max_trees * wad * min(len(few.rows), SAMPLE_ROWS) * data.X_explain.shape[1]
+    max_work = how.max_trees * wad * min(len(few.rows), SAMPLE_ROWS) * data.X_explain.shape[1]
     nodes = grow_ahead(
         inputs,
-        factor * aim.tradeoff,
-        (*shape, aim.penalty, max_work),
-        cuts=cuts,
+        how.factor * aim.tradeoff,
+        (*how.shape, aim.penalty, max_work),
+        cuts=how.cuts,
         ranks=min(max(len(few.rows) // RANK_ROWS, MIN_RANKS), MAX_RANKS),
         n_threads=few.n_threads,
         progress=progress,

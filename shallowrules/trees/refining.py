@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from shallowrules.measures.metrics import partition_cost
-from shallowrules.trees.candidates import TIE, Candidate, SearchObjective
+from shallowrules.trees.candidates import TIE, Candidate, SearchObjective, SearchSettings
 from shallowrules.trees.coded_samples import few_of
 from shallowrules.trees.coded_table import Coded, code_rows, coded_table
 from shallowrules.trees.grown_tree import GrownTree, Objectives, renumber_centers, routed, with_gaps
-from shallowrules.trees.growth_data import GrowthData, UniqueRows
+from shallowrules.trees.growth_data import ExplainedRows, GrowthData
+from shallowrules.trees.lookahead import SearchTask
 from shallowrules.trees.progress import Progress
 from shallowrules.trees.searching import MAX_SEARCHED_CLUSTERS, Outcome, Search, objective_of
 from shallowrules.trees.thorough import Thorough
@@ -89,15 +90,11 @@ class Refinement:
 
 def refine(
     tree: GrownTree,
-    unique: UniqueRows,
+    rows: ExplainedRows,
+    settings: SearchSettings,
     *,
-    tradeoff: float,
-    reference_cost: float,
-    reference_labels: NDArray[np.int32],
-    random_seed: int = 0,
     thorough: Thorough | None = None,
     coded: Future[Coded] | None = None,
-    n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Refinement | None:
     """Find a tree of lower J than the greedy one for the same centers, with as many leaves, none of them empty.
@@ -106,23 +103,12 @@ def refine(
     ----------
     tree : GrownTree
         The greedy tree, with a leaf for each center.
-    unique : UniqueRows
-        The rows that it was grown from.
-    tradeoff : float
-        The paper's lambda in J.
-    reference_cost : float
-        Cost of the unrestricted clustering.
-    reference_labels : ndarray of int32, shape (n_rows,)
-        Its clusters: by them the leaves are numbered again, so that each keeps the number of the cluster that most of
-        its weight is from.
-    random_seed : int
-        Not negative. With it the search is the same for the same table.
+    rows : ExplainedRows
+    settings : SearchSettings
     thorough : Thorough, optional
         To keep searching within its budget.
     coded : Future, optional
         The result of `code_rows` for the rows, if they were coded while the tree was grown.
-    n_threads : int
-        The result does not depend on it.
     progress : callable, optional
         As for `shallowrules.trees.growing.grow`.
 
@@ -131,14 +117,15 @@ def refine(
     Refinement or None
         Its J is never above that of `tree`, as the kernel sums it. None if the clustering costs nothing.
     """
-    data, kernel_weight = unique.data, unique.total_weight
-    aim = objective_of(tradeoff, reference_cost, data.total_weight, kernel_weight, data.k)
+    data, unique, n_threads = rows.data, rows.unique, settings.n_threads
+    kernel_weight = unique.total_weight
+    aim = objective_of(settings.tradeoff, rows.reference_cost, data.total_weight, kernel_weight, data.k)
     if not aim.unit > 0:
         return None
-    search = Search(tree, data, len(unique.first), aim, random_seed, thorough, progress)
+    search = Search(SearchTask(tree, data, aim), len(unique.first), settings.random_seed, thorough, progress)
     by_part = search.by_part
-    rows = code_rows(unique, n_threads, with_codes=not by_part) if coded is None else coded.result()
-    table = coded_table(rows, tree, n_threads)
+    codes = code_rows(unique, n_threads, with_codes=not by_part) if coded is None else coded.result()
+    table = coded_table(codes, tree, n_threads)
     if by_part:
         whole = WholeTable(data, kernel_weight / data.total_weight, n_threads)
         with ThreadPoolExecutor(1) as beside:  # most of the time a search keeps one thread busy
@@ -152,7 +139,7 @@ def refine(
     best = search.choose(outcome.found, greedy)
     if best is not greedy:
         best = best if by_part else table.measure(best.tree, aim)  # a perturbed tree has no gaps yet
-        tree = finished(best, data, reference_labels, has_gaps=not by_part, n_threads=n_threads)
+        tree = finished(best, data, rows.reference_labels, has_gaps=not by_part, n_threads=n_threads)
     return refinement_of(outcome, tree, greedy, best, aim, kernel_weight)
 
 

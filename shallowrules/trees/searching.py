@@ -16,14 +16,13 @@ from shallowrules.trees.candidates import TIE, Candidate, SearchObjective, diffe
 from shallowrules.trees.coded_samples import BROAD_ROWS, MAX_IMPROVED_ROWS, sample_of
 from shallowrules.trees.coded_table import MAX_ROWS_BESIDE, CodedTable
 from shallowrules.trees.data_tree import FEW_DATA_VALUES, from_data
-from shallowrules.trees.grown_tree import GrownTree
-from shallowrules.trees.growth_data import GrowthData
 from shallowrules.trees.lookahead import (
     MAX_TREES,
     ONE_ROUND_TREES,
     ROUND_FACTORS,
     WIDE_ROWS,
     WIDER_SHARES,
+    SearchTask,
     look_ahead,
     wide_ahead,
 )
@@ -108,30 +107,34 @@ class Search:
 
     Attributes
     ----------
-    tree : GrownTree
-        The greedy one.
-    data : GrowthData
-        The centers, and rows in whose columns trees are grown.
+    task : SearchTask
     n_rows : int
         Distinct rows of the table.
-    aim : SearchObjective
     random_seed : int
     thorough : Thorough or None
     progress : callable or None
     """
 
-    tree: GrownTree
-    data: GrowthData
+    task: SearchTask
     n_rows: int
-    aim: SearchObjective
     random_seed: int
     thorough: Thorough | None
     progress: Progress | None
 
     @property
+    def aim(self) -> SearchObjective:
+        """The objective of the search."""
+        return self.task.aim
+
+    @property
+    def k(self) -> int:
+        """Number of centers."""
+        return self.task.data.k
+
+    @property
     def is_ahead(self) -> bool:
         """Whether lookahead trees are grown: not for very many clusters."""
-        return self.data.k <= MAX_SEARCHED_CLUSTERS
+        return self.k <= MAX_SEARCHED_CLUSTERS
 
     @property
     def by_part(self) -> bool:
@@ -141,18 +144,18 @@ class Search:
     def run(self, table: CodedTable, greedy: Candidate) -> Outcome:
         """Search on all rows of a table; `greedy` is the greedy tree on these rows."""
         if self.is_ahead:
-            is_broad = self.data.k > MANY_CLUSTERS and len(table.rows) <= BROAD_ROWS
+            is_broad = self.k > MANY_CLUSTERS and len(table.rows) <= BROAD_ROWS
             sample = table if is_broad else sample_of(table)
             found, notes = self._searched(sample, table, greedy)
             return Outcome(found, notes, len(sample.rows), any(one.bound_reached for one in found))
-        found = [table.improve(self.tree, self.aim, self.progress), *self._from_data(table)]
+        found = [table.improve(self.task.tree, self.aim, self.progress), *self._from_data(table)]
         found += [table.improve(one.tree, self.aim) for one in found if one.from_data]
         found += self._neither_dearer_nor_longer(table, found, greedy)
         return Outcome(found, (), 0, bound_reached=True)
 
     def finalists(self, broad: CodedTable) -> Outcome:
         """Search on a part of the rows of a large table; the trees found are then judged on all of them."""
-        greedy, objective = broad.measure(self.tree, self.aim), self.aim.objective
+        greedy, objective = broad.measure(self.task.tree, self.aim), self.aim.objective
         outcome = self.run(broad, greedy)
         best = min(outcome.found, key=objective)
         return replace(outcome, found=different([best, self._pick([greedy, *outcome.found], greedy)], self.aim))
@@ -212,9 +215,7 @@ class Search:
             found += self._neither_dearer_nor_longer(broad, found, greedy)
             if thorough is not None:
                 thorough.tell(found, aim)
-                more, note = search_on(
-                    thorough, sample, broad, self.tree, self.data, found, aim, self.random_seed, later
-                )
+                more, note = search_on(thorough, sample, broad, self.task, found, self.random_seed, later)
                 found, notes = [*found, *more], (note,)
         except KeyboardInterrupt:
             if thorough is None:
@@ -232,13 +233,13 @@ class Search:
         aim = self.aim
 
         def wide(share: int, progress: Progress | None) -> list[Candidate]:
-            return wide_ahead(sample.alone, self.tree, self.data, aim, share, wider=wider, progress=progress)
+            return wide_ahead(sample.alone, self.task, share, wider=wider, progress=progress)
 
         def ahead(factor: float, best: Candidate | None, progress: Progress | None) -> list[Candidate]:
-            return look_ahead(sample.alone, self.tree, self.data, aim, factor, best, max_trees, progress)
+            return look_ahead(sample.alone, self.task, factor, best, max_trees, progress)
 
         def improved(progress: Progress | None) -> list[Candidate]:
-            return [sample.alone.improve(self.tree, aim, progress)]
+            return [sample.alone.improve(self.task.tree, aim, progress)]
 
         def stream(number: int, progress: Progress | None) -> list[Candidate]:
             return sample.perturb(start.tree, aim, self._stream_seed(number), passes, progress)
@@ -268,7 +269,7 @@ class Search:
         yield side_by_side(streams, sample.n_threads, part_of(progress, 1, 3))
 
     def _from_data(self, table: CodedTable) -> list[Candidate]:
-        return from_data(table, self.data.k, self.aim, FEW_DATA_VALUES)
+        return from_data(table, self.k, self.aim, FEW_DATA_VALUES)
 
     def _neither_dearer_nor_longer(
         self, table: CodedTable, found: list[Candidate], greedy: Candidate
