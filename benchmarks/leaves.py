@@ -24,7 +24,7 @@ from shallowrules.trees.growing import grow
 from shallowrules.trees.grown_tree import GrownTree
 
 if TYPE_CHECKING:
-    from quality import Partition
+    from quality_runs import Partition
 
 __all__ = [
     "GOAL_SEEDS",

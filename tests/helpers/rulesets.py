@@ -2,9 +2,11 @@
 
 import json
 import math
+import pathlib
 import random
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -346,6 +348,14 @@ def as_columns(rules: RuleSet, rows: Sequence[Sequence[Any]]) -> dict[str, NDArr
         else:
             columns[column.name] = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     return columns
+
+
+def loaded(text: str) -> RuleSet:
+    """Return the rules of a document."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "rules.json"
+        path.write_text(text)
+        return RuleSet.from_json(path)
 
 
 def boundary_rows(rules: RuleSet, seed: int, n_rows: int = 40) -> list[tuple[Any, ...]]:
