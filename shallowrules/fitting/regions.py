@@ -59,14 +59,9 @@ def grow_region(
     with ThreadPoolExecutor(1) as beside:
         if refines and is_coded_beside(unique, n_threads):
             coded = beside.submit(code_rows, unique, 1, with_codes=True)
+        distances = _known_distances(data, region, unique)
         if len(tradeoffs) > 1:
-            greedy = growing.grow_path(
-                unique,
-                tradeoffs,
-                distances=_known_distances(data, region, unique),
-                n_threads=n_threads,
-                progress=first_part,
-            )
+            greedy = growing.grow_path(unique, tradeoffs, distances=distances, n_threads=n_threads, progress=first_part)
         else:
             tree = growing.grow(
                 unique,
@@ -74,7 +69,7 @@ def grow_region(
                 tradeoff=tradeoffs[0],
                 max_leaves=parameters.max_leaves,
                 base=parameters.base,
-                distances=_known_distances(data, region, unique),
+                distances=distances,
                 n_threads=n_threads,
                 progress=first_part,
             )
