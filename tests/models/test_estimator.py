@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shallowrules import ExplainableKMeans, RuleSet, export
 from shallowrules.errors import OptionError, ShallowRulesWarning
-from shallowrules.fitting import describing, finishing, preparing, whole
+from shallowrules.fitting import describing, finishing, preparing, regions
 from shallowrules.tables.table import Table
 from shallowrules.verification import verify
 
@@ -205,8 +205,8 @@ def test_integers_get_integer_thresholds():
 
 STAGES = [
     (preparing, "reference_clustering"),
-    (whole, "find_unique_rows"),
-    (whole, "refine"),
+    (regions, "find_unique_rows"),
+    (regions, "refine"),
     (finishing, "describe_tree"),
     (describing, "exact_sums"),
 ]
