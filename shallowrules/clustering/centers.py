@@ -1,4 +1,4 @@
-"""The centers that a tree over parts follows: given ones, those of a clusterer or of labels, or its own."""
+"""The centers that a tree over parts follows: given ones, those of a clusterer or of labels, or the package's own."""
 
 from __future__ import annotations
 
@@ -103,9 +103,8 @@ def given_centers(given: Any, n_columns: int) -> NDArray[np.float64]:
         known = type(given).__module__.partition(".")[0] != "sklearn"
         if not known:
             raise OptionError(
-                f"{type(given).__name__} does not assign every row to its nearest center; give its labels as a column "
-                "of "
-                "the table (labels=NAME)"
+                f"{type(given).__name__} does not assign every row to its nearest center; give its labels as a "
+                "column of the table (labels=NAME)"
             )
     centers = getattr(given, "cluster_centers_", None)
     if centers is None and callable(getattr(given, "clusterCenters", None)):  # of Spark MLlib

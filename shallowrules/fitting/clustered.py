@@ -24,9 +24,8 @@ from shallowrules.partitions.merging import as_given
 from shallowrules.rules import Clustering, RuleSet
 from shallowrules.rules.words.changes import count_pairs
 from shallowrules.tables.table import Column, Table
-from shallowrules.trees.grown_tree import CutTree, GrownTree, with_rows
+from shallowrules.trees.grown_tree import CutTree, GrownTree, routed
 from shallowrules.trees.row_samples import RowSample
-from shallowrules.trees.tree import LEAF
 
 __all__ = ["ClusteredTable", "CountedRows"]
 
@@ -143,10 +142,7 @@ class ClusteredTable(FitData):
 
     def routed(self, tree: CutTree) -> GrownTree:
         """Return a tree over the model columns with the rows that its cuts send to each node."""
-        leaf_of = tree.route(self.encoding.matrix, self.parameters.n_threads)
-        if self.fit_weight is not None:
-            leaf_of[self.fit_weight == 0] = LEAF
-        return with_rows(tree, leaf_of, self.fit_weight)
+        return routed(tree, self.encoding.matrix, self.fit_weight, self.parameters.n_threads)
 
     def count_pairs(self, earlier: RuleSet, rules: RuleSet | None) -> Counter[tuple[int, int]]:
         """Count rows by pair of clusters: by the earlier rules, and by `rules` or, without these, by the clustering."""

@@ -94,8 +94,7 @@ def prepare_parts(
         if len(empty):
             raise DataError(
                 f"no row is nearest to the centers {', '.join(map(str, empty))}, so they have no place in the "
-                "explained "
-                "columns; remove them"
+                "explained columns; remove them"
             )
         reference = replace(reference, explain_centers=means_of_clusters(grids.explain, sums, "explain"))
     check_max_leaves(parameters, len(reference.centers), labelled=reference.labelled)

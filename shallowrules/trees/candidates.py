@@ -114,11 +114,6 @@ class Candidate:
     bound_reached: bool
     from_data: bool = False
 
-    @property
-    def key(self) -> bytes:
-        """Equal for equal trees."""
-        return b"".join(array.tobytes() for array in (self.tree.feature, self.tree.cut, self.tree.center))
-
     def no_worse_than(self, other: Candidate) -> bool:
         """Whether it is neither more expensive nor longer."""
         return all(mine <= its * (1 + TIE) for mine, its in zip(self.figures, other.figures, strict=True))
@@ -126,5 +121,5 @@ class Candidate:
 
 def different(found: list[Candidate], aim: SearchObjective) -> list[Candidate]:
     """Return the distinct trees, those of the lowest J first."""
-    by_key = {one.key: one for one in found}
+    by_key = {one.tree.key: one for one in found}
     return sorted(by_key.values(), key=aim.objective)

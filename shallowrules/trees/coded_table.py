@@ -18,7 +18,7 @@ from shallowrules._kernel import (
     split_leaves,
 )
 from shallowrules.trees.candidates import Candidate, Goal, SearchObjective
-from shallowrules.trees.grown_tree import CutTree, GrownTree, preordered
+from shallowrules.trees.grown_tree import CutTree, GrownTree, preordered, without_gaps
 from shallowrules.trees.growth_data import UniqueRows
 from shallowrules.trees.progress import Progress
 
@@ -58,7 +58,7 @@ MAX_ROWS_BESIDE = 32767
 
 def _without_gaps(found: dict[str, Any]) -> Candidate:
     """Return a tree from the kernel, whose gaps were not looked for."""
-    return Candidate(preordered(found | {"lower": found["cut"], "upper": found["cut"]}), found["after"], False)
+    return Candidate(without_gaps(found), found["after"], False)
 
 
 def _arrays(tree: CutTree) -> dict[str, NDArray[Any]]:

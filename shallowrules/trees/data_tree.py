@@ -14,7 +14,7 @@ from shallowrules.measures.summation import group_means
 from shallowrules.trees.candidates import Candidate, SearchObjective
 from shallowrules.trees.coded_samples import TINY, some_of
 from shallowrules.trees.coded_table import CodedTable
-from shallowrules.trees.grown_tree import preordered
+from shallowrules.trees.grown_tree import without_gaps
 from shallowrules.trees.lookahead import WIDE_ROWS
 from shallowrules.trees.tree import LEAF
 
@@ -50,7 +50,7 @@ def from_data(table: CodedTable, k: int, aim: SearchObjective, few_values: float
     if tree is None:
         return []
     tree["feature"] = np.append(features, LEAF).astype(np.int32)[tree["feature"]]
-    found = table.measure(preordered(tree | {"lower": tree["cut"], "upper": tree["cut"]}), aim)
+    found = table.measure(without_gaps(tree), aim)
     return [replace(found, from_data=True)]
 
 

@@ -23,7 +23,7 @@ from shallowrules.trees.candidates import TIE, Candidate, SearchObjective, Searc
 from shallowrules.trees.coded_samples import MAX_IMPROVED_ROWS, few_of, sample_of
 from shallowrules.trees.coded_table import CodedTable, code_rows, coded_table
 from shallowrules.trees.data_tree import from_data
-from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives, routed
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives
 from shallowrules.trees.growth_data import ExplainedRows
 from shallowrules.trees.progress import Progress, part_of, side_by_side
 from shallowrules.trees.refining import WholeTable, finished
@@ -134,9 +134,7 @@ class AllRows:
         """Return trees with their figures on all rows."""
         if not self.is_large:
             return [self.table.measure(tree, self.aim) for tree in trees]
-        data, n_threads = self.whole.data, self.whole.n_threads
-        grown = (tree if isinstance(tree, GrownTree) else routed(tree, data, n_threads) for tree in trees)
-        return [self.whole.judge(tree) for tree in grown]
+        return [self.whole.judge(tree) for tree in trees]
 
     def judge(self, found: list[Candidate]) -> list[Candidate]:
         """Return the trees found by a search with their figures on all rows; for a large table, only the best few."""

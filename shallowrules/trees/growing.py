@@ -90,6 +90,5 @@ def grow_path(
         part = part_of(progress, i, len(tradeoffs))
         tree = grow(unique, tradeoff=tradeoff, distances=distances, n_threads=n_threads, progress=part)
         distances = None  # the rows are in a different order now
-        key = b"".join(array.tobytes() for array in (tree.feature, tree.cut, tree.center))
-        grown.append(found.setdefault(key, tree))
+        grown.append(found.setdefault(tree.key, tree))
     return grown

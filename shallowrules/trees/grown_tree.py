@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shallowrules import _kernel
 from shallowrules.trees.growth_data import GrowthData, UniqueRows
-from shallowrules.trees.tree import LEAF, Tree
+from shallowrules.trees.tree import LEAF, Tree, sum_up
 
 __all__ = [
     "CutTree",
@@ -25,6 +25,7 @@ __all__ = [
     "tree_with_rows",
     "with_gaps",
     "with_rows",
+    "without_gaps",
 ]
 
 
@@ -51,6 +52,11 @@ class CutTree:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     cut: NDArray[np.float64]
+
+    @property
+    def key(self) -> bytes:
+        """Equal for equal trees."""
+        return b"".join(array.tobytes() for array in (self.feature, self.cut, self.center))
 
     @property
     def leaves(self) -> NDArray[np.intp]:
@@ -133,12 +139,12 @@ def tree_with_rows(nodes: dict[str, NDArray[Any]], unique: UniqueRows) -> GrownT
     return with_rows(tree, unique.leaf_of_rows(tree.leaves, first, last), unique.data.weight)
 
 
-def routed(tree: CutTree, data: GrowthData, n_threads: int) -> GrownTree:
+def routed(tree: CutTree, X: NDArray[Any], weight: NDArray[np.float64] | None, n_threads: int) -> GrownTree:
     """Return a tree with the rows that its cuts send to each node."""
-    leaf_of = tree.route(data.X_explain, n_threads)
-    if data.weight is not None:
-        leaf_of[data.weight == 0] = LEAF
-    return with_rows(tree, leaf_of, data.weight)
+    leaf_of = tree.route(X, n_threads)
+    if weight is not None:
+        leaf_of[weight == 0] = LEAF
+    return with_rows(tree, leaf_of, weight)
 
 
 def with_gaps(tree: GrownTree, data: GrowthData, n_threads: int) -> GrownTree:
@@ -207,10 +213,7 @@ def summed_up(
     tree: CutTree, rows: NDArray[np.int64], sums: NDArray[np.float64], labels: NDArray[np.int32]
 ) -> GrownTree:
     """Return a tree with the rows of its nodes and their weight, from those of its leaves, which are changed."""
-    for node in np.flatnonzero(tree.feature != LEAF)[::-1]:
-        left, right = tree.left[node], tree.right[node]
-        rows[node] = rows[left] + rows[right]
-        sums[node] = sums[left] + sums[right]
+    sum_up(tree.left, tree.right, rows, sums)
     return GrownTree(
         **{name: getattr(tree, name) for name in CutTree.__dataclass_fields__}, rows=rows, weight=sums, labels=labels
     )
@@ -219,6 +222,11 @@ def summed_up(
 def preordered(nodes: dict[str, NDArray[Any]]) -> CutTree:
     """Return a tree from the kernel, with root node 0, with its nodes in the order of a `CutTree`."""
     return _cut_tree(nodes, *_places(nodes))
+
+
+def without_gaps(nodes: dict[str, NDArray[Any]]) -> CutTree:
+    """Return a tree from the kernel, whose gaps were not looked for; its cuts stand in their place."""
+    return preordered(nodes | {"lower": nodes["cut"], "upper": nodes["cut"]})
 
 
 def _cut_tree(

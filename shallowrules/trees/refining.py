@@ -31,7 +31,7 @@ from shallowrules.measures.metrics import partition_cost
 from shallowrules.trees.candidates import TIE, Candidate, SearchObjective, SearchSettings
 from shallowrules.trees.coded_samples import few_of
 from shallowrules.trees.coded_table import Coded, code_rows, coded_table
-from shallowrules.trees.grown_tree import GrownTree, Objectives, renumber_centers, routed, with_gaps
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives, renumber_centers, routed, with_gaps
 from shallowrules.trees.growth_data import ExplainedRows, GrowthData
 from shallowrules.trees.lookahead import SearchTask
 from shallowrules.trees.progress import Progress
@@ -132,7 +132,10 @@ def refine(
             judged = beside.submit(replace(whole, n_threads=1).judge, tree) if n_threads > 1 else None
             outcome = search.finalists(few_of(table))
         greedy = whole.judge(tree) if judged is None else judged.result()
-        outcome = replace(outcome, found=[whole.judge(routed(one.tree, data, n_threads)) for one in outcome.found])
+        outcome = replace(
+            outcome,
+            found=[whole.judge(one.tree) for one in outcome.found],
+        )
     else:
         greedy = table.measure(tree, aim)
         outcome = search.run(table, greedy)
@@ -160,7 +163,7 @@ def finished(
     best: Candidate, data: GrowthData, reference_labels: NDArray[np.int32], *, has_gaps: bool, n_threads: int
 ) -> GrownTree:
     """Return a tree that was chosen, with the rows of its nodes and the gaps of its cuts, numbered as the reference."""
-    tree = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data, n_threads)
+    tree = best.tree if isinstance(best.tree, GrownTree) else routed(best.tree, data.X_explain, data.weight, n_threads)
     if not has_gaps:
         tree = with_gaps(tree, data, n_threads)
     return numbered(tree, _shared_weights(tree, data, reference_labels))
@@ -182,9 +185,11 @@ class WholeTable:
     unit: float
     n_threads: int
 
-    def judge(self, tree: GrownTree) -> Candidate:
+    def judge(self, tree: CutTree) -> Candidate:
         """Return a tree with its figures on all rows, which do not depend on their order; each center has one leaf."""
         data = self.data
+        if not isinstance(tree, GrownTree):
+            tree = routed(tree, data.X_explain, data.weight, self.n_threads)
         labels = tree.labels if data.weight is None else np.maximum(tree.labels, 0)  # of weight 0, they do not count
         cost = partition_cost(data.X_cluster, labels, data.weight, self.n_threads, data.cluster_ranges)
         conditions = tree.as_tree().waes * float(tree.weight[0])

@@ -38,7 +38,7 @@ from shallowrules.trees.moved_rows import (
     sum_moves,
 )
 from shallowrules.trees.placing import RounderCut, place_thresholds, rounder_cuts
-from shallowrules.trees.tree import LEAF, Tree
+from shallowrules.trees.tree import Tree, sum_up
 
 __all__ = ["ROUND_WITHIN", "SummedRows", "check_round_within", "round_thresholds", "rounds"]
 
@@ -335,9 +335,7 @@ def _with_thresholds(
     for leaf, sign in zip(np.divmod(moved.keys, tree.n_nodes), (-1, 1), strict=True):
         np.add.at(rows, leaf, sign * moved.rows)
         np.add.at(weight, leaf, sign * moved.weight)
-    for node in np.flatnonzero(tree.feature != LEAF)[::-1]:
-        left, right = tree.left[node], tree.right[node]
-        rows[node], weight[node] = rows[left] + rows[right], weight[left] + weight[right]
+    sum_up(tree.left, tree.right, rows, weight)
     n_moved = int(moved.rows.sum())
     notes = grown.notes
     if n_moved:

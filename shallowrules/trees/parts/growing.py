@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from shallowrules.encoding.rows import Encode, Rows
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.partitions import Partitions
 from shallowrules.trees.growing import grow
-from shallowrules.trees.grown_tree import CutTree, GrownTree, preordered
+from shallowrules.trees.grown_tree import GrownTree, preordered, without_gaps
 from shallowrules.trees.growth_data import MAX_CENTERS, GrowthData, UniqueRows, check_range, find_unique_rows
 from shallowrules.trees.parts.cut_search import FIRST_REACH, NODE_SAMPLE, CutSearch, FoundCut, Node
 from shallowrules.trees.parts.leaf_sums import with_leaf_sums
@@ -416,8 +415,5 @@ class _Growth:
 
     def _finished(self) -> GrownTree:
         """Return the tree with its gaps and the rows that reach each node, from one pass."""
-        blank = np.zeros(len(self.feature))
-        lists = {name: np.array(getattr(self, name)) for name in ("feature", "left", "right", "center", "cut")}
-        nodes: dict[str, NDArray[Any]] = lists | {"lower": blank, "upper": blank}
-        tree: CutTree = preordered(nodes)
-        return with_leaf_sums(self.parts, self.encode, tree, self.explain_centers)
+        nodes = {name: np.array(getattr(self, name)) for name in ("feature", "left", "right", "center", "cut")}
+        return with_leaf_sums(self.parts, self.encode, without_gaps(nodes), self.explain_centers)

@@ -30,7 +30,7 @@ from shallowrules.trees.progress import Progress
 from shallowrules.trees.refining import Refinement, numbered, refinement_of
 from shallowrules.trees.searching import Search, objective_of
 from shallowrules.trees.thorough import Thorough
-from shallowrules.trees.tree import LEAF
+from shallowrules.trees.tree import explanation_sizes
 
 __all__ = ["ExplainedParts", "PartsReference", "extend_parts", "price_parts", "refine_parts"]
 
@@ -363,7 +363,8 @@ def _judged(table: ExplainedParts, broad: CodedTable, trees: Sequence[CutTree]) 
     for tree, squares, of_leaves in zip(trees, found.squares, found.shared, strict=True):
         shared = np.zeros((k, k))
         np.add.at(shared, tree.center[tree.leaves], of_leaves)
-        conditions = float((of_leaves.sum(axis=1) * _conditions(tree)).sum())
+        sizes = explanation_sizes(tree.feature, tree.left, tree.right)[tree.leaves]
+        conditions = float((of_leaves.sum(axis=1) * sizes).sum())
         judged.append(JudgedTree(Candidate(tree, (squares.cost(shared.sum(axis=1)), conditions), False), shared))
     return judged
 
@@ -383,13 +384,3 @@ def _judge_part(
         pairs = np.searchsorted(tree.leaves, leaf) * k + clusters
         shared.append(np.bincount(pairs, rows.weight, tree.n_leaves * k).astype(np.float64).reshape(-1, k))
     return TreeSums(tuple(squares), tuple(shared))
-
-
-def _conditions(tree: CutTree) -> NDArray[np.int64]:
-    """Return the number of conditions that explain each leaf: the features that are cut, and on which side."""
-    paths: list[frozenset[tuple[int, bool]]] = [frozenset()] * len(tree.feature)
-    for node, feature in enumerate(tree.feature.tolist()):
-        if feature != LEAF:
-            paths[tree.left[node]] = paths[node] | {(feature, False)}
-            paths[tree.right[node]] = paths[node] | {(feature, True)}
-    return np.array([len(paths[leaf]) for leaf in tree.leaves])
