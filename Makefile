@@ -135,7 +135,8 @@ test: $(VENV)/with-test
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
 # points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
 # tables, labels and texts come out is decided by the same files, which the other tests run.
-INSTALLED_TESTS := packaging public_names threads estimator cards kernel_reading cli cli_process exporters_registry
+INSTALLED_TESTS := packaging public_names threads estimator* cards kernel_reading cli cli_goals cli_process cli_run_files \
+	exporters_registry
 
 # What holds on the oldest Python and on the newest holds between them, if the compiled modules load there: with SHORT=1,
 # those between run these.
@@ -143,9 +144,9 @@ COMPILED_TESTS := public_names tree kernel_reading kernel_growth kernel_refineme
 
 # What changes from one Python to the next, and with the packages that it takes: how values, files and processes are read and
 # written, and what emitted Python does. With SHORT=1, the newest Python runs these as well; the oldest runs all.
-PYTHON_TESTS := cli cli_label cli_output cli_pipes cli_process dataframes dtypes encoding estimator exporters_exported \
-	exporters_frames exporters_python* interrupts leaks packaging partitions rules_document sources sources_csv sources_json \
-	sources_parquet sklearn_trees table threads transformers
+PYTHON_TESTS := cli cli_goals cli_label cli_output cli_pipes cli_process cli_run_files dataframes dtypes encoded_units \
+	encoding estimator* exporters_exported exporters_frames exporters_python* interrupts leaks packaging partitions \
+	rules_document sources sources_csv sources_json sources_parquet sklearn_trees table threads transformers
 
 # Does something on every other Python found: $$version, $$python, and the tests that it runs, empty for all.
 define on_others
@@ -178,9 +179,9 @@ test-all: test-others
 
 # What the packages that the project takes decide: how tables, files and databases are read, what exporters write, what commands
 # take and print, and what scikit-learn asks of an estimator.
-LOWEST_TESTS := public_names estimator cards pictures dataframes dtypes table cli exporters_exported exporters_frames \
-	exporters_python exporters_registry exporters_xlsx frames metrics packaging partitions rules_schema settings \
-	sources_json sources_parquet transformers
+LOWEST_TESTS := public_names estimator* cards pictures dataframes dtypes table cli cli_goals cli_run_files \
+	exporters_exported exporters_frames exporters_python exporters_registry exporters_xlsx frames metrics packaging \
+	partitions rules_schema settings sources_json sources_parquet transformers
 
 # `make test` starts no PostgreSQL and no MariaDB; this does, for the drivers' sake.
 LOWEST_SERVERS := sources_adbc sources_database
@@ -292,7 +293,7 @@ docs: $(VENV)/with-dev
 	@echo "build/site/index.html is the first page"
 
 bench: $(VENV)/with-test
-	$(BIN)/python -m pytest -m measures tests/project/test_benchmarks.py
+	$(BIN)/python -m pytest -m measures tests/project
 	@for name in paper quality reading command database fit functions speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # MariaDB, Java and chromium come from the system; without one of the engines it fails. The tables telco and avila come from

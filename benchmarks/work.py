@@ -32,7 +32,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from speed_cases import SLOPE_BASE
 
-from shallowrules.trees.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import GrowthData, find_unique_rows
 from shallowrules.trees.tree import LEAF, Tree
 
 ROWS, QUICK_ROWS = 200_000, 2000

@@ -23,7 +23,7 @@ from shallowrules.measures.totals import Totals, count_totals
 from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.merging import Added
 from shallowrules.tables.table import Column, Table, Value
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.placing import place_thresholds
 from shallowrules.trees.tree import Tree
 

@@ -21,8 +21,9 @@ from shallowrules.fitting.data import FitParameters, GivenTable
 from shallowrules.fitting.finishing import Fit, finish
 from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.options import FIT_OPTIONS, GAIN, MIN_GAIN, applied_options
-from shallowrules.fitting.parts import PartsData, prepare_parts, refuse_options
+from shallowrules.fitting.parts import PartsData
 from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
+from shallowrules.fitting.preparing_parts import prepare_parts, refuse_options
 from shallowrules.fitting.refitting import Goal, go_on, judge
 from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.fitting.whole import TableData
@@ -38,7 +39,7 @@ from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.order import warn_of_other_order
 from shallowrules.tables.table import frame_of
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.thorough import BUDGET, Budget
 from shallowrules.trees.tree import Tree
 

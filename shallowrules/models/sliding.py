@@ -25,7 +25,7 @@ from shallowrules.models.tradeoff import (
     refuse_without_tradeoff,
 )
 from shallowrules.rules import RulePath, RuleSet
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.visits import visits_of_growth, visits_of_search
 
 __all__ = ["FREE_VALUES", "MULTIPLE", "TableFit", "fit_table", "sample_points"]

@@ -24,8 +24,9 @@ from shallowrules.displays.pyplot import import_pyplot
 from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.fitting.finishing import finish
 from shallowrules.fitting.growing import grow
+from shallowrules.fitting.regions import Explained
 from shallowrules.fitting.searching import grow_within
-from shallowrules.fitting.whole import Explained, TableData
+from shallowrules.fitting.whole import TableData
 from shallowrules.measures.metrics import (
     partition_cost,
 )
@@ -34,8 +35,8 @@ from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
 from shallowrules.tables.frames import make_frame
-from shallowrules.trees.growing import GrownTree
-from shallowrules.trees.searching import Goal
+from shallowrules.trees.candidates import Goal
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.thorough import BUDGET
 
 __all__ = [

@@ -19,7 +19,7 @@ from strategies import Problem, problems
 from tables import blobs, one_space
 
 from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree, perturb_tree, row_keys
-from shallowrules.trees.growing import preordered, tree_with_rows
+from shallowrules.trees.grown_tree import preordered, tree_with_rows
 
 MIN_GAIN = 1e-9
 """Of the objective: less is not worth a change."""
@@ -270,12 +270,12 @@ def test_what_progress_raises_ends_improving(progress, raised):
 
 def perturbed(
     tree: dict[str, np.ndarray], like: Finished, seed: int, *, max_passes: float = 60, moves: bool = True,
-    n_trees: int = 3, leaf_share: float = 0.5, min_gain: float = 1e-4, max_rise: float = 0.1,
-    progress: Callable[[float], None] | None = None,
+    n_trees: int = 3, progress: Callable[[float], None] | None = None, **settings: float,
 ) -> list[tuple[dict[str, Any], Finished]]:  # fmt: skip
+    settings = {"leaf_share": 0.5, "min_step": 1e-4, "max_rise": 0.1} | settings
     found = perturb_tree(
         coded(like), tree, condition_penalty=like.condition_penalty, max_passes=max_passes, moves_leaves=moves,
-        seed=seed, settings=(leaf_share, min_gain, max_rise), n_trees=n_trees, progress=progress,
+        seed=seed, settings=tuple(settings.values()), n_trees=n_trees, progress=progress,
     )  # fmt: skip
     return [(one, finished(one, like.columns, like.points, like.weight, like.condition_penalty)) for one in found]
 

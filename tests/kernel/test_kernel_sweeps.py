@@ -19,7 +19,7 @@ from tables import blobs, lloyd
 
 from shallowrules import _kernel
 from shallowrules.trees import growing
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 
 some = draws(150)
 
