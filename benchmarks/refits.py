@@ -34,7 +34,7 @@ from rounding import read
 from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules.fitting.growing import grow
 from shallowrules.fitting.options import MIN_GAIN
-from shallowrules.models.estimator import fitted, prepare_fit
+from shallowrules.models.fits import fitted, prepare_fit
 from shallowrules.models.reporting import log_of
 from shallowrules.rules.words.changes import changes_between
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from shallowrules.errors import ShallowRulesError, counted
 if TYPE_CHECKING:
     from shallowrules.labelling.databases import Plan
     from shallowrules.labelling.drift import Counts
+    from shallowrules.measures.totals import Totals
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
@@ -113,12 +114,9 @@ def apply_labels(
     **values
         Further fields of `Application`.
     """
-    from shallowrules.cli.figures import clusters_of_rows, new_categories, total_of
+    from shallowrules.cli.figures import clusters_of_rows
     from shallowrules.cli.summary import show_labels, show_new_values
-    from shallowrules.labelling.databases import Application, plan_labels, run_plan
-    from shallowrules.labelling.drift import open_counted
-    from shallowrules.labelling.totals import total_labels
-    from shallowrules.sources.connecting import show_database
+    from shallowrules.labelling.databases import Application, plan_labels
 
     said = {
         name: value
@@ -129,28 +127,8 @@ def apply_labels(
     application = Application(style=str(options.apply), columns=of_rules, **said, **values)
     with progress(f"looking at {rows}"):
         plan = plan_labels(rules, rows, application, undo=options.undo, counted=options.dry_run)
-        totals = None
-        if measure is not None and not options.undo:
-            with open_counted(rows) as source:
-                _, totals = total_labels(rules, source, measure, columns)
-    applied: dict[str, Any] = {
-        "database": show_database(rows.database),
-        "target": plan.target,
-        "statements": plan.statements,
-        "undo": options.undo,
-        "dry_run": options.dry_run,
-        "changes": plan.changes,
-        "written": None,
-        "done": False,
-    }
-    result: dict[str, Any] = {
-        "rows": None,
-        "clusters": None,
-        "total": total_of(totals),
-        "columns": new_categories(plan.unseen),
-        "applied": applied,
-        "files": [],
-    }
+        totals = None if measure is None or options.undo else _total(plan, measure, columns)
+    result = _describe(plan, totals, dry_run=options.dry_run)
     report(result)
     asks = application.writes_on_table and not options.yes and not plan.is_done
     _show(plan, err=not options.dry_run, quiet=is_quiet() and not asks)
@@ -171,14 +149,57 @@ def apply_labels(
         return
     if asks:
         _ask(plan)
+    written = _run(plan, show)
+    result["applied"].update(done=True, written=None if plan.update is None else written)
+
+
+def _total(plan: Plan, measure: str, columns: Mapping[str, str]) -> Totals:
+    """Return the sums of a column by cluster, as the database adds them up."""
+    from shallowrules.labelling.drift import open_counted
+    from shallowrules.labelling.totals import total_labels
+
+    with open_counted(plan.rows) as source:
+        return total_labels(plan.rules, source, measure, columns)[1]
+
+
+def _describe(plan: Plan, totals: Totals | None, *, dry_run: bool) -> dict[str, Any]:
+    """Return the entries of ``--json`` before the plan is run."""
+    from shallowrules.cli.figures import new_categories, total_of
+    from shallowrules.sources.connecting import show_database
+
+    return {
+        "rows": None,
+        "clusters": None,
+        "total": total_of(totals),
+        "columns": new_categories(plan.unseen),
+        "applied": {
+            "database": show_database(plan.rows.database),
+            "target": plan.target,
+            "statements": plan.statements,
+            "undo": plan.undo,
+            "dry_run": dry_run,
+            "changes": plan.changes,
+            "written": None,
+            "done": False,
+        },
+        "files": [],
+    }
+
+
+def _run(plan: Plan, show: Callable[[Counts], None]) -> int:
+    """Run a plan, say what it did, and return the rows that an update has written."""
+    from shallowrules.labelling.databases import run_plan
+    from shallowrules.sources.connecting import show_database
+
     n_rows = max(1, sum((plan.counts or {}).values()))
-    with progress(f"{'dropping' if options.undo else 'making'} {plan.target}") as show_share:
+    with progress(f"{'dropping' if plan.undo else 'making'} {plan.target}") as show_share:
         written = run_plan(plan, lambda looked_at: show_share(min(1.0, looked_at / n_rows)), show)
-    applied.update(done=True, written=None if plan.update is None else written)
-    done = "dropped" if options.undo else "created"
+    done = "dropped" if plan.undo else "created"
     if plan.update is not None:
-        done = "merged labels into" if application.style == "labels" else f"wrote {counted(written, 'row')} of"
-    say(printable(f"{done} {plan.target} in {show_database(rows.database)}"))
+        merges = plan.application.style == "labels"
+        done = "merged labels into" if merges else f"wrote {counted(written, 'row')} of"
+    say(printable(f"{done} {plan.target} in {show_database(plan.rows.database)}"))
+    return written
 
 
 def _show(plan: Plan, err: bool, quiet: bool) -> None:

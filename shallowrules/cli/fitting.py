@@ -25,6 +25,7 @@ from shallowrules.fitting.options import refuse_in_parts
 if TYPE_CHECKING:
     from shallowrules.cli.preparation import LoadedTable
     from shallowrules.models.estimator import ExplainableKMeans
+    from shallowrules.models.sliding import TableFit
     from shallowrules.partitions import Part
     from shallowrules.rules import ClusterNames, RuleSet
     from shallowrules.rules.words.changes import PairCounts
@@ -79,46 +80,17 @@ def fit_with_slider(
             raise OptionError(
                 OptionName("sample_rows"), " needs the table in memory: leave it out, or allow more memory"
             )
-    facts: dict[str, Any] = {}
     with prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
         if isinstance(names, NamedRules):
             names.check_columns(loaded.columns, loaded.other_columns)
-        from shallowrules.models.sliding import fit_table, sample_points
-
         if isinstance(names, EarlierRules):
             model.earlier, model.rescale, model.min_gain = names.rules, names.rescale, names.min_gain
-        with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
-            model.on_progress, model.on_best, model.prices_more_rules = show, show.tell_best, True
-            if loaded.in_parts:
-                model.fit_partitions(
-                    loaded.rows,
-                    labels=loaded.label_column,
-                    sample_weight=loaded.weight_column,
-                    measure=loaded.measure_column,
-                    memory=memory,
-                )
-            else:
-                fit = fit_table(
-                    model,
-                    loaded.table,
-                    max_cost=growing.max_cost,
-                    max_conditions=growing.max_conditions,
-                    sample_weight=loaded.weight,
-                    measure=loaded.measure,
-                )
-                model = fit.model
+        fit = _fit(model, loaded, chosen, growing, memory)
+        model = model if fit is None else fit.model
         for note in model.rules_.statistics.notes:
             show_message("note", note)
         show_doubts(model.rules_, model.category_weight_)
-        if page.slider and not loaded.in_parts:
-            with progress("growing the trees of the slider") as show:
-                model.on_progress = show
-                path = fit.slider(partial(with_table, loaded=loaded, chosen=chosen))
-            facts |= {} if path is None else {"trees": path}
-        if page.sample_rows:
-            from shallowrules.exporters.html.scatter import Points
-
-            facts["points"] = Points(sample_points(fit, page.sample_rows))
+        facts = {} if fit is None else _page_facts(fit, loaded, chosen, page)
         counts = None
         if model.rules_.flow is not None:
             counts = model.rules_.flow.counts
@@ -128,6 +100,49 @@ def fit_with_slider(
     settings = settings_of(rows, *fitted, reading)
     rules = replace(with_table(model.rules_, loaded, chosen), settings=settings)
     return with_names(rules, names, counts), facts
+
+
+def _fit(
+    model: ExplainableKMeans, loaded: LoadedTable, chosen: FitOptions, growing: MethodOptions, memory: int | None
+) -> TableFit | None:
+    """Fit a table, and return the fit; of a table in parts, the model is fitted and there is none."""
+    from shallowrules.models.sliding import fit_table
+
+    with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
+        model.on_progress, model.on_best, model.prices_more_rules = show, show.tell_best, True
+        if loaded.in_parts:
+            model.fit_partitions(
+                loaded.rows,
+                labels=loaded.label_column,
+                sample_weight=loaded.weight_column,
+                measure=loaded.measure_column,
+                memory=memory,
+            )
+            return None
+        return fit_table(
+            model,
+            loaded.table,
+            max_cost=growing.max_cost,
+            max_conditions=growing.max_conditions,
+            sample_weight=loaded.weight,
+            measure=loaded.measure,
+        )
+
+
+def _page_facts(fit: TableFit, loaded: LoadedTable, chosen: FitOptions, page: PageExtras) -> dict[str, Any]:
+    """Return what the page shows besides its rules, by the names of `Fact`."""
+    facts: dict[str, Any] = {}
+    if page.slider:
+        with progress("growing the trees of the slider") as show:
+            fit.model.on_progress = show
+            path = fit.slider(partial(with_table, loaded=loaded, chosen=chosen))
+        facts |= {} if path is None else {"trees": path}
+    if page.sample_rows:
+        from shallowrules.exporters.html.scatter import Points
+        from shallowrules.models.sliding import sample_points
+
+        facts["points"] = Points(sample_points(fit, page.sample_rows))
+    return facts
 
 
 def _count_pairs(part: Part, rules: tuple[RuleSet, RuleSet]) -> PairCounts:

@@ -18,7 +18,7 @@ from shallowrules.fitting.imputing import find_imputed
 from shallowrules.fitting.survey import Survey, find_facts
 from shallowrules.partitions import WholeTable
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Value
+from shallowrules.tables.values import Value
 
 __all__ = ["Filled", "complete_rows", "fill", "filled_text", "find_filled"]
 

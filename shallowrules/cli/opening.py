@@ -14,12 +14,13 @@ from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.files import Reading
 from shallowrules.fitting.examining import Rows
-from shallowrules.models.estimator import thread_count
+from shallowrules.models.parameters import thread_count
 from shallowrules.partitions import Partitions, ThreadedPartitions, WholeTable, open_partitions
 from shallowrules.rules.reading import read_texts
 from shallowrules.sources import Source, Where, open_source
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import DOUBLE_EXACT, Conversion
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 
 __all__ = ["Opened", "open_rows"]
 

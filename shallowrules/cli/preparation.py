@@ -25,29 +25,18 @@ from shallowrules.cli.opening import Opened, open_rows
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.cli.output import Note, messages_of
 from shallowrules.encoding.roles import Roles
-from shallowrules.errors import (
-    DataError,
-    Finding,
-    OptionError,
-    OptionName,
-    ShallowRulesWarning,
-    counted,
-)
+from shallowrules.errors import DataError, Finding, OptionError, OptionName, ShallowRulesWarning, counted
 from shallowrules.files import Reading
-from shallowrules.fitting.examining import (
-    Rows,
-    Space,
-    count_distinct_rows,
-    largest_variance,
-)
+from shallowrules.fitting.examining import Rows, Space, count_distinct_rows, largest_variance
 from shallowrules.fitting.survey import Survey, find_facts
 from shallowrules.measures.totals import refuse_infinite
 from shallowrules.partitions import WholeTable
 from shallowrules.sources import Where
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES
 
-__all__ = ["LoadedTable", "prepare", "prepared"]
+__all__ = ["LoadedTable", "prepared"]
 
 DOMINANT_SHARE = 0.9
 """Share of the variance above which a column is said to decide the clustering alone."""
@@ -125,8 +114,9 @@ class LoadedTable:
         return self.rows.table
 
 
-def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
-    """Read a table into memory and choose its rows and columns.
+@contextmanager
+def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None = None) -> Iterator[LoadedTable]:
+    """Read a table and choose its rows and columns; with `memory`, in bytes, it is in parts, until the context ends.
 
     Raises
     ------
@@ -137,13 +127,6 @@ def prepare(where: Where, fit: FitOptions, reading: Reading) -> LoadedTable:
         If the file is not a table; if weights are negative or all zero; if there are fewer distinct rows than
         clusters; or if labels are not a clustering.
     """
-    with prepared(where, fit, reading) as loaded:
-        return loaded
-
-
-@contextmanager
-def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None = None) -> Iterator[LoadedTable]:
-    """As `prepare`; with `memory`, a number of bytes, for a table in parts until the end of the context."""
     if fit.drop_missing and fit.impute is not None:
         raise OptionError("--drop-missing and --impute exclude each other: rows are excluded, or their values imputed")
     with ExitStack() as sources:
@@ -164,19 +147,7 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     `said` are notes and warnings of its reading.
     """
     rows, columns = opened.rows, opened.columns
-    cluster_columns = None if fit.columns is None else [name for name in columns if name in fit.columns]
-    explain_columns = None if fit.explain is None else list(dict.fromkeys(fit.explain))
-    weight = fit.weight
-    if weight is not None and rows.types[weight] not in ("integer", "float"):
-        if weight not in columns_of(refusals):
-            refusals.append(_weights_without_numbers(weight, rows.types[weight]))
-        weight = None
-    measure = fit.measure
-    if measure is not None and rows.types[measure] not in ("integer", "float"):
-        if measure not in columns_of(refusals):
-            refusals.append(_measure_without_numbers(measure, rows.types[measure]))
-        measure = None
-    roles = Roles(columns, fit.labels, weight, filling=fit.filling, measure=measure)
+    roles = _roles(opened, fit, refusals)
     facts = find_facts(rows, roles)
     refusals += unusable_columns(opened, facts, fit, refusals)
     ids = repeated_ids(opened, facts, fit, columns_of(refusals))
@@ -190,46 +161,84 @@ def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Seque
     refusals += infinite_columns(opened, facts, columns_of(refusals))
     if refusals:
         raise refused_table(refusals, said)
-    _refuse_weights(facts)
-    if measure is not None:
-        refuse_infinite(measure, sum(n for (_, name, _), n in facts.wrong.items() if name == measure))
-    if fit.labels is not None:
-        _refuse_labels(fit.labels, len(facts.labels), facts.counted)
+    _refuse_values(facts, roles)
     filled = find_filled(rows, facts, roles)
     rows, imputed = fill(rows, filled)
+    cluster_columns = None if fit.columns is None else [name for name in columns if name in fit.columns]
+    explain_columns = None if fit.explain is None else list(dict.fromkeys(fit.explain))
     spaces = cluster_columns or (explain_columns if fit.labels is not None else None) or columns
     space = Space(roles, tuple(spaces), imputed)
     if fit.clusters is not None:
         _refuse_too_many_clusters(rows, space, facts.rows, fit.clusters)
     notes += column_notes(rows, opened, facts, ids, fit)
-    types = [rows.types[name] for name in spaces]
-    has_numbers = any(kind in ("integer", "float", *TIME_TYPES) for kind in types)
-    kinds = {each.counts_as for each in facts.columns if each.name in spaces}
-    scale = fit.scale_of(kinds)
-    notes += _scale_notes(scale, has_numbers=has_numbers, clustering=fit.labels is None)
-    if weight is not None:
-        notes.append(Note(f"rows are weighted by column {weight!r}"))
-    if measure is not None:
-        fact = f"column {measure!r} is added up in each cluster, and is neither clustered nor tested by rules"
-        notes.append(Note(fact))
-    as_they_are = scale is None and not fit.balances(kinds) and fit.labels is None
-    dominant = _dominant_column(rows, space, facts) if as_they_are else []
+    scale, scale_notes, dominant = _distances(rows, space, facts, fit)
+    notes += [*scale_notes, *_role_notes(roles)]
     return LoadedTable(
-        rows,
-        columns,
-        facts.rows,
-        tuple(notes),
-        (*(message for kind, message in said if kind == "warning"), *label_warnings(opened, facts, fit), *dominant),
-        weight,
-        fit.labels,
-        measure,
-        cluster_columns,
-        explain_columns,
-        tuple(name for name in rows.all_names if name not in set(columns)),
-        n_given - facts.rows,
-        tuple(filled),
-        scale,
+        rows=rows,
+        columns=columns,
+        n_rows=facts.rows,
+        notes=tuple(notes),
+        warnings=(
+            *(message for kind, message in said if kind == "warning"),
+            *label_warnings(opened, facts, fit),
+            *dominant,
+        ),
+        weight_column=roles.weight,
+        label_column=fit.labels,
+        measure_column=roles.measure,
+        cluster_columns=cluster_columns,
+        explain_columns=explain_columns,
+        other_columns=tuple(name for name in rows.all_names if name not in set(columns)),
+        left_out=n_given - facts.rows,
+        filled=tuple(filled),
+        scale=scale,
     )
+
+
+def _roles(opened: Opened, fit: FitOptions, refusals: list[Refusal]) -> Roles:
+    """Return the roles of the columns; refuse weights and a measure that are not numbers, and leave these out."""
+    types, weight, measure = opened.rows.types, fit.weight, fit.measure
+    if weight is not None and types[weight] not in ("integer", "float"):
+        if weight not in columns_of(refusals):
+            refusals.append(_weights_without_numbers(weight, types[weight]))
+        weight = None
+    if measure is not None and types[measure] not in ("integer", "float"):
+        if measure not in columns_of(refusals):
+            refusals.append(_measure_without_numbers(measure, types[measure]))
+        measure = None
+    return Roles(opened.columns, fit.labels, weight, filling=fit.filling, measure=measure)
+
+
+def _refuse_values(facts: Survey, roles: Roles) -> None:
+    """Raise DataError for weights, a measure or labels whose values cannot be used."""
+    _refuse_weights(facts)
+    if roles.measure is not None:
+        infinite = sum(n for (_, name, _), n in facts.wrong.items() if name == roles.measure)
+        refuse_infinite(roles.measure, infinite)
+    if roles.labels is not None:
+        _refuse_labels(roles.labels, len(facts.labels), facts.counted)
+
+
+def _distances(rows: Rows, space: Space, facts: Survey, fit: FitOptions) -> tuple[str | None, list[Note], list[Note]]:
+    """Return the scale in which distances are taken, notes on it, and warnings if one column decides them."""
+    types = [rows.types[name] for name in space.names]
+    has_numbers = any(kind in ("integer", "float", *TIME_TYPES) for kind in types)
+    kinds = {each.counts_as for each in facts.columns if each.name in space.names}
+    scale, clustering = fit.scale_of(kinds), fit.labels is None
+    as_they_are = scale is None and not fit.balances(kinds) and clustering
+    dominant = _dominant_column(rows, space, facts) if as_they_are else []
+    return scale, _scale_notes(scale, has_numbers=has_numbers, clustering=clustering), dominant
+
+
+def _role_notes(roles: Roles) -> list[Note]:
+    """Return notes on the columns of weights and of what is added up."""
+    notes = []
+    if roles.weight is not None:
+        notes.append(Note(f"rows are weighted by column {roles.weight!r}"))
+    if roles.measure is not None:
+        fact = f"column {roles.measure!r} is added up in each cluster, and is neither clustered nor tested by rules"
+        notes.append(Note(fact))
+    return notes
 
 
 def _refuse_labels(name: str, distinct: int, n_rows: int) -> None:

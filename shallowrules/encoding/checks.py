@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import Ranges
 from shallowrules.errors import DataError, Finding, all_at_once, counted
-from shallowrules.tables.table import ColumnType, Table
+from shallowrules.tables.column import ColumnType
+from shallowrules.tables.table import Table
 
 __all__ = [
     "MAX_CATEGORIES",

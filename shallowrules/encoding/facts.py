@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from shallowrules.encoding.blocks import place_between
 from shallowrules.encoding.checks import MAX_CATEGORIES
 from shallowrules.errors import DataError
+from shallowrules.tables.column import NESTED, Column, ColumnType
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import NESTED, Column, ColumnType, Value
+from shallowrules.tables.values import Value
 
 __all__ = ["ColumnFacts", "categories"]
 

@@ -18,8 +18,10 @@ from shallowrules.encoding.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.errors import DataError
 from shallowrules.measures.summation import in_units
 from shallowrules.partitions.merging import Added, Run, at_once
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Column, Table, Value
+from shallowrules.tables.table import Table
+from shallowrules.tables.values import Value
 
 __all__ = [
     "COMPLETE",

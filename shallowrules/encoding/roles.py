@@ -11,7 +11,9 @@ from shallowrules.encoding.imputing import COMPLETE, Filling
 from shallowrules.errors import DataError, OptionError
 from shallowrules.measures.summation import exact_weights
 from shallowrules.partitions import Partitions
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.given import column_of_labels
+from shallowrules.tables.table import Table
 
 __all__ = ["Roles"]
 
@@ -75,7 +77,7 @@ class Roles:
 
     def given_labels(self, part: Table) -> Column | None:
         """Return the given labels, times as their text; None where there are none."""
-        return None if self.labels is None else Column.of_labels(self.labels, part[self.labels])
+        return None if self.labels is None else column_of_labels(self.labels, part[self.labels])
 
     def weights(self, part: Table) -> NDArray[np.float64] | None:
         """Return the weight of each row, None for no weights; rounded to sum exactly, once their sum is known."""

@@ -30,11 +30,14 @@ from sklearn.preprocessing import (
 
 from shallowrules._kernel import column_ranges
 from shallowrules.encoding.checks import refuse_missing, refuse_unusable
-from shallowrules.encoding.encoder import Encoder, Encoding, ModelColumn, code_columns
+from shallowrules.encoding.encoded import Encoding, code_columns
+from shallowrules.encoding.encoder import Encoder, ModelColumn
 from shallowrules.encoding.fitted import is_fitted, unfitted
 from shallowrules.errors import DataError, OptionError
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Column, Table, Value
+from shallowrules.tables.table import Table
+from shallowrules.tables.values import Value
 
 __all__ = ["encode_through", "transformed"]
 

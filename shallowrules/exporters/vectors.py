@@ -18,9 +18,10 @@ from typing import Any, cast
 from shallowrules.exporters.context import package_version
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.rules.boundary import Cell, boundary_table, boundary_texts
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import DOUBLE_EXACT
 from shallowrules.tables.labels import cluster_of
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import format_time
 
 __all__ = ["FORMAT", "row_schema", "vectors"]

@@ -20,9 +20,10 @@ from shallowrules.rules import Cluster, Clustering, Cut, Leaf, Membership, Node,
 from shallowrules.rules.figures import normalized_cost
 from shallowrules.rules.nodes import Rule, derive_rules
 from shallowrules.rules.words.default_names import default_names
+from shallowrules.tables.column import Column, ColumnType
 from shallowrules.tables.conversion import DOUBLE_EXACT, Number
 from shallowrules.tables.labels import NOISE
-from shallowrules.tables.table import Column, ColumnType, Table
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES, format_time
 from shallowrules.trees.tree import LEAF, Tree
 

@@ -23,7 +23,8 @@ from shallowrules.measures.summation import GroupSums, group_means
 from shallowrules.partitions.merging import as_given
 from shallowrules.rules import Clustering, RuleSet
 from shallowrules.rules.words.changes import count_pairs
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.table import Table
 from shallowrules.trees.grown_tree import CutTree, GrownTree, routed
 from shallowrules.trees.row_samples import RowSample
 

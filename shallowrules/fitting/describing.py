@@ -31,8 +31,10 @@ from shallowrules.measures.dominance import MAX_CELLS, Standing, ValueBins
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import exact_weights, group_means
 from shallowrules.rules import Node, RuleSet
+from shallowrules.tables.column import Column
+from shallowrules.tables.given import column_of_labels, unmasked
 from shallowrules.tables.order import warn_of_other_order
-from shallowrules.tables.table import Column, Table, unmasked
+from shallowrules.tables.table import Table
 from shallowrules.trees.tree import LEAF, Tree
 
 __all__ = ["LabelledRows", "TreeFigures", "TreeRows", "describe_tree", "numbers_of", "rules_of_tree"]
@@ -434,7 +436,7 @@ def _numbered(reference: Any, names: Sequence[str], n_rows: int) -> NDArray[np.i
 
     A whole number names the same cluster whether it is an integer or, as among missing labels, a float.
     """
-    column = Column.of_labels("reference", reference)
+    column = column_of_labels("reference", reference)
     if len(column.values) != n_rows:
         raise DataError(f"reference must have {n_rows} labels, one per row; it has {len(column.values)}")
     rows = np.flatnonzero(~column.absent)

@@ -19,8 +19,10 @@ from shallowrules.fitting.survey import Survey
 from shallowrules.partitions import Part, ThreadedPartitions, WholeTable
 from shallowrules.partitions.base import has_values
 from shallowrules.partitions.merging import Added
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Column, Table, Value
+from shallowrules.tables.table import Table
+from shallowrules.tables.values import Value
 
 __all__ = ["Rows", "Space", "count_distinct_rows", "count_incomplete", "find_ids", "largest_variance"]
 

@@ -13,8 +13,9 @@ from shallowrules.fitting.assembling import imputation_note
 from shallowrules.fitting.survey import Survey
 from shallowrules.measures.summation import in_units
 from shallowrules.partitions import Part, Partitions
+from shallowrules.tables.column import ColumnType
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import ColumnType, Value
+from shallowrules.tables.values import Value
 
 __all__ = ["find_imputed", "imputation_notes"]
 

@@ -16,7 +16,7 @@ from shallowrules.encoding import Encoder, Encoding, ModelColumn, categories
 from shallowrules.errors import DataError, OptionError, OptionName
 from shallowrules.rules import Between, Condition, RuleColumn
 from shallowrules.rules.words.written import read_condition
-from shallowrules.tables.table import Column
+from shallowrules.tables.column import Column
 from shallowrules.tables.times import TIME_TYPES, average_text
 from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.tree import LEAF, compare

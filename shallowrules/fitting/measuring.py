@@ -11,18 +11,16 @@ from numpy.typing import NDArray
 
 from shallowrules.clustering.centers import Grids, reference_labels
 from shallowrules.encoding.rows import RowEncoder
-from shallowrules.fitting.assembling import (
-    Measured,
-    count_values,
-    describe_columns,
-)
+from shallowrules.fitting.assembling import Measured, count_values, describe_columns
 from shallowrules.measures.dominance import Standing, ValueBins, WeightsByValue
 from shallowrules.measures.histograms import NarrowBins, count_rows, cross_weights
 from shallowrules.measures.metrics import agreement, cost_of_squares, squares_around
 from shallowrules.measures.totals import Totals, count_totals
 from shallowrules.partitions import Part, Partitions
 from shallowrules.partitions.merging import Added
-from shallowrules.tables.table import Column, Table, Value
+from shallowrules.tables.column import Column
+from shallowrules.tables.table import Table
+from shallowrules.tables.values import Value
 from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.placing import place_thresholds
 from shallowrules.trees.tree import Tree

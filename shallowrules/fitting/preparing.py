@@ -26,7 +26,9 @@ from shallowrules.fitting.earlier import kept_scales, start_from
 from shallowrules.fitting.whole import TableData
 from shallowrules.measures.summation import SumGrid, WeightFacts, exact_weights
 from shallowrules.partitions.merging import as_given, at_once
-from shallowrules.tables.table import NESTED, Column, Table, unmasked
+from shallowrules.tables.column import NESTED, Column
+from shallowrules.tables.given import column_of_labels, unmasked
+from shallowrules.tables.table import Table
 from shallowrules.trees.rounding import check_round_within
 
 __all__ = ["check_max_leaves", "check_rows", "choose_columns", "is_whole", "prepare", "to_clustered_space"]
@@ -264,7 +266,7 @@ def _given_labels(clusterer: Any, n_rows: int) -> Labelling | None:
         clusterer = _one_column(clusterer, n_rows)
         if clusterer is None:
             return None
-    column = Column.of_labels("clusterer", clusterer)
+    column = column_of_labels("clusterer", clusterer)
     if column.type == "other" and column.nature == NESTED:
         raise DataError(f"the labels given as clusterer hold {column.nature}: give a number or a text per row")
     if len(column.values) != n_rows:

@@ -21,8 +21,10 @@ from shallowrules.encoding.roles import Roles
 from shallowrules.errors import DataError, Finding, all_at_once, counted
 from shallowrules.measures.summation import ExactSums, WeightFacts, exact_weights
 from shallowrules.partitions import Part, Partitions
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Column, Table, Value
+from shallowrules.tables.table import Table
+from shallowrules.tables.values import Value
 
 __all__ = ["Survey", "find_facts", "survey"]
 

@@ -21,8 +21,10 @@ from shallowrules.rules import Number, RuleColumn, RuleSet, Value, format_value
 from shallowrules.rules.matching import read_columns
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource, open_rows
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import cluster_of
-from shallowrules.tables.table import Column, Table, number_text
+from shallowrules.tables.table import Table
+from shallowrules.tables.values import number_text
 from shallowrules.trees.tree import compare
 
 __all__ = [
@@ -31,9 +33,7 @@ __all__ = [
     "Shift",
     "UnseenCategories",
     "count_clusters",
-    "count_in_database",
     "count_labels",
-    "count_rows",
     "measure_columns",
     "measure_shifts",
     "open_counted",
@@ -215,38 +215,10 @@ def measure_shifts(rules: RuleSet, counts: Counts, totals: Totals | None = None)
     ]
 
 
-def count_rows(rules: RuleSet, table: Table) -> Counts:
-    """Return the rows of each cluster of a table, by `RuleSet.assign`, with its exceptions."""
-    return count_clusters(rules.assign(table))
-
-
 def count_clusters(labels: NDArray[np.integer]) -> Counts:
     """Return the rows of each cluster, by the labels of `RuleSet.assign`."""
     labels, counts = np.unique(labels, return_counts=True)
     return {cluster_of(label): count for label, count in zip(labels, counts.tolist(), strict=True)}
-
-
-def count_in_database(rules: RuleSet, rows: DatabaseRows, columns: Mapping[str, str] | None = None) -> Counts:
-    """Return the rows of each cluster of a database's table, counted there by the SQL of the style ``drift``.
-
-    Parameters
-    ----------
-    rules : RuleSet
-    rows : DatabaseRows
-        A table without a sample.
-    columns : mapping from str to str, optional
-        The database's names of columns of the rules that have a different name there.
-
-    Raises
-    ------
-    DataError
-        If a tested column is missing or has a different type, or the database cannot be reached or refuses the query;
-        the message is then its own.
-    OptionError
-        If there is no table, or SQL for this database is not known.
-    """
-    with open_counted(rows) as source:
-        return count_labels(rules, source, columns or {})
 
 
 @contextmanager
@@ -259,7 +231,23 @@ def open_counted(rows: DatabaseRows) -> Iterator[DatabaseSource]:
 
 
 def count_labels(rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str]) -> Counts:
-    """Return the rows of each cluster of an open table, as `count_in_database` does."""
+    """Return the rows of each cluster of an open table, counted in the database by the SQL of the style ``drift``.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    source : DatabaseSource
+    columns : mapping from str to str
+        The database's names of columns of the rules that have a different name there.
+
+    Raises
+    ------
+    DataError
+        If a tested column is missing or has a different type, or the database refuses the query; the message is then
+        its own.
+    OptionError
+        If SQL for this database is not known.
+    """
     found = query_counts(rules, source, columns)
     return {cluster_of(cluster): int(count) for cluster, _, count, *_ in found if count}
 
@@ -278,7 +266,7 @@ def unseen_in_database(
 ) -> tuple[ColumnShift, ...]:
     """Return the columns of text of an open table with categories that did not occur in training.
 
-    They are counted in the database; the parameters are those of `count_in_database`.
+    They are counted in the database; the parameters are those of `count_labels`.
     """
     found = find_tested_columns(rules, source, columns)
     shifts = []

@@ -29,22 +29,10 @@ from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.sources import Source, Where, open_source
 from shallowrules.sources.base import check_names, named
 from shallowrules.sources.combined import CombinedSource
-from shallowrules.sources.engine import (
-    MISSING_WORDS,
-    PLACE,
-    DuckDBSource,
-    Field,
-    absent_name,
-    duration_cast,
-    kind_of_dates,
-    quote_name,
-    quote_text,
-    text_literals,
-    time_cast,
-    time_type,
-    written_cast,
-)
+from shallowrules.sources.engine import PLACE, DuckDBSource, Field, absent_name, quote_name, quote_text, text_literals
 from shallowrules.sources.number_formats import plain_number
+from shallowrules.sources.text_dates import duration_cast, kind_of_dates, time_cast, time_type, written_cast
+from shallowrules.sources.text_findings import MISSING_WORDS
 from shallowrules.tables.conversion import DOUBLE_EXACT, GRAMMAR
 from shallowrules.tables.dates import format_words
 from shallowrules.tables.names import named_alike
@@ -398,7 +386,7 @@ def _are_exact(source: DuckDBSource, field: Field) -> bool:
 
 
 def _number_text(expression: str) -> str:
-    """Return SQL for `shallowrules.tables.table.number_text` of these numbers, NULL for NaN."""
+    """Return SQL for `shallowrules.tables.values.number_text` of these numbers, NULL for NaN."""
     number = f"CAST({expression} AS DOUBLE)"
     return (
         f"CASE WHEN isnan({number}) THEN NULL "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.tables.table import Column
+from shallowrules.tables.column import Column
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

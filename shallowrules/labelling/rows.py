@@ -29,8 +29,9 @@ from shallowrules.rules import RuleSet
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.sources.engine import absent_name, open_database, quote_name
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 
 __all__ = ["label_rows"]
 

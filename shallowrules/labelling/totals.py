@@ -15,9 +15,9 @@ from shallowrules.measures.totals import Totals, check_measure, count_totals
 from shallowrules.partitions.merging import Added
 from shallowrules.rules import RuleSet
 from shallowrules.sources.database import DatabaseSource
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import cluster_of
 from shallowrules.tables.names import find_name, show_absent
-from shallowrules.tables.table import Column
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import DataError, counted
 from shallowrules.measures.summation import ExactSums, halves
-from shallowrules.tables.table import Column
+from shallowrules.tables.column import Column
 
 __all__ = ["Totals", "check_measure", "count_totals", "refuse_infinite"]
 

@@ -18,7 +18,9 @@ from shallowrules.errors import DataError, all_at_once, counted
 from shallowrules.fitting.data import GivenTable
 from shallowrules.measures.totals import check_measure
 from shallowrules.rules import RuleColumn
-from shallowrules.tables.table import Column, Table, frame_of, is_sparse, unmasked
+from shallowrules.tables.column import Column
+from shallowrules.tables.given import column_of, unmasked
+from shallowrules.tables.table import Table, frame_of, is_sparse
 
 __all__ = ["read_as", "read_measure", "read_rows", "read_weights"]
 
@@ -137,7 +139,7 @@ def _kind_of(X: Any) -> str:
 def read_measure(measure: Any, table: Table) -> Column:
     """Return the column of numbers to add up by cluster."""
     name = getattr(measure, "name", None)
-    column = Column.of(name if isinstance(name, str) else "measure", measure)
+    column = column_of(name if isinstance(name, str) else "measure", measure)
     if column.n_rows != table.n_rows:
         raise DataError(
             f"measure has {counted(column.n_rows, 'entry', 'entries')}, X has {counted(table.n_rows, 'row')}"
@@ -152,7 +154,7 @@ def read_weights(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     """Return the weight of each row; one number is the weight of all."""
     rows = np.broadcast_to(np.float64(0), (n_rows, 1))
     given = [sample_weight] * n_rows if isinstance(sample_weight, Real) else sample_weight
-    column = Column.of("sample_weight", given)
+    column = column_of("sample_weight", given)
     missing = int(np.count_nonzero(column.absent))
     if missing:
         raise DataError(

@@ -21,7 +21,8 @@ from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.preparing import is_whole
 from shallowrules.fitting.whole import TableData
 from shallowrules.measures.metrics import partition_cost
-from shallowrules.models.estimator import ExplainableKMeans, fitted, prepare_fit
+from shallowrules.models.estimator import ExplainableKMeans
+from shallowrules.models.fits import fitted, prepare_fit
 from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.models.silhouettes import SILHOUETTE_ROWS, draw_rows
 from shallowrules.rules import RuleSet

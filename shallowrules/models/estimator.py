@@ -1,33 +1,26 @@
-"""`ExplainableKMeans`, the scikit-learn face: parameters, checks, attributes. `shallowrules.fitting` does the work."""
+"""`ExplainableKMeans`, the scikit-learn face. `parameters` checks what it is given, `fits` sets what a fit gives it."""
 
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_is_fitted
 
 from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_unusable
-from shallowrules.errors import DataError, OptionError, OptionName, counted
-from shallowrules.fitting.data import FitParameters, GivenTable
-from shallowrules.fitting.finishing import Fit, finish
+from shallowrules.fitting.data import GivenTable
 from shallowrules.fitting.growing import grow, seed_of
-from shallowrules.fitting.options import FIT_OPTIONS, GAIN, MIN_GAIN, applied_options
-from shallowrules.fitting.parts import PartsData
-from shallowrules.fitting.preparing import is_whole, prepare, to_clustered_space
+from shallowrules.fitting.options import MIN_GAIN
+from shallowrules.fitting.preparing import to_clustered_space
 from shallowrules.fitting.preparing_parts import prepare_parts, refuse_options
-from shallowrules.fitting.refitting import Goal, go_on, judge
-from shallowrules.fitting.searching import more_rules_notes
-from shallowrules.fitting.whole import TableData
-from shallowrules.models.arguments import read_as, read_measure, read_rows, read_weights
+from shallowrules.models.arguments import read_as, read_rows, read_weights
+from shallowrules.models.fits import NOT_OF_ALL_TABLES, fitted, prepare_fit
+from shallowrules.models.parameters import fit_parameters, thread_count
 from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.models.silhouettes import plot_silhouettes
 from shallowrules.models.tree_mixin import TreeMixin
@@ -35,21 +28,11 @@ from shallowrules.partitions import open_partitions
 from shallowrules.partitions.memory import check_memory
 from shallowrules.rules import RuleSet
 from shallowrules.rules.documents.pickled import reading, stamped
-from shallowrules.rules.figures import normalized_cost
-from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.order import warn_of_other_order
-from shallowrules.tables.table import frame_of
-from shallowrules.trees.grown_tree import GrownTree
-from shallowrules.trees.thorough import BUDGET, Budget
+from shallowrules.trees.thorough import BUDGET
 from shallowrules.trees.tree import Tree
 
-__all__ = ["ExplainableKMeans", "fitted", "prepare_fit", "thread_count", "unfitted"]
-
-MAX_THREADS = 64
-"""The most threads that `n_jobs` may ask for, unless there are more cores."""
-
-NOT_OF_ALL_TABLES = ("feature_names_in_", "labels_", "reference_labels_")
-"""Attributes that some tables do not set: those of an earlier fit go."""
+__all__ = ["ExplainableKMeans"]
 
 
 class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
@@ -410,7 +393,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
             For options that do not work on parts: ``method="imm"`` and ``"exkmc"``, `transformer`, a Pipeline as
             clusterer.
         """
-        parameters, memory = _parameters(self), check_memory(memory)
+        parameters, memory = fit_parameters(self), check_memory(memory)
         refuse_options(parameters, centers, labels)
         with open_partitions(source, memory=memory, n_threads=parameters.n_threads) as parts:
             data = prepare_parts(
@@ -530,154 +513,3 @@ FITTED = {
     if name not in NOT_OF_ALL_TABLES and not hasattr(ExplainableKMeans, name)
 }
 """Attributes that every fit sets."""
-
-
-def unfitted(model: ExplainableKMeans, **parameters: Any) -> ExplainableKMeans:
-    """Return a new model with the same parameters, except those given.
-
-    Unlike `sklearn.base.clone` it keeps the fit of a clusterer that is given fitted.
-    """
-    again = type(model)(**{**model.get_params(deep=False), **parameters})
-    again.on_progress, again.on_best = model.on_progress, model.on_best
-    again.prices_more_rules = model.prices_more_rules
-    if hasattr(model, "_sklearn_output_config"):  # of set_output
-        again._sklearn_output_config = dict(model._sklearn_output_config)
-    return again
-
-
-def prepare_fit(
-    model: ExplainableKMeans, X: Any, y: Any, sample_weight: ArrayLike | None, measure: Any = None
-) -> TableData:
-    """Check parameters and input as scikit-learn does, and cluster the table. The model is not changed.
-
-    Parameters are those of `ExplainableKMeans.fit`.
-    """
-    parameters = _parameters(model)
-    given = read_rows(copy.copy(model), X, reset=True)
-    others = {"clusterer": parameters.clusterer, "sample_weight": sample_weight, "measure": measure}
-    for name, other in others.items():
-        frame_of(other, name)  # which refuses a query without rows
-    warn_of_other_order(X, **others)
-    n_rows = given.table.n_rows
-    if y is not None and hasattr(y, "__len__") and len(y) != n_rows:
-        raise DataError(f"y has {counted(len(y), 'entry', 'entries')}, X has {counted(n_rows, 'row')}")
-    weight = None
-    if sample_weight is not None:
-        weight = read_weights(sample_weight, n_rows)
-        if (weight < 0).any():
-            raise DataError(
-                f"Negative values in data passed to `sample_weight`: {counted(int((weight < 0).sum()), 'row')}"
-            )
-    added_up = None if measure is None else read_measure(measure, given.table)
-    return prepare(given, parameters, weight, log_of(model), added_up)
-
-
-def fitted(
-    model: ExplainableKMeans, data: TableData | PartsData, grown: GrownTree, within: Goal | None = None
-) -> ExplainableKMeans:
-    """Finish a grown tree and make it the fit of the model, which is returned.
-
-    An earlier fit is replaced as a whole, in one step at the end, or not at all. `within` is a goal that the tree is
-    to keep to.
-    """
-    judgement = None
-    if model.earlier is not None:
-        judgement = judge(data, grown, model.tradeoff, log_of(model), within)
-        grown = judgement.tree
-    if model.prices_more_rules:
-        grown = replace(grown, notes=(*grown.notes, *more_rules_notes(data, grown, model.tradeoff)))
-    fit = finish(data, grown, model.tradeoff)
-    if judgement is not None:
-        data, fit = go_on(data, fit, judgement)
-    log_note = log_of(model, is_note=True)
-    for note in fit.rules.statistics.notes:
-        log_note(note)
-    for message, category in fit.warnings:
-        warnings.warn(message, category, stacklevel=3)
-    kept = {name: value for name, value in vars(model).items() if name not in NOT_OF_ALL_TABLES}
-    model.__dict__ = {**kept, **_attributes(data, fit)}
-    return model
-
-
-def _attributes(data: TableData | PartsData, fit: Fit) -> dict[str, Any]:
-    """Return all attributes that a fit sets."""
-    reference, statistics = data.reference, fit.rules.statistics
-    classes = np.array(reference.classes, dtype=label_type(reference.classes))
-    attributes = {
-        "encoder_": fit.encoder,
-        "scaler_": fit.encoder.scaler,
-        "category_weight_": fit.encoder.category_weight,
-        "tree_": fit.tree,
-        "classes_": classes,
-        "rules_": fit.rules,
-        "n_leaves_": fit.tree.n_leaves,
-        "wad_": statistics.wad,
-        "waes_": statistics.waes,
-        "inertia_": statistics.cost,
-        "normalized_cost_": normalized_cost(statistics.cost, statistics.reference_cost),
-        "cluster_centers_": fit.cluster_centers[:, [column.kind != "code" for column in fit.encoder.columns]],
-        "reference_centers_": reference.centers,
-        "reference_inertia_": statistics.reference_cost,
-        "_cluster_columns": data.cluster_columns,
-        "_clustered_centers": fit.clustered_centers,
-    }
-    if isinstance(data, PartsData):
-        names = data.rows.roles.columns
-        own = {"n_features_in_": len(names), "feature_names_in_": np.array(names, dtype=object), "clusterer_": None}
-        return attributes | own
-    attributes |= {
-        "n_features_in_": len(data.given.table.columns),
-        "clusterer_": data.clusterer,
-        "labels_": classes[fit.labels],
-        "reference_labels_": np.append(classes, classes.dtype.type(NO_CLUSTER))[reference.labels],
-    }
-    if data.given.feature_names is not None:
-        attributes["feature_names_in_"] = data.given.feature_names
-    return attributes
-
-
-def _parameters(model: ExplainableKMeans) -> FitParameters:
-    """Return the parameters of a model; OptionError for one that is not known or not allowed."""
-    options = applied_options({name: getattr(model, name) for name in FIT_OPTIONS})
-    Budget.of(model.budget)
-    if model.transformer is not None:
-        if not (model.scale is model.impute is model.missing is None):
-            raise OptionError("transformer does what scale, impute and missing do: leave these at None")
-        if not (model.cluster_columns is model.explain_columns is None):
-            raise OptionError(
-                "transformer chooses the columns, which are clustered and explained: leave cluster_columns and "
-                "explain_columns at None, or put it in a Pipeline in front of the clusterer"
-            )
-    if isinstance(model.keep, str) or not all(isinstance(text, str) for text in model.keep):
-        raise OptionError(
-            OptionName("keep"), f" must be a list of conditions such as 'income <= 40', not {model.keep!r}"
-        )
-    if len(model.keep) and model.method == "exkmc":
-        raise OptionError(OptionName("keep"), " does not apply to ", OptionName("method", "exkmc"))
-    if model.earlier is not None and not isinstance(model.earlier, RuleSet):
-        raise OptionError(OptionName("earlier"), f" must be a RuleSet, not {model.earlier!r}")
-    if not isinstance(model.rescale, bool):
-        raise OptionError(OptionName("rescale"), f" must be True or False, not {model.rescale!r}")
-    GAIN.check("min_gain", model.min_gain)
-    state = model.random_state
-    is_seed = is_whole(state) and 0 <= state < 2**32
-    if not (state is None or is_seed or isinstance(state, np.random.RandomState)):
-        raise OptionError(
-            OptionName("random_state"),
-            f" must be None, a whole number from 0 to 2**32 - 1 or a RandomState, not {state!r}",
-        )
-    others = FitParameters.__dataclass_fields__.keys() - options.keys() - {"n_threads"}
-    given = options | {name: getattr(model, name) for name in others}
-    return FitParameters(**given, n_threads=thread_count(model.n_jobs))
-
-
-def thread_count(n_jobs: int | None = None) -> int:
-    """Return the number of threads for `n_jobs`, which `ExplainableKMeans` documents."""
-    if n_jobs is None:
-        # Asked of scikit-learn, so that growing gets as many as the k-means before it. It counts physical cores: two
-        # threads of one core share the arithmetic and the cache that both kinds of work are made of.
-        return int(_openmp_effective_n_threads())
-    if not is_whole(n_jobs) or n_jobs == 0:
-        raise OptionError(f"n_jobs must be None or a whole number that is not 0, not {n_jobs!r}")
-    n_cores, wanted = int(cpu_count()), int(n_jobs)
-    return max(1, n_cores + 1 + wanted) if wanted < 0 else min(wanted, max(n_cores, MAX_THREADS))

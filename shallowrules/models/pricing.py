@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from shallowrules.errors import ShallowRulesWarning, counted
 from shallowrules.fitting.given_rules import Measuring
 from shallowrules.fitting.growing import grow
-from shallowrules.models.estimator import ExplainableKMeans, fitted, prepare_fit
+from shallowrules.models.estimator import ExplainableKMeans
+from shallowrules.models.fits import fitted, prepare_fit
 from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.rules import Changes, RuleSet, changes_between
 from shallowrules.rules.figures import normalized_cost, show_figure

@@ -13,17 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.searching import MORE_RULES, grow_more, takes_more_rules
 from shallowrules.fitting.whole import TableData
-from shallowrules.models.estimator import ExplainableKMeans, fitted, prepare_fit, unfitted
+from shallowrules.models.estimator import ExplainableKMeans
+from shallowrules.models.fits import fitted, prepare_fit, unfitted
 from shallowrules.models.reporting import log_of, progress_of
-from shallowrules.models.tradeoff import (
-    TIE,
-    TRADEOFFS,
-    TradeoffPath,
-    TradeoffPoint,
-    best_point,
-    check_goal,
-    refuse_without_tradeoff,
-)
+from shallowrules.models.tradeoff import TRADEOFFS, TradeoffPath, refuse_without_tradeoff
+from shallowrules.models.tradeoff_points import TIE, TradeoffPoint, best_point, check_goal
 from shallowrules.rules import RulePath, RuleSet
 from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.visits import visits_of_growth, visits_of_search

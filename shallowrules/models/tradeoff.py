@@ -7,11 +7,10 @@ because neither cost nor length is monotone in the trade-off.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import filterfalse, pairwise
 from numbers import Real
@@ -30,8 +29,18 @@ from shallowrules.fitting.whole import TableData
 from shallowrules.measures.metrics import (
     partition_cost,
 )
-from shallowrules.models.estimator import ExplainableKMeans, fitted, prepare_fit, unfitted
+from shallowrules.models.estimator import ExplainableKMeans
+from shallowrules.models.fits import fitted, prepare_fit, unfitted
 from shallowrules.models.reporting import log_of, progress_of
+from shallowrules.models.tradeoff_points import (
+    TradeoffPoint,
+    best_point,
+    check_goal,
+    figures_of,
+    is_within,
+    meets,
+    non_dominated,
+)
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
 from shallowrules.tables.frames import make_frame
@@ -39,17 +48,7 @@ from shallowrules.trees.candidates import Goal
 from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.thorough import BUDGET
 
-__all__ = [
-    "TIE",
-    "TRADEOFFS",
-    "TradeoffPath",
-    "TradeoffPoint",
-    "best_point",
-    "check_goal",
-    "fit_to_goal",
-    "refuse_without_tradeoff",
-    "tradeoff_path",
-]
+__all__ = ["TRADEOFFS", "TradeoffPath", "fit_to_goal", "refuse_without_tradeoff", "tradeoff_path"]
 
 TRADEOFFS: tuple[float, ...] = (
     0.0,
@@ -64,10 +63,6 @@ them.
 Below 0.01, trees differ little from that of 0; above 0.5, saving a condition may cost half the k-means cost or more.
 """
 
-TIE = 1e-9
-"""Figures this close (relative) are equal: equal partitions are summed in different orders."""
-
-LARGEST = sys.float_info.max
 
 BEYOND = (0.63, 0.78, 0.97, 1.2, 1.5, 1.9, 2.4, 3.0)
 """Larger trade-offs, for goals that no tree of `TRADEOFFS` meets; they go on in the same ratio."""
@@ -78,32 +73,6 @@ STARTS = 2
 MIN_GAP, MAX_GAPS = 0.1, 6
 """Between trees of a path that are this many conditions apart, others are searched for, in this many gaps. Not
 tuned."""
-
-
-@dataclass(frozen=True)
-class TradeoffPoint:
-    """A tree on the path, and its figures.
-
-    Attributes
-    ----------
-    tradeoff : float
-        The smallest of the trade-offs at which it has the lowest J of the trees that were tried together.
-    cost : float
-        Its normalized cost, that of the unrestricted clustering being 1.
-    conditions, questions : float
-        Its WAES and WAD: conditions that explain a row on average, and questions that find its cluster.
-    n_leaves : int
-    refine : {"full", "thorough", "none"}
-        "none" is the greedy tree of this trade-off, as the estimator grows it; else it is a refined one. The estimator
-        alone, which does not see the trees of other trade-offs, grows it or one of no lower J.
-    """
-
-    tradeoff: float
-    cost: float
-    conditions: float
-    questions: float
-    n_leaves: int
-    refine: str = "none"
 
 
 class TradeoffPath:
@@ -151,7 +120,7 @@ class TradeoffPath:
         self.tradeoffs: NDArray[np.float64] = np.array([point.tradeoff for point in found])
         self.costs: NDArray[np.float64] = np.array([point.cost for point in found])
         self.conditions: NDArray[np.float64] = np.array([point.conditions for point in found])
-        self.points: tuple[TradeoffPoint, ...] = _non_dominated(found)
+        self.points: tuple[TradeoffPoint, ...] = non_dominated(found)
 
     @cached_property
     def _explained(self) -> Explained:
@@ -168,11 +137,11 @@ class TradeoffPath:
             return
 
         def is_met(tried: tuple[TradeoffPoint, GrownTree]) -> bool:
-            return goal.is_met(_figures(tried[0]))
+            return goal.is_met(figures_of(tried[0]))
 
         complete = [(point, tree) for point, tree, count in distinct.values() if count == most]
-        within = sorted(filter(is_met, complete), key=lambda tried: goal.low(_figures(tried[0])))
-        beyond = sorted(filterfalse(is_met, complete), key=lambda tried: goal.bounded(_figures(tried[0])))
+        within = sorted(filter(is_met, complete), key=lambda tried: goal.low(figures_of(tried[0])))
+        beyond = sorted(filterfalse(is_met, complete), key=lambda tried: goal.bounded(figures_of(tried[0])))
         starts = [*within[:STARTS], *beyond[:STARTS]]
         nearest = starts[0][0]
         found = grow_within(self._explained, [tree for _, tree in starts], goal, nearest.tradeoff)
@@ -271,7 +240,7 @@ class TradeoffPath:
 
     def _select(self, max_cost: float | None, max_conditions: float | None) -> ExplainableKMeans:
         point = best_point(self.points, max_cost, max_conditions)
-        if not _meets(point, max_cost, max_conditions):
+        if not meets(point, max_cost, max_conditions):
             warnings.warn(
                 f"no tree has a cost of at most {max_cost:g} and at most {max_conditions:g} conditions per row; "
                 f"this one has {point.conditions:.4g}, the fewest at that cost",
@@ -284,7 +253,7 @@ class TradeoffPath:
             model,
             self._data,
             self._tree_of(point),
-            lambda cost, conditions: _is_within(cost, conditions, max_cost, max_conditions),
+            lambda cost, conditions: is_within(cost, conditions, max_cost, max_conditions),
         )
 
     def _tree_of(self, point: TradeoffPoint) -> GrownTree:
@@ -302,7 +271,7 @@ class TradeoffPath:
             wanted = list(more)
             with suppress(DataError):  # nothing is within the bound that counts: larger ones may be
                 point = best_point(self.points, max_cost, max_conditions)
-                if _meets(point, max_cost, max_conditions):
+                if meets(point, max_cost, max_conditions):
                     return
                 tried = np.unique(self.tradeoffs)
                 place = int(np.searchsorted(tried, point.tradeoff))
@@ -316,7 +285,7 @@ class TradeoffPath:
         if max_conditions is not None:
             self._search_within(Goal("length", max_conditions))
             with suppress(DataError):
-                if _meets(best_point(self.points, max_cost, max_conditions), max_cost, max_conditions):
+                if meets(best_point(self.points, max_cost, max_conditions), max_cost, max_conditions):
                     return
         if max_cost is not None:
             self._search_within(Goal("cost", max_cost))
@@ -483,60 +452,3 @@ def fit_to_goal(
     """
     check_goal(max_cost, max_conditions)
     return _path(model, X, TRADEOFFS, y, sample_weight, measure)._fit_to_goal(max_cost, max_conditions)
-
-
-def _figures(point: TradeoffPoint) -> tuple[float, float]:
-    return point.cost, point.conditions
-
-
-def check_goal(max_cost: float | None, max_conditions: float | None) -> None:
-    """Raise OptionError unless at least one bound is given, and each is a finite number above 0."""
-    if max_cost is None and max_conditions is None:
-        raise OptionError("give a goal: ", OptionName("max_cost"), ", ", OptionName("max_conditions"), " or both")
-    for name, value in (("max_cost", max_cost), ("max_conditions", max_conditions)):
-        if value is not None and (not isinstance(value, Real) or isinstance(value, bool) or not 0 < value <= LARGEST):
-            raise OptionError(OptionName(name), f" must be a number above 0, not {value!r}")
-
-
-def _meets(point: TradeoffPoint, max_cost: float | None, max_conditions: float | None) -> bool:
-    """Whether a tree is within the bounds, apart from rounding."""
-    return _is_within(*_figures(point), max_cost, max_conditions)
-
-
-def _is_within(cost: float, conditions: float, max_cost: float | None, max_conditions: float | None) -> bool:
-    """Whether figures are within the bounds, apart from rounding."""
-    return (max_cost is None or cost <= max_cost * (1 + TIE)) and (
-        max_conditions is None or conditions <= max_conditions * (1 + TIE)
-    )
-
-
-def best_point(points: Sequence[TradeoffPoint], max_cost: float | None, max_conditions: float | None) -> TradeoffPoint:
-    """Return the point that `TradeoffPath.select` takes; `points` are non-dominated, cheapest first."""
-    within_both = [point for point in points if _meets(point, max_cost, max_conditions)]
-    if within_both:
-        return within_both[-1 if max_conditions is None else 0]
-    within_cost = [point for point in points if _meets(point, max_cost, None)]
-    if max_cost is None:
-        shortest = points[-1]
-        raise DataError(
-            f"no tree has at most {max_conditions:g} conditions per row: the shortest has {shortest.conditions:.4g}, "
-            f"at a cost of {show_figure(shortest.cost, '.4g')}; allow as many, or ask for fewer clusters"
-        )
-    if not within_cost:
-        raise DataError(
-            f"no tree has a cost of at most {max_cost:g}: the cheapest costs {show_figure(points[0].cost, '.4g')}, "
-            f"with {points[0].conditions:.4g} conditions per row; allow as much, or ask for other clusters"
-        )
-    return within_cost[-1]
-
-
-def _non_dominated(points: Sequence[TradeoffPoint]) -> tuple[TradeoffPoint, ...]:
-    """Return the points that no other beats or equals on both figures, cheapest first, the first of equals."""
-    kept: list[TradeoffPoint] = []
-    for point in sorted(points, key=lambda point: (point.cost, point.conditions, point.tradeoff)):
-        if kept and point.conditions >= kept[-1].conditions * (1 - TIE):
-            continue
-        while kept and kept[-1].cost >= point.cost * (1 - TIE):  # cheaper by rounding only
-            kept.pop()
-        kept.append(point)
-    return tuple(kept)

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from shallowrules.errors import DataError, Finding
 from shallowrules.sources.base import check_names
+from shallowrules.tables.column import Column, ColumnType
 from shallowrules.tables.conversion import PLAIN, Conversion
-from shallowrules.tables.table import Column, ColumnType, Table
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES
 
 __all__ = [

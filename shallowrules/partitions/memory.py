@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shallowrules.errors import OptionError, OptionName
-from shallowrules.tables.table import nearest_double
+from shallowrules.tables.values import nearest_double
 
 __all__ = ["LARGEST_MEMORY", "available_memory", "check_memory", "rows_within"]
 

@@ -17,8 +17,9 @@ from shallowrules.sources.base import in_file, named
 from shallowrules.sources.combined import FOUND_TYPES, CombinedSource, check_one_format
 from shallowrules.sources.database import open_rows
 from shallowrules.sources.engine import DuckDBSource, Field
+from shallowrules.tables.column import ColumnType
 from shallowrules.tables.conversion import Conversion
-from shallowrules.tables.table import ColumnType, Table
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES
 
 if TYPE_CHECKING:

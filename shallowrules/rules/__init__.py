@@ -21,7 +21,7 @@ from shallowrules.tables.conversion import (
     Conversion,
     Number,
 )
-from shallowrules.tables.table import Value
+from shallowrules.tables.values import Value
 
 __all__ = [
     "DOUBLE_EXACT",

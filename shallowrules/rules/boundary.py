@@ -10,8 +10,9 @@ from typing import cast
 import numpy as np
 
 from shallowrules.rules import Between, ConditionVisitor, Cut, NoneOf, Number, OneOf, Rule, RuleColumn, RuleSet
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import GRAMMAR, INT64
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import time_range
 
 __all__ = [

@@ -20,9 +20,11 @@ from shallowrules.rules.reading import (
     stray_times,
     stray_truths,
 )
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import Conversion, Number
-from shallowrules.tables.table import Column, Value, is_number_text
+from shallowrules.tables.given import plain_column
 from shallowrules.tables.times import TIME_TYPES, TimeType, bound_text, format_time
+from shallowrules.tables.values import Value, is_number_text
 
 __all__ = ["OPTIONAL", "RuleColumn", "format_value", "plain_text"]
 
@@ -83,7 +85,7 @@ class RuleColumn:
         DataError
             If it holds values of a different type, or text that is neither a number nor means "no value".
         """
-        given = given.plain()
+        given = plain_column(given)
         if given.is_time and not self.is_time and not given.absent.all():
             wanted = "numbers" if self.is_numeric else "text" if self.type == "text" else "true and false"
             raise DataError(f"column {given.name!r} must hold {wanted}, but holds {given.nature}: convert it first")

@@ -19,8 +19,8 @@ from typing import Generic, TypeVar
 
 from shallowrules.rules.columns import RuleColumn, format_value
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Value
 from shallowrules.tables.times import bound_text
+from shallowrules.tables.values import Value
 
 __all__ = [
     "Between",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shallowrules.errors import RulesFormatError
 from shallowrules.tables.labels import NO_CLUSTER, is_label
-from shallowrules.tables.table import Value
+from shallowrules.tables.values import Value
 
 __all__ = ["Clustering", "Flow"]
 

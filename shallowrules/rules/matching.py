@@ -14,8 +14,10 @@ from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.nodes import Rule
 from shallowrules.rules.words.explaining import Row
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import NO_CLUSTER, label_type
-from shallowrules.tables.table import Column, Table, Value
+from shallowrules.tables.table import Table
+from shallowrules.tables.values import Value
 from shallowrules.trees.tree import compare
 
 __all__ = ["find_rules", "labels_of", "match_rules", "read_columns", "read_rows"]

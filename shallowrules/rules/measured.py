@@ -20,7 +20,7 @@ from shallowrules.rules.figures import Cluster
 from shallowrules.rules.validation import TOLERANCE
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.labels import is_label
-from shallowrules.tables.table import nearest_double
+from shallowrules.tables.values import nearest_double
 
 __all__ = ["MAX_EDGES", "check_histograms", "check_standings"]
 

@@ -1,7 +1,8 @@
 """The rules of a tree: the view of a clustering for exporters, `assign` and people.
 
 A `RuleSet` keeps the tree's nodes as plain data and derives the rules from them. How they are matched to a table,
-written as JSON, checked and measured is in `matching`, `document`, `validation` and `shallowrules.fitting.describing`.
+renamed, written as JSON, checked and measured is in `matching`, `relabelling`, `documents`, `validation` and
+`shallowrules.fitting.describing`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from shallowrules.rules.frames import clusters_frame, conditions_frame
 from shallowrules.rules.matching import find_rules, labels_of, match_rules, read_rows
 from shallowrules.rules.measured import check_histograms, check_standings
 from shallowrules.rules.nodes import Leaf, Node, Rule, derive_rules
+from shallowrules.rules.relabelling import named_clusters, new_numbers, renumbered_clusters
 from shallowrules.rules.shown import Shown, load_displays
 from shallowrules.rules.validation import check_figures, check_structure
 from shallowrules.rules.words.contrasts import Contrast, contrasts_of
@@ -492,26 +494,7 @@ class RuleSet(Shown):
         >>> named.clusters[0].title
         '0 (Broad leaves)'
         """
-        known = {cluster.label: cluster.index for cluster in self.clusters}
-        labels = {index: label for label, index in known.items()}
-        names, notes = ({known.get(n, n): text for n, text in each.items()} for each in (names, notes or {}))
-        for number in (*names, *notes):
-            if number not in labels:
-                raise DataError(f"there is no cluster {number} to name; the rules have {', '.join(map(str, known))}")
-        taken: dict[str, int] = {}
-        found: dict[int, Cluster] = {}
-        for cluster in sorted(self.clusters, key=lambda each: each.named_by_rules and each.index not in names):
-            index, name = cluster.index, names.get(cluster.index, cluster.name)
-            if not name.strip():
-                raise DataError(f"the name of cluster {labels[index]} is blank")
-            by_rules = cluster.named_by_rules and name == cluster.name
-            while by_rules and name in taken:  # a person's name comes first
-                name = f"{name} ({labels[index]})"
-            if taken.setdefault(name, index) != index:
-                raise DataError(f"the clusters {labels[taken[name]]} and {labels[index]} would both be called {name!r}")
-            note = notes.get(index, cluster.note)
-            found[index] = replace(cluster, name=name, note=note, named_by_rules=by_rules)
-        return replace(self, clusters=tuple(found[cluster.index] for cluster in self.clusters))
+        return replace(self, clusters=named_clusters(self.clusters, names, notes or {}))
 
     def with_numbers(self, numbers: Mapping[int, int]) -> RuleSet:
         """Return the same rules with other numbers for their clusters.
@@ -527,44 +510,12 @@ class RuleSet(Shown):
         DataError
             If two clusters would have one number.
         """
-        known = {cluster.index for cluster in self.clusters}
-        known |= {index for cluster in self.clusters for index in cluster.reference_clusters}
-        found = {index: numbers.get(index, index) for index in sorted(known)}
-        taken: dict[int, int] = {}
-        for index, number in found.items():
-            if taken.setdefault(number, index) != index:
-                raise DataError(f"the clusters {taken[number]} and {index} would both have the number {number}")
-        by_text = {str(number): index for number, index in taken.items()}
-        for cluster in self.clusters:
-            other = by_text.get(cluster.name, cluster.index)
-            if cluster.is_named and other != cluster.index:
-                raise DataError(
-                    f"cluster {cluster.index} is named {cluster.name!r}, and cluster {other} would have that number: "
-                    "give the first another name"
-                )
-        clusters = []
-        for cluster in self.clusters:
-            number = found[cluster.index]
-            name = str(number) if cluster.name == str(cluster.index) else cluster.name
-            pairs = sorted(
-                (found[index], weight)
-                for index, weight in zip(cluster.reference_clusters, cluster.reference_weights, strict=True)
-            )
-            clusters.append(
-                replace(
-                    cluster,
-                    index=number,
-                    name=name,
-                    reference_clusters=tuple(index for index, _ in pairs),
-                    reference_weights=tuple(weight for _, weight in pairs),
-                )
-            )
+        found = new_numbers(self.clusters, numbers)
         nodes = tuple(
             replace(node, cluster=found[node.cluster]) if isinstance(node, Leaf) else node for node in self.nodes
         )
         flow = None if self.flow is None else self.flow.renumbered(found)
-        ordered = tuple(sorted(clusters, key=lambda cluster: cluster.index))
-        return replace(self, nodes=nodes, clusters=ordered, flow=flow)
+        return replace(self, nodes=nodes, clusters=renumbered_clusters(self.clusters, found), flow=flow)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON-ready data, format ``shallowrules/2``."""

@@ -11,7 +11,7 @@ from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, bot
 from shallowrules.rules.shown import Shown
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.tables.table import Value
+from shallowrules.tables.values import Value
 
 __all__ = ["Cut", "Leaf", "Membership", "Node", "Rule", "derive_rules", "rules_length"]
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import DataError
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import (
     DOUBLE_EXACT,
     FALSE_TEXTS,
@@ -28,8 +29,10 @@ from shallowrules.tables.conversion import (
     Number,
 )
 from shallowrules.tables.dates import written_time
-from shallowrules.tables.table import Column, interval_texts, number_text, times_among_text, times_of_text
+from shallowrules.tables.given import column_of
+from shallowrules.tables.time_columns import times_among_text, times_of_text
 from shallowrules.tables.times import DAY, NATURES, TimeType, time_of_text
+from shallowrules.tables.values import interval_texts, number_text
 
 __all__ = [
     "code_numbers",
@@ -78,7 +81,7 @@ def _of_numbers(column: Column) -> Column:
     if not all(value is None or isinstance(value, Real | Decimal | np.bool_) for value in values):
         return column
     numbers = [int(value) if isinstance(value, bool | np.bool_) else value for value in values]
-    found = Column.of(column.name, numbers)
+    found = column_of(column.name, numbers)
     return found if found.is_numeric else replace(found, type="float", values=np.full(len(values), np.nan))
 
 
@@ -233,7 +236,7 @@ def _parsed(column: Column, conversion: Conversion) -> Column:
                 f"column {column.name!r} holds {kind}, but row {row + 1} has {value!r}: correct it, or leave it empty"
             )
         numbers.append(number)
-    parsed = Column.of(column.name, numbers)
+    parsed = column_of(column.name, numbers)
     return replace(parsed, missing=parsed.absent | absent)
 
 

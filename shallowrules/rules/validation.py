@@ -22,8 +22,8 @@ from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, Rule, rules_le
 from shallowrules.tables.dates import FORMATS
 from shallowrules.tables.labels import NO_CLUSTER, is_label
 from shallowrules.tables.number_format import NumberFormat
-from shallowrules.tables.table import Value, is_code_text
 from shallowrules.tables.times import time_range
+from shallowrules.tables.values import Value, is_code_text
 
 __all__ = ["TOLERANCE", "check_figures", "check_structure"]
 

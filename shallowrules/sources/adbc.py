@@ -22,7 +22,7 @@ from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, show_url
 from shallowrules.sources.declared import DeclaredType
 from shallowrules.sources.engine import open_database, typed_column
-from shallowrules.tables.table import Column, ColumnType
+from shallowrules.tables.column import Column, ColumnType
 from shallowrules.tables.times import TIME_TYPES
 
 if TYPE_CHECKING:

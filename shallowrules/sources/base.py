@@ -13,8 +13,9 @@ import numpy as np
 
 from shallowrules.errors import DataError, Finding, MissingExtraError
 from shallowrules.files import FULL
+from shallowrules.tables.column import Column, ColumnType
 from shallowrules.tables.names import named_alike, show_absent
-from shallowrules.tables.table import Column, ColumnType, Table
+from shallowrules.tables.table import Table
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules._kernel import numbers_of
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import INT64
-from shallowrules.tables.table import Column
+from shallowrules.tables.given import column_of
 
 __all__ = ["ColumnBuilder"]
 
@@ -64,14 +65,14 @@ class ColumnBuilder:
         if types == {str}:
             return Column(self.name, "text", objects)
         if types and all(issubclass(kind, date | timedelta) for kind in types):
-            return Column.of(self.name, objects)
+            return column_of(self.name, objects)
         if not types <= {int, float, Decimal, bool} or (bool in types and len(types) > 1):
             return Column(self.name, "other", objects)
         if Decimal in types and not self._scaled and types <= {int, Decimal}:
             exact = [int(value) for value in objects[~missing]]
             if all(value in INT64 for value in exact):
                 objects[~missing] = exact
-        return Column.of(self.name, objects)
+        return column_of(self.name, objects)
 
 
 def _has_scale(value: Decimal) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 from shallowrules.errors import DataError, Finding
 from shallowrules.sources.base import Provenance, Source, in_file, named
 from shallowrules.sources.engine import DuckDBSource
+from shallowrules.tables.column import Column, ColumnType
 from shallowrules.tables.conversion import PLAIN, Conversion
 from shallowrules.tables.number_format import NumberFormat
-from shallowrules.tables.table import Column, ColumnType
 from shallowrules.tables.times import TIME_TYPES
 
 __all__ = ["FOUND_TYPES", "CombinedSource", "check_one_format"]

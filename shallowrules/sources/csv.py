@@ -12,50 +12,52 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from shallowrules.errors import DataError, Finding, OptionName
 from shallowrules.files import Reading
 from shallowrules.sources.base import Provenance
+from shallowrules.sources.csv_expressions import (
+    as_number,
+    as_truth,
+    as_whole,
+    checked_whole,
+    count_numbers,
+    count_truths_and_dates,
+)
+from shallowrules.sources.csv_sample import FieldLooks, is_padded, is_surely_text, sample_rows
 from shallowrules.sources.engine import (
-    DATES,
-    MISSING_WORDS,
     DuckDBSource,
     Field,
     batched,
     file_literal,
-    missing_words,
-    nearly_numeric,
-    note_dates,
     quote_text,
     reason,
-    text_field,
     text_literals,
     typed_column,
 )
 from shallowrules.sources.number_formats import (
     Finder,
-    begins_with_currency,
     count_points,
     formats_by_column,
     not_written,
-    plain_number,
     three_digits,
     two_readings,
 )
 from shallowrules.sources.number_rows import read_numbers
 from shallowrules.sources.structure import check_rows, check_single, open_text, read_header
 from shallowrules.sources.text import scan
+from shallowrules.sources.text_dates import text_field
+from shallowrules.sources.text_findings import MISSING_WORDS, missing_words, nearly_numeric, note_dates
+from shallowrules.tables.column import Column, ColumnType
 from shallowrules.tables.conversion import PLAIN, Conversion, has_digit
-from shallowrules.tables.dates import MONTHS
-from shallowrules.tables.table import Column, ColumnType
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["CsvSource"]
+__all__ = ["CsvSource", "CsvText"]
 
 PLAINLY = Reading()
 
@@ -68,40 +70,39 @@ The time in which DuckDB plans a query grows with the square of its expressions:
 CPU for 40 rows.
 """
 
-SAMPLE_PLACES = 16
-SAMPLE_BYTES = 1 << 12
-MAX_SAMPLE_FIELDS = 2000
-"""The number of places of a sample for the types, evenly over the file, the bytes at each, and the fields of the first
-rows; all places together give as many fields."""
-
 MAX_RETRIES = 3
 """Number of columns that may turn out to have a type other than in the sample before all are read as text."""
 
-WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
-PADDED = re.compile(r"\s*0[0-9]+\s*")
-NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
-GROUPED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}\.[0-9]{3}\s*")
-"""Numbers whose point may be one that groups digits."""
 
-LETTER_FIRST = re.compile(
-    rf"(?!nan|inf|({'|'.join(month[:3] for month in MONTHS)})[a-z]* \d)[a-z]", re.ASCII | re.IGNORECASE
-)
-DOUBTFUL = {"true", "false", "t", "f", *(word.lower() for word in MISSING_WORDS)}
-"""A field that begins with a letter is text, except these words in any case and fields that begin like NaN or
-infinity."""
+@dataclass(frozen=True)
+class CsvText:
+    """The text of a CSV file, or one that was made from a sheet.
 
-WHOLE_PATTERN = quote_text(r"\s*[+-]?[0-9]+\s*")
-CONVERTED_WHOLE_PATTERN = quote_text(" *[+-]?[0-9]+ *")
-DIGIT = re.compile("[0-9]")
-"""A given conversion allows only spaces around a number, and so do the rules, which keep it."""
+    Parameters
+    ----------
+    file : str
+        Where it is: UTF-8, from the header on.
+    delimiter : str
+    shown : str
+        The name of the file that it comes from, for messages.
+    header_line : int
+        The line of that file at which it begins, for messages.
+    kind : {"csv", "workbook"}
+        The kind of that file.
+    """
+
+    file: str
+    delimiter: str
+    shown: str
+    header_line: int = 1
+    kind: str = "csv"
 
 
 class CsvSource(DuckDBSource):
     """A CSV file: everything is text, and a column is numeric if all of its values are.
 
     It is loaded on first use into the table `name`, whose column ``c0`` and so on is NULL for an empty field. Columns
-    that look like numbers in a sample are loaded as numbers, unless their text is asked for. `header_line` is where
-    `text` begins in the file, for messages; `kind` is that of the file, from which a text may have been made.
+    that look like numbers in a sample are loaded as numbers, unless their text is asked for.
     """
 
     names_may_repeat = True
@@ -109,33 +110,27 @@ class CsvSource(DuckDBSource):
     def __init__(
         self,
         database: DuckDBPyConnection,
-        shown: str,
-        text: str,
-        delimiter: str,
+        text: CsvText,
         told: Conversion,
         name: str,
         scratch: str,
         reading: Reading = PLAINLY,
-        header_line: int = 1,
-        kind: str = "csv",
     ) -> None:
-        self.file = text
-        self._header_line = header_line
-        self.delimiter = delimiter
+        self.file, self.delimiter, self._header_line = text.file, text.delimiter, text.header_line
         self.told = told
         kept = [word.strip(" ") for word in reading.keep_text]
         self._missing_words = [word for word in MISSING_WORDS if word not in kept]
         self._name = name
-        names = read_header(text, delimiter, header_line)
-        self._scan = scan(text, delimiter, single=len(names) == 1)
+        names = read_header(self.file, self.delimiter, self._header_line)
+        self._scan = scan(self.file, self.delimiter, single=len(names) == 1)
         self._regular = self._scan.regular and not self._scan.blank_lines
         if not self._regular:
-            check_rows(text, delimiter, header_line)
+            check_rows(self.file, self.delimiter, self._header_line)
         # The name that DuckDB gives; data frames write their index without one.
         names = [name or f"column{j}" for j, name in enumerate(names)]
         if len(names) == 1:
-            check_single(names[0], text, delimiter, told.decimal if reading.delimiter else "")
-        super().__init__(database, names, Provenance(kind, (shown,)))
+            check_single(names[0], self.file, self.delimiter, told.decimal if reading.delimiter else "")
+        super().__init__(database, names, Provenance(text.kind, (text.shown,)))
         self.formats = self.checked(formats_by_column(reading.format, told))
         is_told = told.decimal != "." or reading.thousands is not None
         self._finder = Finder(self, told.decimal if is_told else None, reading.thousands)
@@ -228,9 +223,11 @@ class CsvSource(DuckDBSource):
         for conversion in set(conversions.values()):
             alike = [j for j in texts if conversions[j] == conversion]
             known = self._numbers.keys() >= set(alike)
-            counts = partial(self._count_numbers, conversion)
+            counts = partial(count_numbers, conversion)
             counted |= {j: self._numbers[j] for j in alike} if known else self._counted(alike, counts)
-        others = self._counted([j for j, (given, numbers, _) in counted.items() if numbers < given], _count_others)
+        others = self._counted(
+            [j for j, (given, numbers, _) in counted.items() if numbers < given], count_truths_and_dates
+        )
         kinds: dict[int, ColumnType] = {}
         plain: list[int] = []
         dated: dict[int, Field] = {}
@@ -273,17 +270,17 @@ class CsvSource(DuckDBSource):
     ) -> tuple[ColumnType, Conversion]:
         """Return whether a column is text, or numbers in a format that is found; add findings against either."""
         name, value = self.names[j], self._value(f"c{j}")
-        number = self._number(value, conversion)
+        number = as_number(value, conversion)
         if name not in self.formats and j in self._with_digits:
             found = self._finder.find(name, value, number, numbers, given)
             findings += found.findings
             self.column_notes[name] = found.notes
             if found.format is not None and found.numbers == given:
                 conversion = Conversion.of(found.format, self.told.nulls)
-                whole = self.row(f"count({self._whole(value, conversion)})")[0]
+                whole = self.row(f"count({as_whole(value, conversion)})")[0]
                 return "integer" if whole == given else "float", conversion
             if found.format is not None and found.numbers > numbers:
-                number, numbers = self._number(value, Conversion.of(found.format)), found.numbers
+                number, numbers = as_number(value, Conversion.of(found.format)), found.numbers
         if not findings:
             findings += nearly_numeric(self, name, value, f"{number} IS NULL", numbers, given)
         if not findings and conversion.format:
@@ -326,11 +323,6 @@ class CsvSource(DuckDBSource):
         rows = self.database.execute(f"SELECT name, {', '.join(counted)} FROM {long} GROUP BY name").fetchall()
         return dict.fromkeys(positions, (0,) * len(counted)) | {int(row[0][1:]): row[1:] for row in rows}
 
-    def _count_numbers(self, conversion: Conversion, value: str) -> tuple[str, str, str]:
-        """Return SQL that counts values, numbers and whole numbers."""
-        number, whole = self._number(value, conversion), self._whole(value, conversion)
-        return f"count({value})", f"count({number})", f"count({whole})"
-
     def _converted(
         self, kinds: dict[int, ColumnType], conversions: Mapping[int, Conversion], dated: Mapping[int, Field]
     ) -> dict[int, Field]:
@@ -341,12 +333,12 @@ class CsvSource(DuckDBSource):
         expressions: dict[int, str] = {}
         for j, kind in kinds.items():
             value = self._value(f"c{j}")
-            numeric = kind in ("integer", "float")
+            numeric = kind in NUMBERS
             expression = value
             if numeric:
-                expression = (self._whole if kind == "integer" else self._number)(value, conversions[j])
+                expression = (as_whole if kind == "integer" else as_number)(value, conversions[j])
             elif kind == "boolean":
-                expression = _truth(value)
+                expression = as_truth(value)
             elif j in dated:
                 expression = dated[j].expression
             if numeric and (null_numbers := conversions[j].null_numbers):
@@ -373,7 +365,7 @@ class CsvSource(DuckDBSource):
             used = set(words or ())
             numbers = {token for token in self.told.nulls if conversion.number(token) is not None}
             nulls = tuple(token for token in self.told.nulls if token in used or (missing and token in numbers))
-            numeric = kinds[j] in ("integer", "float")
+            numeric = kinds[j] in NUMBERS
             decimal = conversion.decimal if numeric and (commas or conversion.format) else "."
             format_ = conversion.format if numeric else ""
             told = PLAIN if kinds[j] == "boolean" else Conversion(decimal, nulls, format_)  # a truth value is not text
@@ -381,26 +373,6 @@ class CsvSource(DuckDBSource):
                 told = replace(told, dates=dated[j].conversion.dates)
             fields[j] = Field(kinds[j], expression, told)
         return fields
-
-    def _number(self, value: str, conversion: Conversion) -> str:
-        """Return SQL for a text as a double, NULL where it is not a number."""
-        if conversion.format:
-            return f"TRY_CAST({plain_number(value, conversion.number_format)} AS DOUBLE)"
-        # DuckDB would read 1_000 and +-1 as numbers, and with a decimal comma a dot can only group digits.
-        foreign = f"contains({value}, '_') OR contains({value}, '+-')"
-        if conversion.decimal == ",":
-            foreign += f" OR contains({value}, '.')"
-            value = f"replace({value}, ',', '.')"
-        if conversion != PLAIN:
-            foreign += f" OR regexp_matches({value}, '[\\t-\\r]')"
-        return f"CASE WHEN {foreign} THEN NULL ELSE TRY_CAST({value} AS DOUBLE) END"
-
-    def _whole(self, value: str, conversion: Conversion) -> str:
-        """Return SQL for a text as a 64-bit integer, NULL where it is not one."""
-        if conversion.format:
-            value = plain_number(value, conversion.number_format)
-        pattern = WHOLE_PATTERN if conversion == PLAIN else CONVERTED_WHOLE_PATTERN
-        return f"CASE WHEN regexp_full_match({value}, {pattern}) THEN TRY_CAST({value} AS BIGINT) END"
 
     def _load(self, types: dict[int, ColumnType]) -> None:
         """Load the file, with columns in their presumed types and the others as text."""
@@ -439,8 +411,7 @@ class CsvSource(DuckDBSource):
         # Errors in the fields of a view have to be found now, as for a table, so all fields are read.
         counted = ["*", *(f"c{j}" for j in range(len(self.names) if self._streams else 0))]
         numbers = [
-            self._count_numbers(self.formats.get(self.names[j]) or self.told, self._value(f"c{j}"))
-            for j in self._examined
+            count_numbers(self.formats.get(self.names[j]) or self.told, self._value(f"c{j}")) for j in self._examined
         ]
         counts = (*(f"count({what})" for what in counted), *itertools.chain(*numbers))
         found = self.row(*counts, rows=self._name)
@@ -455,7 +426,7 @@ class CsvSource(DuckDBSource):
         declared = {j: as_loaded.get(types.get(j, "text"), "VARCHAR") for j in range(len(self.names))}
         columns = ", ".join(f"'c{j}': '{kind}'" for j, kind in declared.items())
         checked = [j for j, kind in declared.items() if kind == "VARCHAR" and types.get(j) == "integer"]
-        selected = ", ".join(_checked_whole(j) if j in checked else f"c{j}" for j in declared)
+        selected = ", ".join(checked_whole(j) if j in checked else f"c{j}" for j in declared)
         cast = "".join(f", TRY_CAST(c{j} AS BIGINT) AS whole{j}" for j in checked)
         return (
             f"SELECT {selected} FROM (SELECT *{cast} FROM read_csv({file_literal(self.file)}, auto_detect=false, "
@@ -488,77 +459,32 @@ class CsvSource(DuckDBSource):
 
     def zero_padded(self) -> set[str]:
         """Return columns whose whole numbers are written with leading zeros, as far as rows all over the file tell."""
-        return {self.names[j] for row in self._sample() for j, field in enumerate(row) if PADDED.fullmatch(field)}
+        return {self.names[j] for row in self._sample() for j, field in enumerate(row) if is_padded(field)}
 
     def _sampled_types(self) -> dict[int, ColumnType]:
         """Return the columns that look like numbers in a sample or are surely text: only a hint at what to try first.
 
         Numbers whose points may group digits are not among them.
         """
-        types: dict[int, ColumnType] = dict.fromkeys(range(len(self.names)), "integer")
-        given: set[int] = set()
-        doubtful: set[int] = set()
-        decimal: set[int] = set()
-        for row in self._sample():
-            for j, field in enumerate(row):
-                if not field:
-                    continue
-                given.add(j)
-                if j not in self._with_digits and DIGIT.search(field):
-                    self._with_digits.add(j)
-                if j not in doubtful and not _is_surely_text(field):
-                    doubtful.add(j)
-                if j not in types:
-                    continue
-                if types[j] == "integer" and not WHOLE.fullmatch(field):
-                    types[j] = "float"
-                if types[j] == "float":
-                    if not NUMBER.fullmatch(field):
-                        del types[j]
-                    elif j not in decimal and not WHOLE.fullmatch(field) and not GROUPED.fullmatch(field):
-                        decimal.add(j)
+        looks = FieldLooks.of(self._sample(), len(self.names))
+        self._with_digits = looks.with_digits
         if self.told != PLAIN:
             return {}
         told = {j for j, name in enumerate(self.names) if name in self.formats}
-        for j in [j for j, kind in types.items() if kind == "float" and j not in decimal | told]:
-            del types[j]
-        given -= {j for j in told if self.formats[self.names[j]]}
+        of_other_format = {j for j in told if self.formats[self.names[j]]}
+        given = looks.given - of_other_format
         floats = not self._scan.odd_numbers and self._regular
-        found = {j: kind for j, kind in types.items() if j in given and (kind == "integer" or floats)}
-        return found | dict.fromkeys(given - doubtful, "text")
+        numbers = {
+            j: kind
+            for j, kind in looks.numbers.items()
+            if j in given and (kind == "integer" or (floats and j in looks.with_fraction | told))
+        }
+        return numbers | dict.fromkeys(given - looks.doubtful, "text")
 
     def _sample(self) -> Iterator[list[str]]:
         """Yield rows from places all over the file, or only from its beginning where a line may end inside a field."""
-        width = len(self.names)
-        with open_text(self.file) as stream:
-            rows = itertools.islice(csv.reader(stream, delimiter=self.delimiter), 1, MAX_SAMPLE_FIELDS // width + 2)
-            yield from (row for row in rows if len(row) == width)
-        size = os.path.getsize(self.file)
-        places = 0 if self._scan.quoted or not self._regular else SAMPLE_PLACES
-        per_place = MAX_SAMPLE_FIELDS // SAMPLE_PLACES // width + 1
-        with open(self.file, "rb") as stream:
-            for place in range(places):
-                stream.seek(place * size // places)
-                content = stream.read(SAMPLE_BYTES)
-                # The first line is the header, or cut off; the last may be cut off.
-                lines = content.decode("utf-8", "replace").splitlines(keepends=True)[1:]
-                if stream.tell() < size:
-                    lines = lines[:-1]
-                try:
-                    rows = itertools.islice(csv.reader(lines, delimiter=self.delimiter), per_place)
-                    yield from (row for row in rows if len(row) == width)
-                except csv.Error:
-                    return
-
-
-def _count_others(value: str) -> tuple[str, str]:
-    """Return SQL that counts truth values and dates."""
-    return f"count({_truth(value)})", f"count(*) FILTER (regexp_full_match({value}, {quote_text(DATES)}))"
-
-
-def _truth(value: str) -> str:
-    """Return SQL for a text as a truth value, NULL where it is not one."""
-    return f"CASE WHEN lower({value}) IN ('true', 't') THEN true WHEN lower({value}) IN ('false', 'f') THEN false END"
+        is_plain = self._regular and not self._scan.quoted
+        return sample_rows(self.file, self.delimiter, len(self.names), everywhere=is_plain)
 
 
 def _without_wrong(types: dict[int, ColumnType], error: Exception) -> dict[int, ColumnType]:
@@ -567,23 +493,7 @@ def _without_wrong(types: dict[int, ColumnType], error: Exception) -> dict[int, 
     return types if wrong is None else {j: kind for j, kind in types.items() if j != int(wrong[1] or wrong[2])}
 
 
-def _checked_whole(j: int) -> str:
-    """Return SQL for a column of 64-bit integers, cast as ``whole0`` and so on, that fails where a text is not one."""
-    # Most are written as DuckDB itself writes them, and that is faster to check than a pattern.
-    return (
-        f"CASE WHEN CAST(whole{j} AS VARCHAR) = c{j} THEN whole{j} WHEN c{j} IS NULL THEN NULL "
-        f"WHEN whole{j} IS NOT NULL AND regexp_full_match(c{j}, {WHOLE_PATTERN}) THEN whole{j} "
-        f"ELSE CAST(error('shallowrules column {j}') AS BIGINT) END AS c{j}"
-    )
-
-
 def _is_text(column: Column) -> bool:
     """Return whether a column of text cannot have any other type, whatever its values."""
     distinct = set(column.values.tolist()) - {None}
-    return bool(distinct) and all(map(_is_surely_text, distinct))
-
-
-def _is_surely_text(field: str) -> bool:
-    """Return whether a field cannot be a number, date, truth value or word for "no value"."""
-    found = LETTER_FIRST.match(field) is not None and field.strip().lower() not in DOUBTFUL
-    return found and not begins_with_currency(field)
+    return bool(distinct) and all(map(is_surely_text, distinct))

@@ -17,8 +17,10 @@ from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import connect, find_url, show_database, timeout_statement
 from shallowrules.sources.declared import declared_types
 from shallowrules.sources.qualified_names import split_table
+from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import INT64
-from shallowrules.tables.table import Column, Table, times_of_text
+from shallowrules.tables.table import Table
+from shallowrules.tables.time_columns import times_of_text
 from shallowrules.tables.times import TIME_TYPES, TimeType
 
 if TYPE_CHECKING:

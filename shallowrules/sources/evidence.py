@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from shallowrules.sources.engine import MISSING_SPELLINGS
+from shallowrules.sources.text_findings import MISSING_SPELLINGS
 
 __all__ = [
     "TIME",

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 from shallowrules.errors import DataError, Finding
 from shallowrules.sources.base import Provenance, check_names
 from shallowrules.sources.engine import (
-    DATES,
     DuckDBSource,
     Field,
     batched,
     file_literal,
-    nearly_numeric,
     quote_name,
     quote_text,
-    text_field,
     text_literals,
 )
 from shallowrules.sources.number_formats import numbers_in_text
+from shallowrules.sources.text_dates import text_field
+from shallowrules.sources.text_findings import DATES, nearly_numeric
 from shallowrules.tables.conversion import PLAIN, Conversion
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shallowrules._kernel import read_number_rows
 from shallowrules.sources.text import Scan
-from shallowrules.tables.table import ColumnType
+from shallowrules.tables.column import ColumnType
 
 __all__ = ["read_numbers"]
 

@@ -14,7 +14,7 @@ from shallowrules.errors import OptionError, OptionName, ShallowRulesNote, check
 from shallowrules.files import Reading, scratch_folder
 from shallowrules.sources.base import Source, named
 from shallowrules.sources.combined import CombinedSource
-from shallowrules.sources.csv import CsvSource
+from shallowrules.sources.csv import CsvSource, CsvText
 from shallowrules.sources.database import DatabaseRows, open_rows
 from shallowrules.sources.engine import DuckDBSource, file_literal, open_database, quote_text
 from shallowrules.sources.extent import Remark
@@ -184,10 +184,8 @@ def _opened(
     if kind == "workbook":
         found = sheet_text(file, reading, scratch)
         remarks += ((name, remark) for remark in found.remarks)
-        source = CsvSource(
-            database, name, found.text, DELIMITER, told, table, scratch, reading, found.line, kind="workbook"
-        )
-        return _with_dates(source, dates)
+        sheet = CsvText(found.text, DELIMITER, name, found.line, kind="workbook")
+        return _with_dates(CsvSource(database, sheet, told, table, scratch, reading), dates)
     encoding = found_encoding(file, reading.encoding)
     if encoding != reading.encoding:
         message = f"{name} is read as {encoding.upper()}, as its first bytes say"
@@ -204,7 +202,8 @@ def _opened(
     found = trim(text, reading, known, scratch, 1 if told_by_file is None else 2)
     remarks += ((name, remark) for remark in found.remarks)
     delimiter = found.delimiter or delimiter or find_delimiter(name, found.text, told.decimal)
-    source = CsvSource(database, name, found.text, delimiter, told, table, scratch, reading, found.line)
+    text_of_rows = CsvText(found.text, delimiter, name, found.line)
+    source = CsvSource(database, text_of_rows, told, table, scratch, reading)
     return _with_dates(source, dates)
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from shallowrules.errors import DataError
-from shallowrules.tables.table import Column, Table, is_missing, is_sparse
+from shallowrules.tables.column import Column
+from shallowrules.tables.table import Table, is_sparse
+from shallowrules.tables.values import is_missing
 
 __all__ = ["Scalar", "single_row"]
 

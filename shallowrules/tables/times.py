@@ -31,7 +31,6 @@ __all__ = [
     "array_of_times",
     "average_text",
     "bound_text",
-    "bound_words",
     "format_time",
     "is_moment",
     "numbers_of_times",
@@ -240,18 +239,6 @@ def bound_text(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
     if is_moment(kind):
         return ">=" if above else "<", format_time(kind, bound + 1)
     return ">" if above else "<=", format_time(kind, bound)
-
-
-def bound_words(kind: str, bound: int, *, above: bool) -> tuple[str, str]:
-    """Return how rules ask for a bound in words, to follow "is": the words, and the text after them.
-
-    Examples
-    --------
-    >>> " ".join(bound_words("date", 19813, above=False)), " ".join(bound_words("duration", 0, above=True))
-    ('on or before 2024-03-31', 'above 00:00')
-    """
-    _, text = bound_text(kind, bound, above=above)
-    return BOUND_WORDS[kind][0 if above else 1], text
 
 
 BOUND_WORDS: Mapping[str, tuple[str, str]] = {

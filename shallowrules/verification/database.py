@@ -27,18 +27,13 @@ from shallowrules.sources import DatabaseRows
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 from shallowrules.sources.database import DatabaseSource, open_rows
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import NO_CLUSTER, cluster_of
-from shallowrules.tables.table import Column, Table, is_code_text
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import NATURE
+from shallowrules.tables.values import is_code_text
 from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
-from shallowrules.verification.comparing import (
-    NO_ANSWER,
-    SEVERAL,
-    Comparison,
-    Difference,
-    NotRun,
-    python_rows,
-)
+from shallowrules.verification.comparing import NO_ANSWER, SEVERAL, Comparison, Difference, NotRun, python_rows
 from shallowrules.verification.runners import cannot_be_run
 from shallowrules.verification.temporary import temporary_table
 from shallowrules.verification.walking import Walk, walk_columns

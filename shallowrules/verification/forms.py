@@ -32,7 +32,7 @@ from shallowrules.verification.runners.base import EngineLabeller
 from shallowrules.verification.runners.sql import TABLE, NotLoadedError, create_table, held_by, labels_of_file
 from shallowrules.verification.walking import walk
 
-__all__ = ["DEFAULT_DIALECTS", "DIALECTS", "run_by_themselves", "verify"]
+__all__ = ["DEFAULT_DIALECTS", "DIALECTS", "verify"]
 
 DIALECTS = tuple(ENGINES)
 """The SQL dialects whose engines can be run here, if they are installed."""
@@ -109,40 +109,26 @@ def verify(
         export(rules, "sql", dialect=dialect, style="case", **answers.options)  # refused before any work
     table = Table.of(table, names=[column.name for column in rules.columns])
     table = table.select([rules.columns[feature].name for feature in rules.tested_columns])
-    boundary = boundary_table(rules)
-    tables = [("row", table), ("boundary row", boundary)]
-    if any(column.values.dtype == np.float32 for column in table.columns):
-        tables.append(("boundary row in single precision", in_single_precision(boundary)))
-    if any(rules.columns[feature].from_text for feature in rules.tested_columns):
-        tables.append(("boundary row as text", boundary_texts(rules)))
-    parts = [Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
+    parts = _with_boundary(rules, table)
 
     yield compare_parts("RuleSet.assign", parts, [rules.assign(part.table) for part in parts])
     left_out = None if exporters is not None else not_run
     fail = _raise if on_failed is None else on_failed
-    yield from run_by_themselves(rules, parts, chosen, left_out, fail)
-    no_numbers = texts_without_number(rules)
-    with_strays = [_in_their_types(rules, part) for part in parts]
-    if no_numbers.n_rows:  # the other forms raise an error
-        unmatched = np.full(no_numbers.n_rows, NO_CLUSTER, dtype=np.int64)
-        with_strays.append(Part("row with a text that is not a number", no_numbers, unmatched))
-    lacking = not_run if by_default else left_out
+    yield from _run_by_themselves(rules, parts, chosen, left_out, fail)
     run_in_databases = [name for name in SQL_RUNNERS if name in chosen]
     ran = not run_in_databases
-    for dialect in dialects if run_in_databases else ():
-        try:
-            with ENGINES[dialect].open() as engine:
-                for found in _run_in_database(
-                    rules, engine, with_strays, answers, run_in_databases, lacking, required=not by_default
-                ):
-                    ran = True
-                    if isinstance(found, Failed):
-                        fail(found)
-                    else:
-                        yield found
-        except EngineError as error:
-            ran = True
-            fail(Failed(f"SQL, {dialect}", error))
+    if run_in_databases:
+        with_strays = _for_databases(rules, parts)
+        lacking = not_run if by_default else left_out
+        for dialect in dialects:
+            for found in _run_in_dialect(
+                rules, dialect, with_strays, answers, run_in_databases, lacking, required=not by_default
+            ):
+                ran = True
+                if isinstance(found, Failed):
+                    fail(found)
+                else:
+                    yield found
     if exporters is not None and not ran:
         raise ExportError(not_run[-1].reason)
     if relation is not None and "sql" in chosen and "duckdb" in dialects and table.n_rows:
@@ -155,6 +141,27 @@ def verify(
     if on_not_run is not None:
         for each in not_run:
             on_not_run(each)
+
+
+def _with_boundary(rules: RuleSet, table: Table) -> list[Part]:
+    """Return the rows of a table, and those on thresholds and beside them, with the clusters that the tree gives."""
+    boundary = boundary_table(rules)
+    tables = [("row", table), ("boundary row", boundary)]
+    if any(column.values.dtype == np.float32 for column in table.columns):
+        tables.append(("boundary row in single precision", in_single_precision(boundary)))
+    if any(rules.columns[feature].from_text for feature in rules.tested_columns):
+        tables.append(("boundary row as text", boundary_texts(rules)))
+    return [Part(name, part, walk(rules, part)) for name, part in tables if part.n_rows]
+
+
+def _for_databases(rules: RuleSet, parts: Sequence[Part]) -> list[Part]:
+    """Return the rows as databases get them, and more with texts that are no numbers, at which other forms raise."""
+    found = [_in_their_types(rules, part) for part in parts]
+    no_numbers = texts_without_number(rules)
+    if no_numbers.n_rows:
+        unmatched = np.full(no_numbers.n_rows, NO_CLUSTER, dtype=np.int64)
+        found.append(Part("row with a text that is not a number", no_numbers, unmatched))
+    return found
 
 
 def _in_their_types(rules: RuleSet, part: Part) -> Part:
@@ -203,7 +210,7 @@ def _raise(failed: Failed) -> None:
     raise failed.error
 
 
-def run_by_themselves(
+def _run_by_themselves(
     rules: RuleSet,
     parts: Sequence[Part],
     chosen: Sequence[str],
@@ -240,6 +247,24 @@ def run_by_themselves(
                     fail(Failed(form, error))
                 else:
                     yield compare_parts(form, held, labels, answers)
+
+
+def _run_in_dialect(
+    rules: RuleSet,
+    dialect: str,
+    parts: Sequence[Part],
+    answers: Answers,
+    names: Sequence[str],
+    not_run: list[NotRun] | None,
+    *,
+    required: bool,
+) -> Iterator[Comparison | Failed]:
+    """Start the engine of a dialect, and yield the result of `_run_in_database`; its failure ends it."""
+    try:
+        with ENGINES[dialect].open() as engine:
+            yield from _run_in_database(rules, engine, parts, answers, names, not_run, required=required)
+    except EngineError as error:
+        yield Failed(f"SQL, {dialect}", error)
 
 
 def _run_in_database(

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.rules import Cut, Leaf, RuleSet
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 from shallowrules.trees.tree import compare
 
 __all__ = ["Walk", "walk", "walk_columns"]

@@ -12,11 +12,12 @@ import pytest
 
 from shallowrules import ExplainableKMeans, Table
 from shallowrules.cli.options.fitting import FitOptions
-from shallowrules.cli.preparation import prepare, prepared
+from shallowrules.cli.preparation import prepared
 from shallowrules.encoding import ColumnFacts
 from shallowrules.errors import DataError, OptionError
 from shallowrules.files import Reading
-from shallowrules.tables.table import Column
+from shallowrules.tables.column import Column
+from shallowrules.tables.given import column_of
 
 READING = Reading()
 
@@ -43,6 +44,11 @@ def options(**changed):
         "histograms": True,
     }
     return FitOptions(**{**given, **changed})
+
+
+def prepare(where, fit, reading):
+    with prepared(where, fit, reading) as loaded:
+        return loaded
 
 
 @pytest.fixture
@@ -83,7 +89,7 @@ def test_a_column_that_categories_are_balanced_with_does_not_decide_alone(write)
 
 def test_two_numbers_in_all_parts_count_as_categories():
     def facts(*values):
-        return ColumnFacts.of(Column.of("n", np.array(values)), None)
+        return ColumnFacts.of(column_of("n", np.array(values)), None)
 
     assert facts(1, 1).counts_as is None
     assert facts(1, 1).merged(facts(0, 0)).counts_as == "category"

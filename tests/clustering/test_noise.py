@@ -23,8 +23,8 @@ from shallowrules import ExplainableKMeans, RuleSet, Table, export
 from shallowrules.errors import DataError, OptionError, RulesFormatError, ShallowRulesWarning
 from shallowrules.exporters.html.scatter import Points
 from shallowrules.rules import changes_between
+from shallowrules.tables.given import column_of
 from shallowrules.tables.labels import next_free
-from shallowrules.tables.table import Column
 from shallowrules.verification import verify
 
 BLOBS = make_blobs(400, 2, centers=4, random_state=3)[0]
@@ -32,7 +32,7 @@ X = np.vstack([BLOBS, np.random.default_rng(0).uniform(-14, 14, (100, 2))]).roun
 HDB = HDBSCAN(min_cluster_size=20, copy=True)
 LABELS = HDB.fit(X).labels_
 NOISE = LABELS == -1
-GIVEN = [HDB, LABELS, LABELS.astype(float), pd.Series(LABELS), Column.of("label", LABELS)]
+GIVEN = [HDB, LABELS, LABELS.astype(float), pd.Series(LABELS), column_of("label", LABELS)]
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rules give:shallowrules.errors.ShallowRulesWarning")
 

@@ -26,7 +26,7 @@ from shallowrules.encoding import encoder as encoder_module
 from shallowrules.encoding.imputing import COMPLETE, IMPUTED
 from shallowrules.errors import DataError, OptionError
 from shallowrules.rules import Leaf
-from shallowrules.tables.table import Column
+from shallowrules.tables.column import Column
 from shallowrules.verification import verify
 
 # --- matrices

@@ -150,7 +150,9 @@ def test_the_name_of_a_leaf_is_drawn_whole(n):
     name = "Monthly charges <= 63, tenure 10 to 20, DSL or Fiber optic, " * n
     rules = example_rules()
     named = replace(rules, clusters=tuple(replace(c, name=f"{name}{c.index}") for c in rules.clusters))
-    for text in re.findall(r'<text class="nm".*?</text>', export(named, "html")):
+    drawn = re.findall(r'<text class="nm".*?</text>', export(named, "html"))
+    assert len(drawn) == len(named)
+    for text in drawn:
         index = re.search(r'data-k="(\d+)"', text)[1]
         lines = re.findall(r"<tspan[^>]*>(.*?)</tspan>", text)
         assert " ".join(lines).replace("\u00a0", " ").replace("&lt;", "<") == f"{name}{index}"

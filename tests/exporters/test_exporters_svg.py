@@ -46,7 +46,9 @@ def test_any_character_may_be_in_a_name(name):
 def test_everything_lies_in_the_picture():
     root = ElementTree.fromstring(export(balanced_rules(64), "svg"))
     width, height = (float(root.get(side)) for side in ("width", "height"))
-    for group in root.findall(f"{SVG}g"):
+    groups = root.findall(f"{SVG}g")
+    assert len(groups) >= 127  # 64 leaves, and the cuts above them
+    for group in groups:
         x, y = map(float, group.get("transform").removeprefix("translate(").removesuffix(")").split())
         assert 0 <= x < width
         assert 0 < y < height

@@ -8,7 +8,7 @@ import pytest
 from databases import marked
 from rulesets import make_rules
 
-from shallowrules.errors import ExportError, OptionError
+from shallowrules.errors import EngineError, ExportError, OptionError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS, write_migration
 from shallowrules.exporters.sql.functions import FUNCTIONS
@@ -155,7 +155,7 @@ def test_a_migration_goes_up_and_down(engine, filled, style):
     engine.query(files[f"{name}.down.sql"].rstrip(";\n"))
     assert len(engine.query("SELECT * FROM customers")[0]) == len(before)
     if not on_table:
-        with pytest.raises(Exception, match="(?i)customers_clusters"):
+        with pytest.raises(EngineError, match="(?i)customers_clusters"):
             engine.query(query)
 
 

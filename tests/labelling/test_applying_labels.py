@@ -10,7 +10,7 @@ from applications import OTHER, applied, apply, refused
 from databases import execute, on, schema_of
 from rulesets import small_rules
 
-from shallowrules.labelling.databases import Application, databases, planning
+from shallowrules.labelling.databases import Application, databases, planner
 from shallowrules.labelling.databases.labels import RULES, STAMP
 
 pytest.importorskip("sqlalchemy")
@@ -180,7 +180,7 @@ def test_a_long_table_is_updated_in_batches(keyed, monkeypatch):
     """A table without a primary key is updated in one transaction."""
     facts = databases.DATABASES[keyed.dialect]
     monkeypatch.setitem(databases.DATABASES, keyed.dialect, replace(facts, many_rows=len(ROWS) - 1))
-    monkeypatch.setattr(planning, "BATCH_ROWS", 7)
+    monkeypatch.setattr(planner, "BATCH_ROWS", 7)
     assert "transaction, by the primary key" not in applied(keyed, "update", table="keyed")
     execute(keyed, "CREATE TABLE short (id INTEGER PRIMARY KEY, x DOUBLE PRECISION, i INTEGER)")
     execute(keyed, "INSERT INTO short SELECT id, x, i FROM keyed")

@@ -16,8 +16,8 @@ from rulesets import MIXED, as_columns, boundary_rows, make_rules, moderate_floa
 
 from shallowrules.errors import DataError, OptionError
 from shallowrules.labelling.drift import (
-    count_in_database,
-    count_rows,
+    count_clusters,
+    count_labels,
     measure_columns,
     measure_shifts,
     open_counted,
@@ -64,7 +64,9 @@ TREE = (0, 0.5, (1, 3, 0, 1), (2, "A", 2, 3))
 @given(rule_sets(kinds=MIXED), st.integers(0, 999))
 def test_new_values_are_counted_row_by_row(rules, seed):
     rows = boundary_rows(rules, seed, 25)
-    for shift in measure_columns(rules, Table.of(as_columns(rules, rows))):
+    shifts = measure_columns(rules, Table.of(as_columns(rules, rows)))
+    assert [shift.column for shift in shifts] == [rules.columns[feature] for feature in rules.tested_columns]
+    for shift in shifts:
         values = [row[rules.columns.index(shift.column)] for row in rows]
         present = [value for value in values if value is not None and value == value]
         assert shift.missing == 25 - len(present)
@@ -86,10 +88,15 @@ def filled(database, fill, tmp_path, monkeypatch):
     return database
 
 
+def count_in_database(rules, rows):
+    with open_counted(rows) as source:
+        return count_labels(rules, source, {})
+
+
 def test_a_database_counts_what_the_tree_says(filled):
     rows = DatabaseRows(filled.url, "visits")
     assert count_in_database(RULES, rows) == COUNTS
-    assert count_rows(RULES, read_table(rows)) == COUNTS
+    assert count_clusters(RULES.assign(read_table(rows))) == COUNTS
     with pytest.raises(OptionError, match="read the rows"):
         count_in_database(RULES, DatabaseRows(filled.url, query="SELECT * FROM visits"))
 
@@ -194,4 +201,4 @@ def test_any_rules_on_any_rows(tmp_path_factory, kind, data):
     database = File(kind, tmp_path_factory.mktemp("drift") / "file.db")
     database.create("t", [(column.name, database.types["float"]) for column in rules.columns], rows)
     found = DatabaseRows(database.url, "t")
-    assert count_in_database(rules, found) == count_rows(rules, read_table(found))
+    assert count_in_database(rules, found) == count_clusters(rules.assign(read_table(found)))

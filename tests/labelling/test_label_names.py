@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import make_rules
 
+from shallowrules.errors import DataError
 from shallowrules.files import Reading
 from shallowrules.labelling.files import label_file
 from shallowrules.labelling.writing import Output
@@ -146,7 +147,7 @@ def test_equal_names_may_be_left_out(names, excluded, command):
     assert "This works: " in refused.stderr
     target = ["-o", "out.json"] if command == "fit" else ["-o", "out"]
     assert call(command, "t.csv", "-k", "2", "--exclude", excluded, *target).exit_code == 0
-    with pytest.raises(Exception, match="columns"):
+    with pytest.raises(DataError, match="columns"):
         read_table("t.csv")
     assert read_table("t.csv", exclude=[excluded]).n_rows == 30
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shallowrules.errors import DataError
 from shallowrules.measures.totals import Totals, check_measure, count_totals
 from shallowrules.partitions.merging import Added
-from shallowrules.tables.table import Column
+from shallowrules.tables.given import column_of
 
 K = 3
 
@@ -25,7 +25,7 @@ rows = st.lists(st.tuples(number, st.integers(0, K - 1), weights), max_size=30)
 
 
 def totals_of(values, labels, weight=None):
-    found = count_totals(Column.of("revenue", values), labels, K, weight)
+    found = count_totals(column_of("revenue", values), labels, K, weight)
     return Totals.of("revenue", found, range(K))
 
 
@@ -68,7 +68,7 @@ def test_neither_order_nor_parts_matter(rows, data):
         shuffled = [(v / 1e6, g, w) for v, g, w in shuffled]
     whole = totals_of(values, labels, weight)
     parts = [
-        Added(count_totals(Column.of("revenue", v), g, K, w))
+        Added(count_totals(column_of("revenue", v), g, K, w))
         for v, g, w in (arrays_of(shuffled[:cut]), arrays_of(shuffled[cut:]))
     ]
     assert Totals.of("revenue", parts[0].merged(parts[1]).arrays, range(K)) == whole
@@ -104,7 +104,7 @@ def test_a_share_is_of_the_whole():
 )
 def test_what_has_no_sum_is_refused(values, message):
     with pytest.raises(DataError, match=f"the measure 'revenue' {message}"):
-        check_measure(Column.of("revenue", values))
+        check_measure(column_of("revenue", values))
 
 
 def test_a_sum_beyond_doubles_is_refused():

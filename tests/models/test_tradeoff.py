@@ -21,7 +21,8 @@ from sklearn.tree import DecisionTreeRegressor
 from shallowrules import ExplainableKMeans, fit_to_goal, tradeoff_path
 from shallowrules.errors import DataError, MissingExtraError, OptionError, ShallowRulesWarning
 from shallowrules.measures.metrics import partition_cost
-from shallowrules.models.tradeoff import TRADEOFFS, TradeoffPath, TradeoffPoint, _non_dominated
+from shallowrules.models.tradeoff import TRADEOFFS, TradeoffPath
+from shallowrules.models.tradeoff_points import TradeoffPoint, non_dominated
 from shallowrules.trees.tree import Tree
 
 
@@ -129,7 +130,7 @@ figures = st.integers(0, 6).map(float)
 @given(st.lists(st.tuples(figures, figures, st.sampled_from([0.0, 1e-15, -1e-15])), min_size=1, max_size=12))
 def test_points_that_differ_by_rounding_are_one(drawn):
     points = [TradeoffPoint(float(i), 1 + c + e, 1 + w - e, 0.0, 1) for i, (c, w, e) in enumerate(drawn)]
-    kept = _non_dominated(points)
+    kept = non_dominated(points)
     whole = {(round(point.cost), round(point.conditions)) for point in points}
     best = {(c, w) for c, w in whole if not any(a <= c and b <= w and (a, b) != (c, w) for a, b in whole)}
     assert sorted((round(point.cost), round(point.conditions)) for point in kept) == sorted(best)

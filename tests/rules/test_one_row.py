@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rulesets import MIXED, TIMED, as_columns, boundary_rows, make_rules, rule_sets, small_rules, zero_texts
 
 from shallowrules.errors import DataError
-from shallowrules.tables.table import Column
+from shallowrules.tables.given import column_of
 
 
 @draws(150)
@@ -92,7 +92,7 @@ def test_a_mapping_of_columns_stays_a_table():
     rules = small_rules()
     columns = {"x": [0.1], "i": np.array([1])}
     assert rules.assign(columns).tolist() == [0]
-    assert rules.assign({"x": Column.of("x", [0.1]), "i": Column.of("i", [1])}).tolist() == [0]
+    assert rules.assign({"x": column_of("x", [0.1]), "i": column_of("i", [1])}).tolist() == [0]
     assert rules.assign({"x": pd.Series([0.1]), "i": range(1)}).tolist() == [0]
 
 

@@ -15,7 +15,7 @@ from rulesets import make_rules
 
 from shallowrules.errors import DataError, Finding, MissingExtraError
 from shallowrules.sources import Provenance, Source, files_of, open_source, read_table
-from shallowrules.tables.table import Column
+from shallowrules.tables.given import column_of
 
 
 class Records(Source):
@@ -30,7 +30,7 @@ class Records(Source):
 
     def read(self, positions, as_text, findings):
         names = [self.names[j] for j in positions]
-        return [Column.of(name, [record.get(name) for record in self.records]) for name in names]
+        return [column_of(name, [record.get(name) for record in self.records]) for name in names]
 
 
 def test_a_source_needs_a_count_and_columns_only():

@@ -21,7 +21,7 @@ from shallowrules.errors import RulesFormatError, ShallowRulesError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import cluster_predicates
 from shallowrules.rules import RuleSet
-from shallowrules.tables.table import Column
+from shallowrules.tables.given import column_of
 from shallowrules.verification import verify
 from shallowrules.verification.engines import ENGINES
 from shallowrules.verification.runners.python import define
@@ -205,7 +205,7 @@ def test_codes_of_every_type_of_polars():
             .to_list()
             == wanted
         )
-    with pytest.raises(Exception, match="'03'"):
+    with pytest.raises(TypeError, match="'03'"):
         polars.DataFrame({"region": ["03"]}).with_columns(expression())
 
 
@@ -225,7 +225,7 @@ def test_a_categorical_of_pandas_holds_codes():
     assert rules.columns[0].codes
     assert rules.assign(frame).tolist() == rules.assign(frame.assign(region=frame["region"].astype(float))).tolist()
     halves = pd.DataFrame({"region": pd.Categorical([0.5, 7, 11] * 20), "x": frame["x"]})
-    assert not Column.of("region", halves["region"]).conversion.codes
+    assert not column_of("region", halves["region"]).conversion.codes
 
 
 # --- the command line

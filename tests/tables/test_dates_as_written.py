@@ -21,9 +21,10 @@ from shallowrules.errors import DataError, OptionError, RulesFormatError
 from shallowrules.exporters import export
 from shallowrules.rules import RuleSet
 from shallowrules.sources import read_table
-from shallowrules.sources.engine import open_database, written_cast
+from shallowrules.sources.engine import open_database
+from shallowrules.sources.text_dates import written_cast
+from shallowrules.tables.column import Column
 from shallowrules.tables.dates import FORMATS, swapped, written_time
-from shallowrules.tables.table import Column
 from shallowrules.tables.times import DAY
 from shallowrules.verification.runners.python import define
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from shallowrules import ExplainableKMeans, rules_of_tree
 from shallowrules.errors import DataError, OptionError
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.given import column_of
+from shallowrules.tables.table import Table
 
 GROUPS = np.repeat([0, 1, 2], 8)
 X = np.column_stack([GROUPS * 10.0 + np.arange(24) / 100, GROUPS * 5.0])
@@ -49,7 +50,7 @@ def test_a_masked_value_is_missing_in_fit_predict_and_assign(dtype):
 def test_a_masked_label_is_none(labels, row):
     given_labels = np.array(labels)[GROUPS]
     held = masked(given_labels, row)
-    assert np.flatnonzero(Column.of("labels", held).absent).tolist() == [row]
+    assert np.flatnonzero(column_of("labels", held).absent).tolist() == [row]
     fitted = ExplainableKMeans(clusterer=held).fit(X)
     assert fitted.rules_.statistics.left_out == 1
     assert fitted.reference_labels_[row] == -1
@@ -58,8 +59,8 @@ def test_a_masked_label_is_none(labels, row):
 
 
 def test_the_masked_constant_in_a_list_is_missing():
-    assert Column.of("x", [1, np.ma.masked, 3]).absent.tolist() == [False, True, False]
-    assert Column.of("x", ["a", np.ma.masked]).absent.tolist() == [False, True]
+    assert column_of("x", [1, np.ma.masked, 3]).absent.tolist() == [False, True, False]
+    assert column_of("x", ["a", np.ma.masked]).absent.tolist() == [False, True]
     table = Table.of(masked(np.array([["a", "b"]], dtype=object), (0, 1)))
     assert [column.absent.tolist() for column in table.columns] == [[False], [True]]
 

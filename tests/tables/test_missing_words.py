@@ -16,7 +16,7 @@ from pandas._libs.parsers import STR_NA_VALUES
 from shallowrules import RuleSet
 from shallowrules.errors import DataError
 from shallowrules.sources import read_table
-from shallowrules.sources.engine import MISSING_WORDS
+from shallowrules.sources.text_findings import MISSING_WORDS
 
 KINDS = ("gravel", "NA", "paved")
 

@@ -12,7 +12,8 @@ from rulesets import make_rules, times
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import DataError
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.given import column_of
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import (
     TIME_TYPES,
     format_time,
@@ -172,7 +173,7 @@ def test_columns_of_every_library(values):
         pytest.importorskip(library)
     expected = [0 if value is None else time_of(value)[1] for value in values]
     for number, (kind, data) in enumerate(held(values)):
-        column = Column.of("t", data)
+        column = column_of("t", data)
         assert (number, column.type, column.absent.tolist()) == (number, kind, [False, True, False])
         if "Berlin" not in str(getattr(data, "dtype", "")):
             assert column.values.tolist() == expected
@@ -180,13 +181,13 @@ def test_columns_of_every_library(values):
 
 def test_what_is_finer_than_a_microsecond_is_cut_off_towards_the_past():
     for unit, kind in (("M8[ns]", "timestamp"), ("m8[ns]", "duration")):
-        column = Column.of("t", np.array([-1, -1001, 999, 1000], dtype=unit))
+        column = column_of("t", np.array([-1, -1001, 999, 1000], dtype=unit))
         assert (column.type, column.values.tolist()) == (kind, [-1, -2, 0, 1])
 
 
 def test_times_beyond_the_years_are_refused():
     with pytest.raises(DataError, match="column 'born' .* 1 to 9999"):
-        Column.of("born", np.array(["-0044-03-15"], "M8[s]"))
+        column_of("born", np.array(["-0044-03-15"], "M8[s]"))
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_an_array_of_times_holds_times(nature, unit):
 
 
 def test_times_of_several_kinds_are_no_column():
-    assert Column.of("t", [date(2024, 1, 1), datetime(2024, 1, 1)]).type == "other"
+    assert column_of("t", [date(2024, 1, 1), datetime(2024, 1, 1)]).type == "other"
     with pytest.raises(DataError, match="mixed or nested"):
         ExplainableKMeans(2).fit(Table.of({"t": [date(2024, 1, 1), datetime(2024, 1, 1), date(2024, 1, 2)]}))
 
@@ -242,12 +243,12 @@ READ = {
 def test_which_columns_rules_read(kind, given):
     rules = make_rules([("t", kind)], (0, 0, 0, 1))
     if given == "integer":
-        column = Column.of("t", [5])
+        column = column_of("t", [5])
     elif given == "text":
-        column = Column.of("t", [format_time(kind, 1)])
+        column = column_of("t", [format_time(kind, 1)])
     else:
         text = READ.get((kind, given), READ.get((given, given), "2024-03-31"))
-        column = Column.of("t", [to_time(given, parse_time(given, text))])
+        column = column_of("t", [to_time(given, parse_time(given, text))])
     if given == "text" or (kind, given) in READ or kind == given:
         assert rules.assign(Table((column,), 1)).tolist() == [1]
         return

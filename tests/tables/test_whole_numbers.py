@@ -19,7 +19,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from shallowrules import ExplainableKMeans, export, rules_of_tree
 from shallowrules.errors import DataError, ExportError, OptionError, ShallowRulesWarning
 from shallowrules.partitions import TableParts
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.table import Table
 from shallowrules.trees.thresholds import readable_threshold
 from shallowrules.verification import verify
 

@@ -22,7 +22,8 @@ from shallowrules.models.estimator import ExplainableKMeans
 from shallowrules.rules import Cut, RuleSet
 from shallowrules.rules.boundary import boundary_table
 from shallowrules.sources import file_relation, read_table
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.table import Table
 from shallowrules.verification import runners, walk
 from shallowrules.verification import verify as verify_forms
 from shallowrules.verification.comparing import SEVERAL

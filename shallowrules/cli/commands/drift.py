@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +25,8 @@ from shallowrules.cli.results import json_option, report
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:
-    from shallowrules.labelling.drift import Shift
+    from shallowrules.labelling.drift import ColumnShift, Counts, Shift
+    from shallowrules.measures.totals import Totals
     from shallowrules.models.pricing import RefitGain
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
@@ -90,21 +93,13 @@ def command(
     from shallowrules.cli.figures import column_shifts, gain_of, shifts_of, total_of
     from shallowrules.cli.summary import show_new_values, show_shifts
     from shallowrules.exporters.sql import refuse_measure
-    from shallowrules.labelling.drift import (
-        ColumnShift,
-        count_clusters,
-        count_labels,
-        measure_columns,
-        measure_shifts,
-        open_counted,
-    )
-    from shallowrules.labelling.totals import total_labels, total_rows
+    from shallowrules.labelling.drift import measure_shifts
     from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
     rows = rows_of(tables, options)
-    counted_there = isinstance(rows, DatabaseRows) and rows.is_whole_table
-    if columns and not counted_there:
+    table = rows if isinstance(rows, DatabaseRows) and rows.is_whole_table else None
+    if columns and table is None:
         raise click.UsageError("--column is for a table of a database; name it with --database URL and --table")
     with warnings_shown():
         rules = RuleSet.from_json(rules_file)
@@ -112,35 +107,25 @@ def command(
         refuse_without_settings(rules, rules_file)
     if measure is not None:
         refuse_measure(rules, measure)
-    found: list[ColumnShift] = []
-    totals = None
     with progress(f"counting {show_tables(rows)}"), worded():
-        if isinstance(rows, DatabaseRows) and counted_there:
-            with open_counted(rows) as source:
-                if measure is None:
-                    counts = count_labels(rules, source, columns)
-                else:
-                    counts, totals = total_labels(rules, source, measure, columns)
+        if table is not None:
+            now = _count_there(rules, table, measure, columns)
         else:
-            rules, table = read_tested(rules, rows, gather(Reading, options), measure)
-            labels = rules.assign(table)
-            counts = count_clusters(labels)
-            totals = None if measure is None else total_rows(table[measure], labels)
-            found = measure_columns(rules, table) if table.n_rows else []
-    shifts = measure_shifts(rules, counts, totals)
+            now = _count_rows(rules, rows, gather(Reading, options), measure)
+    shifts = measure_shifts(now.rules, now.counts, now.totals)
     result: dict[str, Any] = {
-        "rows": sum(counts.values()),
+        "rows": sum(now.counts.values()),
         "max_shift": max_shift,
-        "clusters": shifts_of(rules, shifts, max_shift),
-        "total": total_of(totals),
-        "columns": column_shifts(found),
+        "clusters": shifts_of(now.rules, shifts, max_shift),
+        "total": total_of(now.totals),
+        "columns": column_shifts(now.columns),
         "refit": None,
     }
     report(result)
-    show_shifts(shifts, totals)
-    show_new_values(found)
+    show_shifts(shifts, now.totals)
+    show_new_values(now.columns)
     if refit:
-        gain = _gain(rules, rules_file, rows)
+        gain = _gain(now.rules, rules_file, rows)
         result["refit"] = gain_of(gain)
         show_message("note", str(gain))
     moved = [shift for shift in shifts if shift.exceeds(max_shift)]
@@ -148,6 +133,39 @@ def command(
     if moved:
         raise FindingsReported(f"shifted by {limit}: {'; '.join(map(_described, moved))}")
     click.echo(f"no share shifted by {limit}")
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The rows of each cluster now, and what they were counted by: rules that read the table as it is written."""
+
+    rules: RuleSet
+    counts: Counts
+    totals: Totals | None
+    columns: Sequence[ColumnShift] = ()
+
+
+def _count_there(rules: RuleSet, table: DatabaseRows, measure: str | None, columns: Mapping[str, str]) -> _Counted:
+    """Count the rows of a table in its database."""
+    from shallowrules.labelling.drift import count_labels, open_counted
+    from shallowrules.labelling.totals import total_labels
+
+    with open_counted(table) as source:
+        if measure is None:
+            return _Counted(rules, count_labels(rules, source, columns), None)
+        return _Counted(rules, *total_labels(rules, source, measure, columns))
+
+
+def _count_rows(rules: RuleSet, rows: Tables | DatabaseRows, reading: Reading, measure: str | None) -> _Counted:
+    """Read rows, and count them; note the values that training did not have."""
+    from shallowrules.labelling.drift import count_clusters, measure_columns
+    from shallowrules.labelling.totals import total_rows
+
+    rules, table = read_tested(rules, rows, reading, measure)
+    labels = rules.assign(table)
+    totals = None if measure is None else total_rows(table[measure], labels)
+    columns = measure_columns(rules, table) if table.n_rows else []
+    return _Counted(rules, count_clusters(labels), totals, columns)
 
 
 def _described(shift: Shift) -> str:

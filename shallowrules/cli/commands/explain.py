@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from shallowrules.cli.options.reading import (
-    Tables,
-    optional_table,
-    read_tested,
-    reading_options,
-    show_tables,
-)
+from shallowrules.cli.options.reading import Tables, optional_table, read_tested, reading_options, show_tables
 from shallowrules.cli.options.shared import gather, split_list
 from shallowrules.cli.output import progress, warnings_shown, write_result
 from shallowrules.cli.results import json_option, report
@@ -21,8 +15,10 @@ from shallowrules.files import Reading
 
 if TYPE_CHECKING:
     from shallowrules.rules import RuleColumn, RuleSet
+    from shallowrules.tables.column import Column
     from shallowrules.tables.conversion import Number
-    from shallowrules.tables.table import Column, Table, Value
+    from shallowrules.tables.table import Table
+    from shallowrules.tables.values import Value
 
 __all__ = ["command"]
 
@@ -82,10 +78,11 @@ def command(rules_file: str, tables: Tables, rows: tuple[str, ...], numbers: tup
 
 def _written_row(rules: RuleSet, text: str) -> Table:
     """Return the row that --row gives, its tested columns alone; one that it does not name is missing."""
-    from shallowrules.tables.table import Column, Table
+    from shallowrules.tables.given import column_of
+    from shallowrules.tables.table import Table
 
     tested = [rules.columns[feature].name for feature in rules.tested_columns]
-    row = {name: Column.of(name, [None]) for name in tested}
+    row = {name: column_of(name, [None]) for name in tested}
     known = {column.name: column for column in rules.columns}
     said = set()
     for field in split_list([text]):
@@ -106,12 +103,13 @@ def _value(column: RuleColumn, text: str) -> Column:
     """Return a value as a column of one row."""
     import numpy as np
 
-    from shallowrules.tables.table import Column
+    from shallowrules.tables.column import Column
+    from shallowrules.tables.given import column_of
     from shallowrules.tables.times import time_of_text
 
     given: Number | Value | None = text
     if not text.strip(" ") or (column.is_time and column.conversion.is_null(text)):
-        return Column.of(column.name, [None])
+        return column_of(column.name, [None])
     if column.is_time:
         if (time := time_of_text(column.type, text)) is None:
             example = column.show(cast(int, column.minimum))
@@ -123,4 +121,4 @@ def _value(column: RuleColumn, text: str) -> Column:
         given = column.conversion.read(text)
         if given is None:
             raise OptionError(f"--row: {text!r} is not a number, and column {column.name!r} holds numbers")
-    return column.read(Column.of(column.name, [given]))
+    return column.read(column_of(column.name, [given]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import partial
 from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ from shallowrules.errors import OptionError
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:
-    from shallowrules.rules import ClusterNames
+    from shallowrules.rules import ClusterNames, RuleSet
     from shallowrules.sources import DatabaseRows
 
 __all__ = ["command"]
@@ -147,7 +148,6 @@ def command(
     """  # noqa: D301 (click wants a backspace)
     from shallowrules.cli.figures import rules_of
     from shallowrules.cli.summary import show_rules
-    from shallowrules.exporters import export_by
     from shallowrules.sources import input_files
 
     names = repeated_names(names)
@@ -161,44 +161,18 @@ def command(
     folder = output if output is not None else Path(f"{stem}_rules")
     reading = gather(Reading, options)
     files = _check_distinct({choice.name: [_file_of(choice)] for choice in chosen if choice.exporter.file_extension})
-    for choice in chosen:
-        with choice.as_typed():
-            choice.exporter.options(**choice.settings(facts))  # report a wrong value before the work
+    _check_values(chosen, facts)
     read = [*input_files(rows), *files_of_names(names), *(path for choice in chosen for path in choice.paths)]
     check_folder(folder, files, *read, force=force)
-
-    def check_names(names: Sequence[str]) -> None:
-        for choice in chosen:
-            check = getattr(choice.exporter(), "check_columns", None)
-            if check is not None:
-                with choice.as_typed():
-                    check(names, **choice.settings(facts))
-
     open_facts = {fact for choice in chosen for fact in choice.facts if choice.given_for(fact) is None}
     page = PageExtras(slider and "trees" in open_facts, sample_rows if "points" in open_facts else 0)
-    rules, found = fit_with_slider(
-        rows, fitting, growing, reading, check=check_names, memory=memory, names=names, page=page
-    )
+    check = partial(_check_columns, chosen, facts)
+    rules, found = fit_with_slider(rows, fitting, growing, reading, check=check, memory=memory, names=names, page=page)
     facts |= found
     if not tables:  # the rules name no database
         facts["made"] = as_utf8(show_tables(rows))
-    written: dict[str, Mapping[str, str | bytes]] = {}
-    left_out: list[str] = []
     with progress("writing the rules"):
-        for choice in chosen:
-            try:
-                with choice.as_typed():
-                    exported = export_by(choice.exporter, rules, choice.settings(facts))
-            except click.UsageError:
-                raise
-            except click.ClickException as error:  # these rules cannot be written in that format
-                if choice.required:
-                    raise
-                left_out.append(f"{_file_of(choice)} is not written: {error.message}")
-                continue
-            if isinstance(exported, str | bytes):
-                exported = {_file_of(choice): exported}
-            written[choice.name] = exported
+        written, left_out = _export(chosen, rules, facts)
         named = _check_distinct(written)
         check_folder(folder, [name for name in named if name not in files], *read, force=force)
         settings = settings_text(
@@ -218,6 +192,47 @@ def command(
     paths = [str(folder / name) for name in named]
     report(rules_of(rules, paths))
     show_rules(rules, paths)
+
+
+def _check_values(chosen: Sequence[ExporterChoice], facts: Mapping[str, Any]) -> None:
+    """Report a wrong value of an exporter's option before the work."""
+    for choice in chosen:
+        with choice.as_typed():
+            choice.exporter.options(**choice.settings(facts))
+
+
+def _check_columns(chosen: Sequence[ExporterChoice], facts: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Report options of exporters that do not go with the names of the columns, as soon as these are known."""
+    for choice in chosen:
+        check = getattr(choice.exporter(), "check_columns", None)
+        if check is not None:
+            with choice.as_typed():
+                check(names, **choice.settings(facts))
+
+
+def _export(
+    chosen: Sequence[ExporterChoice], rules: RuleSet, facts: Mapping[str, Any]
+) -> tuple[dict[str, Mapping[str, str | bytes]], list[str]]:
+    """Return the files of each exporter by its name, and why those that nobody asked for are not written."""
+    from shallowrules.exporters import export_by
+
+    written: dict[str, Mapping[str, str | bytes]] = {}
+    left_out: list[str] = []
+    for choice in chosen:
+        try:
+            with choice.as_typed():
+                exported = export_by(choice.exporter, rules, choice.settings(facts))
+        except click.UsageError:
+            raise
+        except click.ClickException as error:  # these rules cannot be written in that format
+            if choice.required:
+                raise
+            left_out.append(f"{_file_of(choice)} is not written: {error.message}")
+            continue
+        if isinstance(exported, str | bytes):
+            exported = {_file_of(choice): exported}
+        written[choice.name] = exported
+    return written, left_out
 
 
 def _file_of(choice: ExporterChoice) -> str:

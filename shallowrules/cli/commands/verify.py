@@ -153,13 +153,11 @@ def _verify_files(
     """Show how every form did on the rows of files, and return those that disagree."""
     from shallowrules.cli.advice import worded
     from shallowrules.cli.figures import comparisons_of
-    from shallowrules.cli.summary import show_comparisons, show_lines
-    from shallowrules.errors import DataError
+    from shallowrules.cli.summary import show_comparisons
     from shallowrules.exporters import exporter_names
     from shallowrules.sources import delimiter_of, file_relation
     from shallowrules.verification import DEFAULT_DIALECTS, CsvFile, LoadingReport, verify_loading
     from shallowrules.verification import verify as verify_forms
-    from shallowrules.verification.comparing import grouped_by_reason
 
     with progress(f"reading {show_tables(tables)}"), worded():
         told, table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
@@ -197,12 +195,21 @@ def _verify_files(
             found = comparisons_of(shown, skipped, loading.remarks, failed)
             report(found | {"certificate": None, "files": []})
             show_comparisons(shown, skipped)
-    wrong = [comparison.form for comparison in (*comparisons, *loading.comparisons) if comparison.disagreements]
+    return _judge([*comparisons, *loading.comparisons], failed, loading.remarks)
+
+
+def _judge(comparisons: Sequence[Comparison], failed: Sequence[Failed], remarks: Sequence[str]) -> Sequence[str]:
+    """Show the remarks, and return the forms that disagree; DataError if some end in an error, and all others agree."""
+    from shallowrules.cli.summary import show_lines
+    from shallowrules.errors import DataError
+    from shallowrules.verification.comparing import grouped_by_reason
+
+    wrong = [comparison.form for comparison in comparisons if comparison.disagreements]
     ended = [
         f"{'; '.join(forms)}: ends in an error: {' '.join(reason.split())}"
         for forms, reason in grouped_by_reason(failed)
     ]
-    show_lines([*loading.remarks, *(ended if wrong else ())])
+    show_lines([*remarks, *(ended if wrong else ())])
     if failed and not wrong:
         raise DataError("; ".join(ended)) from failed[0].error
     if not wrong:

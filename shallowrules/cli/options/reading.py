@@ -24,7 +24,6 @@ __all__ = [
     "refuse_reading",
     "rows_of",
     "show_tables",
-    "table_argument",
     "table_or_database",
 ]
 
@@ -100,11 +99,8 @@ def read_tested(
     return rules, read_table(rows, columns=names, as_text=as_text, **vars(reading))
 
 
-table_argument = click.argument("tables", metavar="TABLE", nargs=-1, required=True, callback=_tables)
-"""A file, a folder or a pattern; or several, whose rows are one table."""
-
 optional_table = click.argument("tables", metavar="[TABLE]", nargs=-1, required=False, callback=_tables)
-"""The same, where other options may replace it; it is then empty."""
+"""A file, a folder or a pattern, or several, whose rows are one table; empty where other options replace it."""
 
 table_or_database = together(
     optional_table,

@@ -6,7 +6,6 @@ from shallowrules.exporters.sql.dialects import ALIASES, DIALECTS, dialect_of_da
 from shallowrules.exporters.sql.exporter import (
     SqlExporter,
     cluster_predicates,
-    cluster_type,
     fastest_case,
     lacks_value,
     neither_predicate,
@@ -15,6 +14,7 @@ from shallowrules.exporters.sql.exporter import (
     refuse_measure,
     unknown_predicate,
 )
+from shallowrules.exporters.sql.labels import cluster_type
 from shallowrules.exporters.sql.migration import write_migration
 from shallowrules.exporters.sql.options import LABELLING_STYLES, STYLES, SqlOptions
 from shallowrules.exporters.sql.times import range_of_times

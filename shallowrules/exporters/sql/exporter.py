@@ -29,7 +29,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from itertools import count
 from typing import Any
 
 from shallowrules.errors import ExportError, OptionError, OptionName
@@ -37,37 +36,38 @@ from shallowrules.exporters.base import ClusterAs
 from shallowrules.exporters.context import check_length, describe
 from shallowrules.exporters.rendering import render
 from shallowrules.exporters.sql.cases import flat_cases, nested_case, ordered_cases
+from shallowrules.exporters.sql.column_names import (
+    called_alike,
+    find_output_columns,
+    name_columns,
+    names_in_table,
+    refuse_lookalikes,
+)
 from shallowrules.exporters.sql.declared import ANY_NUMBERS, Held, held_by, usually_held, without_collation
 from shallowrules.exporters.sql.dialect import JINJA_END, JINJA_MARK, Dialect
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.functions import FUNCTIONS, argument_types
 from shallowrules.exporters.sql.header import header_lines
+from shallowrules.exporters.sql.labels import cluster_type, comparable, label_literals, otherwise_literal, unused_label
 from shallowrules.exporters.sql.options import (
     CLUSTER_COLUMN,
-    COLUMNS,
     COUNTING,
     IN_STATEMENTS,
     INDENTS,
     MEASURE,
-    OTHERWISE,
-    OUTPUT_COLUMNS,
     QUERIES,
     QUOTES,
-    TYPES,
     WITH_CLUSTER_COLUMN,
     SqlOptions,
 )
 from shallowrules.exporters.sql.predicates import Predicates
 from shallowrules.exporters.sql.reading import NumberColumn
 from shallowrules.exporters.sql.writing import WRITING, Writing
-from shallowrules.rules import Cluster, RuleColumn, RuleSet
-from shallowrules.tables.labels import MIN_LABEL
-from shallowrules.tables.names import find_name, show_absent
+from shallowrules.rules import RuleColumn, RuleSet
 
 __all__ = [
     "SqlExporter",
     "cluster_predicates",
-    "cluster_type",
     "fastest_case",
     "lacks_value",
     "neither_predicate",
@@ -104,7 +104,7 @@ class SqlExporter:
 
     def check_columns(self, names: Sequence[str], **options: Any) -> None:
         """Refuse options that cannot be used with any rules over columns of these names."""
-        _name_columns(names, SqlOptions(**options))
+        name_columns(names, SqlOptions(**options))
 
 
 def plain_sql(rules: RuleSet, **options: Any) -> str:
@@ -153,8 +153,8 @@ def fastest_case(rules: RuleSet, **options: Any) -> str:
     if max(rule.depth for rule in rules) > dialect.limits.nested:
         flat = "ordered" if dialect.limits.nested else "case"
         return SqlExporter().export(rules, style=flat, **options).rstrip()
-    labels = _label_literals(rules.clusters, "number", dialect)
-    without = _otherwise(rules.clusters, settings, dialect) or "NULL"
+    labels = label_literals(rules.clusters, "number", dialect)
+    without = otherwise_literal(rules.clusters, settings, dialect) or "NULL"
     return nested_case(rules, predicates, labels, without)
 
 
@@ -177,89 +177,23 @@ def precision_case(rules: RuleSet, **options: Any) -> str:
     return f"CASE {' '.join(branches)} END"
 
 
-def cluster_type(rules: RuleSet, settings: SqlOptions, writing: Writing) -> str:
-    """Return the type of a column of labels: the smallest that holds every cluster number."""
-    if settings.cluster_as == "name":
-        return writing.text
-    others = [] if settings.otherwise is None else [int(settings.otherwise)]
-    return writing.type_of([*(cluster.label for cluster in rules.clusters), *others])
-
-
 def _write(rules: RuleSet, settings: SqlOptions) -> str:
     """Return the rules in one style and dialect."""
     dialect, predicates = _prepare(rules, settings)
-    is_count = settings.style in COUNTING
-    cluster_as: ClusterAs = "name" if settings.cluster_as == "name" and not is_count else "number"
     writing = WRITING[dialect.name or "ansi"]
-    statement = _statement(settings, dialect, writing)
-    # Where rows are counted, -1 stands for those without a cluster.
-    clusters = [replace(cluster, noise=False) for cluster in rules.clusters] if is_count else rules.clusters
-    labels = _label_literals(clusters, cluster_as, dialect)
-    names = _label_literals(rules.clusters, "name", dialect) if settings.name_column else {}
-    otherwise = None if is_count else _otherwise(rules.clusters, settings, dialect)
-    context = describe(rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)})
-    trained = {} if settings.measure is None else rules.trained_totals(settings.measure)
-    for cluster in context["clusters"]:
-        cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
-        cluster["label"] = labels[cluster["index"]]
-        cluster["named"] = names.get(cluster["index"])
-        cluster["total_share"] = None if not trained else f"{trained[cluster['index']]:.6f}"
-    table = settings.table_parts
-    if settings.style == "ordered":
-        unused = _unused(rules.clusters, cluster_as, dialect)
-        cases = ordered_cases(rules, labels, predicates, otherwise, unused)
-    else:
-        cases = flat_cases(context["rules"], otherwise, dialect)
-    beside = predicates
-    if predicates.indent is not None and _cast(settings, writing) is not None:  # which the columns beside are not in
-        beside = predicates.indented(predicates.indent - 2)
-    precision_cases = named_cases = None
-    if settings.with_precision:
-        precision_cases = flat_cases(_precision_branches(rules, beside), None, dialect)
-    if settings.name_column and not settings.knows_columns:
-        named = [{"predicate": beside.of_rule(rule), "label": names[rule.cluster]} for rule in rules]
-        named_cases = flat_cases(named, None, dialect)
-    if settings.style == "check":
-        context["check"] = _describe_check(rules, predicates, table)
-    if settings.style == "drift":
-        context["names"] = _names_of_parts(
-            ("labelled", "counts", "total", "training", "found", "shares"), table, "drift"
-        )
-    arguments = ""
-    if settings.style == "function":
-        told = (f"{name} {kind}".rstrip() for name, kind in _arguments(rules, settings, predicates))
-        arguments = f"({', '.join(told)})"
     header = header_lines(rules, predicates, settings, _without_cluster(settings))
     if settings.style == "ordered":
         header.append("A branch relies on those before it: keep their order.")
-    context.update(
-        dialect=settings.dialect,
-        table=table,
-        cluster_column=settings.cluster_column,
-        name_column=settings.name_column,
-        precision_column=settings.precision_column,
-        into=target_of(settings, dialect),
-        cases=cases,
-        measure=None if settings.measure is None else predicates.number(len(predicates.names) - 1),
-        knows_total=bool(trained),
-        named_cases=named_cases,
-        precision_cases=precision_cases,
-        statement=statement,
-        margin=_margin(statement),
-        arguments=arguments,
-        changed=writing.changed,
-        cluster_type=cluster_type(rules, settings, writing),
-        cast=_cast(settings, writing),
-        compared=_compared(cluster_as, dialect),
-        output_columns=_output_columns(settings, dialect),
-        qualify_star=dialect.names.qualify_star,
-        alias=dialect.names.alias,
-        no_table=dialect.names.no_table,
-        header=header,
-        options=_plain_options(settings),
-    )
+    context = {
+        **_describe_statement(rules, settings, predicates, writing),
+        **_describe_clusters(rules, settings, predicates),
+        **_describe_query(rules, settings, predicates, writing),
+        "header": header,
+        "options": _plain_options(settings),
+    }
     template = f"sql_{'case' if settings.style == 'ordered' else settings.style}.sql.j2"
     text = render(dialect, template, context, settings.template)
+    statement = context["statement"]
     if "$$" in statement and text.count("$$") > statement.count("$$"):
         raise ExportError(f"a name or text of the rules has $$, which ends a function of {dialect.name}: write a view")
     caveat = dialect.limits.caveat(text)
@@ -267,6 +201,96 @@ def _write(rules: RuleSet, settings: SqlOptions) -> str:
         header.append(caveat)
         text = render(dialect, template, context, settings.template)
     return text
+
+
+def _describe_clusters(rules: RuleSet, settings: SqlOptions, predicates: Predicates) -> dict[str, Any]:
+    """Return the template's data on the clusters and their rules, and the CASE expressions that tell them apart."""
+    dialect, is_count = predicates.dialect, settings.style in COUNTING
+    cluster_as: ClusterAs = "name" if settings.cluster_as == "name" and not is_count else "number"
+    # Where rows are counted, -1 stands for those without a cluster.
+    clusters = [replace(cluster, noise=False) for cluster in rules.clusters] if is_count else rules.clusters
+    labels = label_literals(clusters, cluster_as, dialect)
+    names = label_literals(rules.clusters, "name", dialect) if settings.name_column else {}
+    otherwise = None if is_count else otherwise_literal(rules.clusters, settings, dialect)
+    context = describe(rules, lambda rule: {"predicate": predicates.of_rule(rule), "label": labels.get(rule.cluster)})
+    trained = {} if settings.measure is None else rules.trained_totals(settings.measure)
+    for cluster in context["clusters"]:
+        cluster["predicate"] = predicates.of_any([rule["predicate"] for rule in cluster["rules"]])
+        cluster["label"] = labels[cluster["index"]]
+        cluster["named"] = names.get(cluster["index"])
+        cluster["total_share"] = None if not trained else f"{trained[cluster['index']]:.6f}"
+    if settings.style == "ordered":
+        unused = unused_label(rules.clusters, cluster_as, dialect)
+        cases = ordered_cases(rules, labels, predicates, otherwise, unused)
+    else:
+        cases = flat_cases(context["rules"], otherwise, dialect)
+    return {
+        **context,
+        "cases": cases,
+        "knows_total": bool(trained),
+        "compared": comparable(cluster_as, dialect),
+        **_cases_beside(rules, settings, predicates, names),
+    }
+
+
+def _cases_beside(
+    rules: RuleSet, settings: SqlOptions, predicates: Predicates, names: Mapping[int, str]
+) -> dict[str, Any]:
+    """Return the CASE expressions of the columns beside the cluster's: its name, and the precision of a row's rule."""
+    dialect = predicates.dialect
+    if predicates.indent is not None and _cast(settings, WRITING[dialect.name or "ansi"]) is not None:
+        predicates = predicates.indented(predicates.indent - 2)  # the cast is around the cluster alone
+    named_cases = precision_cases = None
+    if settings.name_column and not settings.knows_columns:
+        named = [{"predicate": predicates.of_rule(rule), "label": names[rule.cluster]} for rule in rules]
+        named_cases = flat_cases(named, None, dialect)
+    if settings.with_precision:
+        precision_cases = flat_cases(_precision_branches(rules, predicates), None, dialect)
+    return {"named_cases": named_cases, "precision_cases": precision_cases}
+
+
+def _describe_query(rules: RuleSet, settings: SqlOptions, predicates: Predicates, writing: Writing) -> dict[str, Any]:
+    """Return the template's data on the table that is read, and the columns that a query gives."""
+    dialect, table = predicates.dialect, settings.table_parts
+    of_style: dict[str, Any] = {}
+    if settings.style == "check":
+        of_style["check"] = _describe_check(rules, predicates, table)
+    if settings.style == "drift":
+        stems = ("labelled", "counts", "total", "training", "found", "shares")
+        of_style["names"] = _names_of_parts(stems, table, "drift")
+    return {
+        **of_style,
+        "dialect": settings.dialect,
+        "table": table,
+        "cluster_column": settings.cluster_column,
+        "name_column": settings.name_column,
+        "precision_column": settings.precision_column,
+        "measure": None if settings.measure is None else predicates.number(len(predicates.names) - 1),
+        "cast": _cast(settings, writing),
+        "output_columns": find_output_columns(settings, dialect),
+        "qualify_star": dialect.names.qualify_star,
+        "alias": dialect.names.alias,
+        "no_table": dialect.names.no_table,
+    }
+
+
+def _describe_statement(
+    rules: RuleSet, settings: SqlOptions, predicates: Predicates, writing: Writing
+) -> dict[str, Any]:
+    """Return the template's data on the statement that keeps clusters in the database."""
+    statement = _statement(settings, predicates.dialect, writing)
+    arguments = ""
+    if settings.style == "function":
+        told = (f"{name} {kind}".rstrip() for name, kind in _arguments(rules, settings, predicates))
+        arguments = f"({', '.join(told)})"
+    return {
+        "into": target_of(settings, predicates.dialect),
+        "statement": statement,
+        "margin": _margin(statement),
+        "arguments": arguments,
+        "changed": writing.changed,
+        "cluster_type": cluster_type(rules, settings, writing),
+    }
 
 
 def _precision_branches(rules: RuleSet, predicates: Predicates) -> list[dict[str, str]]:
@@ -302,50 +326,6 @@ def _without_cluster(settings: SqlOptions) -> str:
     if settings.style == "where":
         return "A row that no rule matches is in no cluster."
     return f"A row that no rule matches gets {'NULL' if settings.otherwise is None else settings.otherwise}."
-
-
-def _label_literals(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> dict[int, str]:
-    """Return SQL for the label of each cluster."""
-    if cluster_as == "number":
-        # The digits of the smallest number, without their sign, are beyond 64 bits.
-        smallest = f"({MIN_LABEL + 1} - 1)"
-        return {c.index: smallest if c.index == MIN_LABEL else str(c.label) for c in clusters}
-    nameless = [cluster.index for cluster in clusters if not cluster.name]
-    if nameless and not dialect.texts.empty:
-        raise ExportError(
-            f"cluster {nameless[0]} is named by an empty text, which dialect {dialect.name!r} treats as NULL, no "
-            "cluster; use number for ",
-            OptionName("cluster_as"),
-        )
-    return {cluster.index: dialect.string(cluster.name) for cluster in clusters}
-
-
-def _otherwise(clusters: Sequence[Cluster], settings: SqlOptions, dialect: Dialect) -> str | None:
-    """Return SQL for the value of a row without a cluster; OptionError if it is a cluster's, or of the wrong type."""
-    value = settings.otherwise
-    if value is None:
-        return None
-    taken = [cluster for cluster in clusters if str(value).strip() in (str(cluster.label), cluster.name)]
-    if taken:
-        raise OptionError(OTHERWISE, f" is {value!r}, which is cluster {taken[0].title}; use a different value")
-    return dialect.string(str(value)) if settings.cluster_as == "name" else dialect.number(int(value))
-
-
-def _compared(cluster_as: ClusterAs, dialect: Dialect) -> dict[str, str]:
-    """Return expressions that make a column of clusters, ``{column}``, and its value, ``{literal}``, comparable."""
-    if cluster_as == "number":
-        return {"column": "{column}", "value": "{literal}"}
-    texts = dialect.texts
-    return {"column": texts.cast or texts.column, "value": texts.literal}
-
-
-def _unused(clusters: Sequence[Cluster], cluster_as: ClusterAs, dialect: Dialect) -> str:
-    """Return SQL for a value that is not a cluster's number or name."""
-    if cluster_as == "number":
-        labels = {cluster.label for cluster in clusters}
-        return dialect.number(next(number for number in range(-1, -len(labels) - 2, -1) if number not in labels))
-    names = {cluster.name for cluster in clusters}
-    return dialect.string(next(name for number in count() if (name := f"none {number}") not in names))
 
 
 def _names_of_parts(stems: Sequence[str], table: Sequence[str], style: str) -> dict[str, str]:
@@ -402,20 +382,20 @@ def _prepare(rules: RuleSet, settings: SqlOptions) -> tuple[Dialect, Predicates]
         refuse_measure(rules, settings.measure)
         old_names = [*(name for name in old_names if name != settings.measure), settings.measure]
         used = (*used, len(old_names) - 1)
-    names = _name_columns(old_names, settings)
+    names = name_columns(old_names, settings)
     types = settings.table_types
     if types:
-        names = _names_in_table(names, used, types, dialect)
+        names = names_in_table(names, used, types, dialect)
     if settings.style == "function" and not types:
         types = {names[feature]: declared for feature, declared in argument_types(rules, dialect).items()}
-    _refuse_lookalikes(names, used, settings.dialect, dialect)
+    refuse_lookalikes(names, used, settings.dialect, dialect)
     for new in settings.new_columns if settings.style in (*WITH_CLUSTER_COLUMN, "update") else []:
         dialect.column(new)
         if settings.style in QUERIES and not dialect.keeps_alias(new):
             raise ExportError(
                 f"{dialect.name} drops the blanks before the name {new!r}; use a different one with ", CLUSTER_COLUMN
             )
-    if settings.style == "update" and (name := _called_alike(names[: len(rules.columns)], settings)) is not None:
+    if settings.style == "update" and (name := called_alike(names[: len(rules.columns)], settings)) is not None:
         raise ExportError(
             f"the rules are about the column {name!r}, which an update would overwrite; name a different one with ",
             CLUSTER_COLUMN,
@@ -507,73 +487,3 @@ def _indent(settings: SqlOptions, dialect: Dialect, writing: Writing) -> int:
 def _cast(settings: SqlOptions, writing: Writing) -> str | None:
     """Return how a query casts the cluster to the smallest type, where it is stored."""
     return writing.cast if settings.style == "table" and settings.cluster_as != "name" else None
-
-
-def _output_columns(settings: SqlOptions, dialect: Dialect) -> list[str]:
-    """Return the columns that a query gives, as the table calls them where that is known."""
-    names, types = list(settings.output_columns), settings.table_types
-    if types:
-        names = _names_in_table(names, range(len(names)), types, dialect)
-    if (name := _called_alike(names, settings)) is not None:
-        raise OptionError(
-            OUTPUT_COLUMNS, f" has {name!r}, the name of a new column; give that a different name with ", CLUSTER_COLUMN
-        )
-    return names
-
-
-def _names_in_table(
-    names: Sequence[str], tested: Sequence[int], types: Mapping[str, str], dialect: Dialect
-) -> list[str]:
-    """Return the names of columns as the table has them: a tested one may differ in case, where only one does."""
-    found = list(names)
-    for index in tested:
-        alike = find_name(names[index], types, dialect.names.fold, str.casefold)
-        if alike is None:
-            raise OptionError(
-                f"the table has no column {show_absent(names[index], types)}; give its type with ",
-                TYPES,
-                ", or its name in the table with ",
-                COLUMNS,
-            )
-        found[index] = alike
-    return found
-
-
-def _name_columns(old_names: Sequence[str], settings: SqlOptions) -> list[str]:
-    """Return the name of every column in the database."""
-    unknown = [old for old in settings.columns if old not in old_names]
-    if unknown:
-        raise OptionError(
-            COLUMNS,
-            f" renames {', '.join(map(repr, unknown))}, which the rules do not have; "
-            f"their columns are: {', '.join(map(repr, old_names))}",
-        )
-    names = [settings.columns.get(old, old) for old in old_names]
-    takes_all = settings.style in QUERIES and not settings.output_columns
-    there = [*names, *(settings.table_types if takes_all else [])]
-    if settings.style in WITH_CLUSTER_COLUMN and (name := _called_alike(there, settings)) is not None:
-        raise ExportError(
-            f"the table already has a column {name!r}; give the new one a different name with ", CLUSTER_COLUMN
-        )
-    return names
-
-
-def _called_alike(names: Sequence[str], settings: SqlOptions) -> str | None:
-    """Return the name that is that of a new column in any case, if there is one."""
-    new = {name.casefold() for name in settings.new_columns}
-    return next((name for name in names if name.casefold() in new), None)
-
-
-def _refuse_lookalikes(names: Sequence[str], tested: Sequence[int], spelt: str, dialect: Dialect) -> None:
-    """Refuse tested columns whose names the dialect cannot tell apart."""
-    holders: dict[str, list[int]] = {}
-    for index, name in enumerate(names):
-        holders.setdefault(dialect.fold(name), []).append(index)
-    for index in tested:
-        same = holders[dialect.fold(names[index])]
-        if len(same) > 1:
-            raise ExportError(
-                f"dialect {spelt!r} treats the columns {' and '.join(repr(names[i]) for i in same)} "
-                "as one; rename one in the database and state that with ",
-                COLUMNS,
-            )

@@ -8,7 +8,8 @@ from typing import Any
 
 from shallowrules.errors import OptionError
 from shallowrules.exporters.sql.dialects import find_dialect
-from shallowrules.exporters.sql.exporter import cluster_type, plain_sql, signature, target_of
+from shallowrules.exporters.sql.exporter import plain_sql, signature, target_of
+from shallowrules.exporters.sql.labels import cluster_type
 from shallowrules.exporters.sql.options import IN_STATEMENTS, QUOTES, SqlOptions
 from shallowrules.exporters.sql.writing import WRITING, dropping
 from shallowrules.rules import RuleSet

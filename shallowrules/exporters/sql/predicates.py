@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 from shallowrules.exporters.context import bounds
+from shallowrules.exporters.sql.categories import TextColumn, TruthColumn
 from shallowrules.exporters.sql.declared import Held
 from shallowrules.exporters.sql.dialect import Dialect
-from shallowrules.exporters.sql.reading import CodeColumn, NumberColumn, TextColumn, TruthColumn
+from shallowrules.exporters.sql.reading import CodeColumn, NumberColumn
 from shallowrules.exporters.sql.times import TimeColumn
 from shallowrules.rules import Between, Condition, ConditionVisitor, NoneOf, Number, OneOf, Rule, RuleColumn
 

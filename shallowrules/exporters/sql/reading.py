@@ -1,4 +1,4 @@
-"""A column as SQL, from which conditions are made: the number in it, and which rows have no value.
+"""A column of numbers or codes as SQL, from which conditions are made: its number, and which rows have no value.
 
 `docs/numbers.md` says what a number and a missing value are. Anything else becomes NULL, and satisfies no condition.
 """
@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shallowrules.errors import ExportError
-from shallowrules.exporters.sql.declared import TYPES, Held, assumed_numbers
+from shallowrules.exporters.sql.categories import among
+from shallowrules.exporters.sql.declared import Held, assumed_numbers
 from shallowrules.exporters.sql.dialect import Dialect, spelt
-from shallowrules.rules import DOUBLE_EXACT, FALSE_TEXTS, GRAMMAR, TRUE_TEXTS, Number, RuleColumn
+from shallowrules.rules import DOUBLE_EXACT, GRAMMAR, Number, RuleColumn
 
-__all__ = ["CodeColumn", "NumberColumn", "TextColumn", "TruthColumn"]
+__all__ = ["CodeColumn", "NumberColumn"]
 
 SINGLE_EXACT = 2**24
 """Up to this number, a float32 distinguishes each whole number from its neighbors."""
@@ -24,7 +25,7 @@ EXACT_DIGITS = 15
 """Every engine reads a decimal of this many digits as the nearest double."""
 
 NAN_WORDS = ("nan", "+nan", "-nan")
-"""The texts of `GRAMMAR.nan`, in small letters."""
+"""The texts of `GRAMMAR.nan`, in lower case."""
 
 _NUMBER_TEXT = re.compile(f"{GRAMMAR.number.format(point='.')}|{GRAMMAR.infinity}")
 """The words that an engine may also write for a number that it casts to text."""
@@ -116,7 +117,7 @@ class NumberColumn:
         parts = [f"{self.value} IS NULL"]
         if self.from_text:
             parts += self._words()
-            parts.append(_among(f"LOWER({self.text})", NAN_WORDS, dialect))
+            parts.append(among(f"LOWER({self.text})", NAN_WORDS, dialect))
         elif self._may_be_text and self.column.imputed is not None:
             parts.append(f"{self.value} = ''")  # an empty field, as a file is loaded into columns of text
         elif dialect.nan.is_nan is not None and self.may_be_nan:
@@ -127,10 +128,10 @@ class NumberColumn:
         """Return the predicate for rows whose text is a word; the text of a value that is already a number never is."""
         words, is_text = self.column.conversion.words, self.is_text
         guarded = [word for word in words if is_text is not None and _NUMBER_TEXT.fullmatch(word)]
-        plain = _among(self.text, ["", *(word for word in words if word not in guarded)], self.dialect)
+        plain = among(self.text, ["", *(word for word in words if word not in guarded)], self.dialect)
         if is_text is None or not guarded:
             return [plain]
-        return [plain, f"{self._given(is_text)} AND {_among(self.text, guarded, self.dialect)}"]
+        return [plain, f"{self._given(is_text)} AND {among(self.text, guarded, self.dialect)}"]
 
     @property
     def infinity(self) -> str | None:
@@ -287,7 +288,7 @@ class NumberColumn:
         facts, dialect = self.dialect.numbers, self.dialect
         conversion = self.column.conversion
         words = ["", *conversion.words] if facts.is_number is None else self._infinite_words()
-        excluded = "" if conversion.codes else _among(self.text, words, dialect)
+        excluded = "" if conversion.codes else among(self.text, words, dialect)
         branches = [f"WHEN {excluded} THEN NULL"] if excluded else []
         number = template.format(text=self._digits())
         if conversion.codes:
@@ -408,116 +409,6 @@ class CodeColumn(NumberColumn):
         ]
 
 
-class TextColumn:
-    """A column of text; the parameters are those of `NumberColumn`."""
-
-    def __init__(self, column: RuleColumn, name: str, dialect: Dialect, held: Held | None = None) -> None:
-        self.column = column
-        self.nulls = column.conversion.nulls
-        self.dialect = dialect
-        self.value = dialect.column(name)
-        self.held = held if held is not None and held.kind == "texts" else None
-
-    def missing(self) -> str:
-        """Return the predicate for rows without a value."""
-        words = self._null_words("IN")
-        return f"{self.value} IS NULL OR {words}" if words else f"{self.value} IS NULL"
-
-    def without_value(self) -> str:
-        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
-        return self.missing() if self.column.imputed is None else ""
-
-    def one_of(self, values: Sequence[str]) -> str:
-        """Return the predicate for rows with one of some texts; empty where none is possible."""
-        nulls = set(self.nulls)
-        return self._compare(
-            [value for value in values if value.strip(" ") not in nulls], "=", "{text} IN ({literals})"
-        )
-
-    def none_of(self, values: Sequence[str]) -> str:
-        """Return the predicate for rows with a text other than these."""
-        parts = [self._compare(values, "<>", self.dialect.texts.not_in), self._null_words("NOT IN")]
-        return " AND ".join(part for part in parts if part)
-
-    def _compare(self, values: Sequence[str], with_one: str, with_several: str) -> str:
-        if not values:
-            return ""
-        held = self.held
-        if held is None or (held.padded and any(value.endswith(" ") for value in values)):
-            return self._compare_bytes(values, with_one, with_several)
-        exactly = None if held.bytewise else self.dialect.texts.exactly
-        literals = ", ".join((exactly or "{literal}").format(literal=self.dialect.string(value)) for value in values)
-        if len(values) == 1:
-            alike = f"{self.value} {with_one} {literals}"
-        else:
-            alike = with_several.format(value=self.value, text=self.value, literals=literals)
-        if held.bytewise or exactly is not None:
-            return alike
-        bytes_alike = self._compare_bytes(values, with_one, with_several)
-        # Text that is equal byte by byte is equal in any collation, so an index finds it. The column's character set
-        # may lack characters beyond ASCII.
-        serves = with_one == "=" and all(value.isascii() for value in values)
-        return f"{alike} AND {bytes_alike}" if serves else bytes_alike
-
-    def _compare_bytes(self, values: Sequence[str], with_one: str, with_several: str) -> str:
-        """Return the comparison that no collation changes."""
-        facts, literals = self.dialect.texts, ", ".join(map(self.dialect.category, values))
-        if facts.cast is not None and not any(re.search(facts.typed, value) for value in values):
-            text = facts.cast.format(column=self.value)
-        else:
-            text, literals = facts.column.format(column=self.value), facts.listed.format(literals=literals)
-        if len(values) == 1:
-            return f"{text} {with_one} {literals}"
-        return with_several.format(value=self.value, text=text, literals=literals)
-
-    def _null_words(self, test: str) -> str:
-        return _among(self.dialect.texts.trimmed.format(value=self.value), self.nulls, self.dialect, test)
-
-
-class TruthColumn:
-    """A column of truth values, in whatever type it is held; the parameters are those of `NumberColumn`."""
-
-    def __init__(self, column: RuleColumn, name: str, dialect: Dialect, held: Held | None = None) -> None:
-        self.column = column
-        self.dialect = dialect
-        self.value = dialect.column(name)
-        self.held = held if held is not None and held.kind != "texts" and not held.loose else None
-
-    def missing(self) -> str:
-        """Return the predicate for rows without a value."""
-        return f"{self.value} IS NULL"
-
-    def without_value(self) -> str:
-        """Return the predicate for rows that satisfy no comparison; empty where there are none."""
-        if self.held is not None and self.held.kind == "truths":
-            return "" if self.column.imputed is not None else self.missing()
-        neither = f"NOT {self.one_of([True, False])}"
-        return neither if self.column.imputed is not None else f"{self.missing()} OR {neither}"
-
-    def one_of(self, values: Sequence[bool]) -> str:
-        """Return the predicate for rows with one of some truth values; empty for none."""
-        if self.held is not None:
-            return self._plain(values)
-        facts = self.dialect.numbers
-        texts = [text for value in values for text in (TRUE_TEXTS if value else FALSE_TEXTS)]
-        text = (self.dialect.texts.truth or self.dialect.texts.trimmed).format(value=self.value)
-        spelt = _among(f"LOWER({text})", texts, self.dialect)
-        if not spelt or facts.truth is None:
-            return spelt
-        is_number, number = (fact.format(value=self.value, text=text) for fact in facts.truth)
-        wanted = ", ".join(str(int(value)) for value in values)
-        return f"CASE WHEN {is_number} THEN {number} IN ({wanted}) ELSE {spelt} END"
-
-    def _plain(self, values: Sequence[bool]) -> str:
-        """Return the comparison with a column of a boolean or a number type."""
-        assert self.held is not None
-        if self.held.kind == "truths":
-            tests = [TYPES[self.dialect.name].truths[not value].format(value=self.value) for value in values]
-            return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})" if tests else ""
-        numbers = ", ".join(str(int(value)) for value in values)
-        return f"{self.value} IN ({numbers})" if len(values) > 1 else f"{self.value} = {numbers}" if values else ""
-
-
 def _in_brackets(number: str) -> str:
     """Return a number as it is written after a sign."""
     return f"({number})" if number.startswith("-") else number
@@ -527,11 +418,3 @@ def _double_below(number: int) -> int:
     """Return the largest double that is at most a whole number."""
     nearest = float(number)
     return int(nearest if nearest <= number else math.nextafter(nearest, -math.inf))
-
-
-def _among(text: str, words: Iterable[str], dialect: Dialect, test: str = "IN") -> str:
-    """Return the predicate for texts that are among some words; empty if none can be told from NULL."""
-    writable = [word for word in dict.fromkeys(words) if word or dialect.texts.empty]
-    if not writable:
-        return ""
-    return f"{dialect.texts.column.format(column=text)} {test} ({', '.join(map(dialect.category, writable))})"

@@ -9,8 +9,10 @@ from contextlib import suppress
 from shallowrules.errors import DataError, OptionName, counted
 from shallowrules.exporters.base import ClusterAs
 from shallowrules.labelling.databases.counting import count_made
+from shallowrules.labelling.databases.dropping import leftovers
 from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
-from shallowrules.labelling.databases.planning import Plan, leftovers, plan_in
+from shallowrules.labelling.databases.plan import Plan
+from shallowrules.labelling.databases.planning import plan_in
 from shallowrules.labelling.databases.refusals import explain
 from shallowrules.labelling.drift import Counts
 from shallowrules.sources.connecting import connect, find_url, raise_interrupt

@@ -15,7 +15,7 @@ from shallowrules.rules.words.from_rules import nodes_of_rules
 from shallowrules.rules.words.typed import read_new_name, read_threshold
 from shallowrules.rules.words.written import read_rules
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Value
+from shallowrules.tables.values import Value
 
 __all__ = ["EDITED", "Edited", "Replacement", "edit", "notes_of_edits", "read_replacement"]
 

@@ -9,21 +9,13 @@ from typing import Any
 
 from shallowrules.errors import counted
 from shallowrules.rules.columns import RuleColumn
-from shallowrules.rules.conditions import (
-    Between,
-    Condition,
-    ConditionVisitor,
-    NoneOf,
-    OneOf,
-    both,
-    printable,
-)
+from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, both, printable
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.nodes import Cut, Leaf, Node, Rule
 from shallowrules.rules.shown import Shown
 from shallowrules.rules.words.contrasts import Contrast
 from shallowrules.tables.conversion import INT64, Number
-from shallowrules.tables.table import Value
+from shallowrules.tables.values import Value
 
 __all__ = ["Explanation", "Move", "Row", "Step", "explain_row"]
 

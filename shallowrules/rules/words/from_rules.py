@@ -11,7 +11,7 @@ from shallowrules.errors import DataError, counted
 from shallowrules.rules.columns import RuleColumn
 from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both, is_empty, printable
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node
-from shallowrules.tables.table import Value
+from shallowrules.tables.values import Value
 
 __all__ = ["WrittenRule", "nodes_of_rules"]
 

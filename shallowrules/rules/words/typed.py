@@ -13,8 +13,8 @@ from shallowrules.rules.words.written import read_number
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.dates import written_time
 from shallowrules.tables.number_format import BLANKS, NumberFormat
-from shallowrules.tables.table import Value
 from shallowrules.tables.times import DAY, format_time
+from shallowrules.tables.values import Value
 
 __all__ = ["read_new_name", "read_threshold"]
 

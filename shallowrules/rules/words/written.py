@@ -13,8 +13,8 @@ from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, bot
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.words.from_rules import WrittenRule
 from shallowrules.tables.conversion import Number
-from shallowrules.tables.table import Value
 from shallowrules.tables.times import bound_text, threshold_of, time_pattern
+from shallowrules.tables.values import Value
 
 __all__ = ["ConditionReader", "PrintedReader", "read_condition", "read_number", "read_rules"]
 

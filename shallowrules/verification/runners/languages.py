@@ -36,7 +36,9 @@ from shallowrules.exporters.rendering import render
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import INT64, RuleColumn, RuleSet
 from shallowrules.rules.reading import code_numbers
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.given import plain_column
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import format_time
 from shallowrules.verification.runners.base import Form, Labels
 
@@ -240,7 +242,7 @@ def rows_held(exporter: type[LanguageExporter], rules: RuleSet, table: Table) ->
 
 def _as_given(column: RuleColumn, table: Table) -> Column:
     """Return a column as a program gets it: text is already converted; the function handles the rest."""
-    given = table[column.name].plain()
+    given = plain_column(table[column.name])
     if column.codes:
         return code_numbers(given, column.conversion)
     if given.type == column.type or (given.is_numeric and column.is_numeric):

@@ -21,8 +21,9 @@ from shallowrules.exporters import export
 from shallowrules.exporters.html.walking import describe_inputs
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.rules.boundary import has_text
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import format_time, time_of
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels, spread

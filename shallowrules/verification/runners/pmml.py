@@ -19,8 +19,9 @@ from shallowrules.exporters.context import is_exact_in_doubles
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import DOUBLE_EXACT, RuleColumn, RuleSet
 from shallowrules.rules.reading import code_numbers
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.engines.spark import BRIEF_JAVA, JAVA
 from shallowrules.verification.runners.base import CLUSTER, Form, Labels

@@ -13,7 +13,8 @@ from shallowrules.exporters import export
 from shallowrules.exporters.python import Style
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.column import Column
+from shallowrules.tables.table import Table
 from shallowrules.tables.times import array_of_times
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels

@@ -16,8 +16,9 @@ from shallowrules.exporters.sql import LABELLING_STYLES, cluster_predicates, ran
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import INT64, RuleColumn, RuleSet
 from shallowrules.sources.engine import reason
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.engines import Engine
 from shallowrules.verification.engines.duckdb import import_duckdb

@@ -32,8 +32,9 @@ from shallowrules.exporters.xlsx.formulas import FIRST_DAY, column_letters, seri
 from shallowrules.exporters.xlsx.labelling import FIRST_ROW, LABEL_SHEET, NONE, PASTED, SHEETS, WORKINGS_SHEET
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleColumn, RuleSet, Value
+from shallowrules.tables.column import Column
 from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.tables.table import Column, Table
+from shallowrules.tables.table import Table
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.runners.base import Form, Labels, spread
 
