@@ -86,8 +86,14 @@ def main() -> int:
         print(*found, sep="\n")
         return 0
     expected = GOLDEN.read_text(encoding="utf-8").splitlines()
-    print(*difflib.unified_diff(expected, found, "golden", "here", lineterm=""), sep="\n", end="\n" if found != expected else "")
-    print(f"OpenMP is {is_enabled}; {sum(a == b for a, b in zip(expected, found, strict=False))} of {len(expected)} trees are equal")
+    print(
+        *difflib.unified_diff(expected, found, "golden", "here", lineterm=""),
+        sep="\n",
+        end="\n" if found != expected else "",
+    )
+    print(
+        f"OpenMP is {is_enabled}; {sum(a == b for a, b in zip(expected, found, strict=False))} of {len(expected)} trees are equal"
+    )
     return int(found != expected)
 
 
