@@ -1,7 +1,7 @@
 """The trees of drawn and bundled tables, which are the same on every machine and from every compiler.
 
-As a script, it compares those of the installed package with `golden/trees.txt`, which x86-64 wrote: it needs no more than the
-package itself, so that a wheel for any system can be tested. With --print it prints them, those of .npz files too.
+As a script, it compares those of the installed package with `golden/trees.txt`, which x86-64 wrote. It needs no other
+packages, so that a wheel for any system can be tested. With --print it prints them, those of .npz files too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def drawn(n_rows: int, n_columns: int, k: int) -> NDArray[np.float64]:
 
 
 def line(name: str, X: NDArray[Any], k: int, **options: Any) -> str:
-    """Return a name, the number of leaves, and a hash of all cuts and labels. The centers are rows: BLAS sums by machine."""
+    """Return a name, the number of leaves, and a hash of all cuts and labels.
+
+    Centers are rows of the table: those of KMeans come from BLAS, which sums in another order on each machine.
+    """
     centers = np.unique(X[:: len(X) // k][:k].astype(np.float64), axis=0)
     model = ExplainableKMeans(clusterer=centers, n_jobs=2, random_state=0, **options).fit(X)
     digest = hashlib.sha256()
@@ -86,14 +89,9 @@ def main() -> int:
         print(*found, sep="\n")
         return 0
     expected = GOLDEN.read_text(encoding="utf-8").splitlines()
-    print(
-        *difflib.unified_diff(expected, found, "golden", "here", lineterm=""),
-        sep="\n",
-        end="\n" if found != expected else "",
-    )
-    print(
-        f"OpenMP is {is_enabled}; {sum(a == b for a, b in zip(expected, found, strict=False))} of {len(expected)} trees are equal"
-    )
+    for difference in difflib.unified_diff(expected, found, "golden", "here", lineterm=""):
+        print(difference)
+    print(f"OpenMP is {is_enabled}; the trees are {'equal' if found == expected else 'different'}")
     return int(found != expected)
 
 

@@ -1,4 +1,4 @@
-"""The workflows of a public CI and the wheels of a release: what has to be equal in several files, and who may publish."""
+"""The workflows of a public CI and the wheels of a release: what several files have in common, and who may publish."""
 
 from __future__ import annotations
 
