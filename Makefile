@@ -40,7 +40,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre coverage sanitize wheel \
+.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre coverage sanitize wheel test-installed \
 	release lint format lock docs bench conformance clean
 
 help:
@@ -54,6 +54,7 @@ help:
 	@echo "make coverage  the lines that no quick test runs, in Python and in the kernel, and docs/coverage.md"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own; SHORT=1 for what a wheel can fail"
+	@echo "make test-installed PYTHON=…  the tests of make wheel, on the wheel that this Python has installed"
 	@echo "make release   checks, wheel and sdist of a version, and the command that tags it; CI_PASSED=COMMIT instead of the tests"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
@@ -123,7 +124,7 @@ examples: $(VENV)/with-cli
 
 # The tests run in as many processes as there are cores, and many grow with several threads: a thread that waits for
 # others sleeps then, in place of taking a core from them. The benchmarks wait as OpenMP does by default.
-test test-lowest test-pre coverage sanitize wheel: export OMP_WAIT_POLICY = passive
+test test-lowest test-pre coverage sanitize wheel test-installed: export OMP_WAIT_POLICY = passive
 
 QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
@@ -256,7 +257,12 @@ wheel: $(VENV)/with-dev
 	cp build/wheel/*.tar.gz dist
 	@$(MAKE) build/wheel/env/bin/python VENV=build/wheel/env PYTHON=$(BIN)/python
 	$(INSTALL_INTO) build/wheel/env/bin/python "$$(echo dist/*.whl)[test]"
-	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
+	@$(MAKE) test-installed PYTHON=$(CURDIR)/build/wheel/env/bin/python SHORT=$(SHORT)
+
+# Tests the wheel that PYTHON has installed with its extra `test`; cibuildwheel runs it too.
+test-installed:
+	@mkdir -p build/installed
+	cd build/installed && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 $(PYTHON) -m pytest -n auto --dist loadfile \
 		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m $(QUICK) $(PYTEST_FLAGS) \
 		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/*/test_%.py),$(CURDIR)/tests)
 
