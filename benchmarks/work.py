@@ -49,7 +49,7 @@ import numpy as np
 from shallowrules._kernel import GrowthInput, grow_tree
 X, centers = np.load(sys.argv[1]), np.load(sys.argv[2])
 rows = np.arange(len(X), dtype=np.int32)
-grow_tree(GrowthInput(X, X, rows, None, centers, centers, None), float(sys.argv[3]), dense_limit=len(centers))
+grow_tree(GrowthInput(X, X, rows, None, centers, centers, None), float(sys.argv[3]))
 """
 
 PARTS = (
