@@ -24,7 +24,7 @@ from shallowrules import (
     tradeoff_path,
 )
 from shallowrules.errors import DataError, OptionError
-from shallowrules.labelling.drift import count_rows, measure_columns, measure_shifts
+from shallowrules.labelling.drift import count_clusters, measure_columns, measure_shifts
 from shallowrules.models.pricing import measure_refit
 from shallowrules.partitions import TableParts
 from shallowrules.rules import Cut
@@ -143,7 +143,10 @@ def test_what_is_made_of_a_fit_of_few_rows(data):
     except (DataError, OptionError):
         return
     other = data.draw(st.sampled_from([X, X[:1], np.repeat(X, 2, axis=0), X * 2, X * 0]))
-    for shift in (*measure_shifts(rules, count_rows(rules, Table.of(other))), *measure_columns(rules, Table.of(other))):
+    for shift in (
+        *measure_shifts(rules, count_clusters(rules.assign(Table.of(other)))),
+        *measure_columns(rules, Table.of(other)),
+    ):
         check_figures(str(shift))
     cuts = [node for node in rules.nodes if isinstance(node, Cut)]
     pairs = itertools.pairwise(cluster.index for cluster in rules.clusters)

@@ -61,7 +61,7 @@ def in_a_worker(_: int) -> tuple[int, int]:
 def four_cores(monkeypatch):
     """Make scikit-learn and joblib see four cores, and OpenMP allow as many."""
     monkeypatch.setenv("OMP_NUM_THREADS", "4")  # beyond it, scikit-learn counts cores
-    monkeypatch.setattr("shallowrules.models.estimator.cpu_count", lambda: 4)
+    monkeypatch.setattr("shallowrules.models.parameters.cpu_count", lambda: 4)
     with threadpool_limits(4, user_api="openmp"):
         yield
 
