@@ -40,7 +40,7 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre coverage sanitize wheel \
+.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre coverage sanitize wheel test-installed \
 	release lint format lock docs bench conformance clean
 
 help:
@@ -54,6 +54,7 @@ help:
 	@echo "make coverage  the lines that no quick test runs, in Python and in the kernel, and docs/coverage.md"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
 	@echo "make wheel     dist/*.whl for other machines, tested in an environment of its own; SHORT=1 for what a wheel can fail"
+	@echo "make test-installed PYTHON=…  the tests of make wheel, on the wheel that this Python has installed"
 	@echo "make release   checks, wheel and sdist of a version, and the command that tags it; CI_PASSED=COMMIT instead of the tests"
 	@echo "make lint      ruff, mypy, cython-lint"
 	@echo "make format    what ruff can repair by itself"
@@ -123,7 +124,7 @@ examples: $(VENV)/with-cli
 
 # The tests run in as many processes as there are cores, and many grow with several threads: a thread that waits for
 # others sleeps then, in place of taking a core from them. The benchmarks wait as OpenMP does by default.
-test test-lowest test-pre coverage sanitize wheel: export OMP_WAIT_POLICY = passive
+test test-lowest test-pre coverage sanitize wheel test-installed: export OMP_WAIT_POLICY = passive
 
 QUICK := 'not (docs or services or builds or measures or renders or slow)'
 
@@ -135,7 +136,8 @@ test: $(VENV)/with-test
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
 # points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
 # tables, labels and texts come out is decided by the same files, which the other tests run.
-INSTALLED_TESTS := packaging public_names threads estimator cards kernel_reading cli cli_process exporters_registry
+INSTALLED_TESTS := packaging public_names threads estimator* cards kernel_reading cli cli_goals cli_process cli_run_files \
+	exporters_registry
 
 # What holds on the oldest Python and on the newest holds between them, if the compiled modules load there: with SHORT=1,
 # those between run these.
@@ -143,9 +145,9 @@ COMPILED_TESTS := public_names tree kernel_reading kernel_growth kernel_refineme
 
 # What changes from one Python to the next, and with the packages that it takes: how values, files and processes are read and
 # written, and what emitted Python does. With SHORT=1, the newest Python runs these as well; the oldest runs all.
-PYTHON_TESTS := cli cli_label cli_output cli_pipes cli_process dataframes dtypes encoding estimator exporters_exported \
-	exporters_frames exporters_python* interrupts leaks packaging partitions rules_document sources sources_csv sources_json \
-	sources_parquet sklearn_trees table threads transformers
+PYTHON_TESTS := cli cli_goals cli_label cli_output cli_pipes cli_process cli_run_files dataframes dtypes encoded_units \
+	encoding estimator* exporters_exported exporters_frames exporters_python* interrupts leaks packaging partitions \
+	rules_document sources sources_csv sources_json sources_parquet sklearn_trees table threads transformers
 
 # Does something on every other Python found: $$version, $$python, and the tests that it runs, empty for all.
 define on_others
@@ -178,9 +180,9 @@ test-all: test-others
 
 # What the packages that the project takes decide: how tables, files and databases are read, what exporters write, what commands
 # take and print, and what scikit-learn asks of an estimator.
-LOWEST_TESTS := public_names estimator cards pictures dataframes dtypes table cli exporters_exported exporters_frames \
-	exporters_python exporters_registry exporters_xlsx frames metrics packaging partitions rules_schema settings \
-	sources_json sources_parquet transformers
+LOWEST_TESTS := public_names estimator* cards pictures dataframes dtypes table cli cli_goals cli_run_files \
+	exporters_exported exporters_frames exporters_python exporters_registry exporters_xlsx frames metrics packaging \
+	partitions rules_schema settings sources_json sources_parquet transformers
 
 # `make test` starts no PostgreSQL and no MariaDB; this does, for the drivers' sake.
 LOWEST_SERVERS := sources_adbc sources_database
@@ -255,7 +257,12 @@ wheel: $(VENV)/with-dev
 	cp build/wheel/*.tar.gz dist
 	@$(MAKE) build/wheel/env/bin/python VENV=build/wheel/env PYTHON=$(BIN)/python
 	$(INSTALL_INTO) build/wheel/env/bin/python "$$(echo dist/*.whl)[test]"
-	cd build/wheel && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 env/bin/python -m pytest -n auto --dist loadfile \
+	@$(MAKE) test-installed PYTHON=$(CURDIR)/build/wheel/env/bin/python SHORT=$(SHORT)
+
+# Tests the wheel that PYTHON has installed with its extra `test`; cibuildwheel runs it too.
+test-installed:
+	@mkdir -p build/installed
+	cd build/installed && SHALLOWRULES_WHEEL=1 PYTHONSAFEPATH=1 $(PYTHON) -m pytest -n auto --dist loadfile \
 		--rootdir $(CURDIR) -c $(CURDIR)/pyproject.toml -m $(QUICK) $(PYTEST_FLAGS) \
 		$(if $(SHORT),$(INSTALLED_TESTS:%=$(CURDIR)/tests/*/test_%.py),$(CURDIR)/tests)
 
@@ -292,7 +299,7 @@ docs: $(VENV)/with-dev
 	@echo "build/site/index.html is the first page"
 
 bench: $(VENV)/with-test
-	$(BIN)/python -m pytest -m measures tests/project/test_benchmarks.py
+	$(BIN)/python -m pytest -m measures tests/project
 	@for name in paper quality reading command database fit functions speed; do echo "--- benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # MariaDB, Java and chromium come from the system; without one of the engines it fails. The tables telco and avila come from

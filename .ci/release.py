@@ -1,6 +1,6 @@
 """What must hold before a release: prints each fault, or with --tag the command that tags the commit.
 
---ci-passed COMMIT is the statement that .ci/run passed on this commit.
+--ci-passed COMMIT is the statement that .ci/run passed on this commit. --tagged TAG looks at a commit that has its tag.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def version_of(root: Path) -> str:
     return str(tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
 
 
-def faults(root: Path, ci_passed: str = "") -> list[str]:
+def faults(root: Path, ci_passed: str = "", tagged: str = "") -> list[str]:
     """Return what keeps the commit from being released."""
     version = version_of(root)
     found = []
@@ -35,7 +35,10 @@ def faults(root: Path, ci_passed: str = "") -> list[str]:
         found.append(f"CHANGELOG.md has no line '## [{version}] - YYYY-MM-DD'")
     if re.search(r"^## \[Unreleased\]\s+(?!## )\S", changes, re.M):
         found.append("CHANGELOG.md has entries under Unreleased; move them to the version")
-    if git(root, "tag", "--list", f"v{version}"):
+    if tagged:
+        if tagged != f"v{version}":
+            found.append(f"the tag is {tagged}, and the version in pyproject.toml {version}")
+    elif git(root, "tag", "--list", f"v{version}"):
         found.append(f"the tag v{version} exists; raise the version in pyproject.toml")
     minor = ".".join(version.split(".")[:2])
     if not (root / "tests" / "pickles" / minor).is_dir():
@@ -49,15 +52,19 @@ def main() -> int:
     """Return 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ci-passed", default="", metavar="COMMIT")
+    parser.add_argument("--tagged", default="", metavar="TAG")
     parser.add_argument("--tag", action="store_true")
     told = parser.parse_args()
     root = Path(__file__).resolve().parents[1]
-    found = faults(root, told.ci_passed)
+    found = faults(root, told.ci_passed, told.tagged)
     for fault in found:
         print(f"not ready: {fault}", file=sys.stderr)
     if told.tag and not found:
         version = version_of(root)
-        print(f'Nothing is tagged or uploaded. To do so:\n  git tag -a v{version} -m "shallowrules {version}"')
+        print(
+            "Nothing is tagged or uploaded. .github/workflows/release.yml publishes a version once its tag is pushed:"
+        )
+        print(f'  git tag -a v{version} -m "shallowrules {version}"')
         print(f"  git push origin v{version}")
     return bool(found)
 

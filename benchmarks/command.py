@@ -40,10 +40,10 @@ PARTS = {
     "reading": ("shallowrules.cli.preparation", "open_rows"),
     "checking": ("shallowrules.cli.preparation", "judged"),
     "encoding": ("shallowrules.fitting.preparing", "encode"),
-    "k-means": ("shallowrules.clustering.reference", "fit_clusterer"),
-    "distinct rows": ("shallowrules.fitting.whole", "find_unique_rows"),
+    "k-means": ("shallowrules.clustering.clusterers", "fit_clusterer"),
+    "distinct rows": ("shallowrules.fitting.regions", "find_unique_rows"),
     "growing": ("shallowrules.trees.growing", "grow"),
-    "refining": ("shallowrules.fitting.whole", "refine"),
+    "refining": ("shallowrules.fitting.regions", "refine"),
     "finishing": ("shallowrules.models.estimator", "finish"),
     "exporting": ("shallowrules.exporters", "export_by"),
 }

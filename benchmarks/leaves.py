@@ -18,11 +18,13 @@ from shallowrules import ExplainableKMeans, fit_to_goal
 from shallowrules.errors import DataError
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.models.tradeoff import TRADEOFFS, tradeoff_path
+from shallowrules.trees.candidates import SearchSettings
 from shallowrules.trees.extending import extend
-from shallowrules.trees.growing import GrownTree, grow
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import GrownTree
 
 if TYPE_CHECKING:
-    from quality import Partition
+    from quality_runs import Partition
 
 __all__ = [
     "GOAL_SEEDS",
@@ -90,18 +92,10 @@ def measure_more(
     seed: int,
 ) -> None:
     """Add the gain from more leaves for one seed."""
-    unique, k = partition.unique_rows(), len(partition.centers)
+    rows, k = partition.explained(partition.unique_rows()), len(partition.centers)
     found = {"k": objective(partition, refined, tradeoff)}
     for name, leaves in MORE.items():
-        tree = extend(
-            refined,
-            unique,
-            max_leaves=leaves(k),
-            tradeoff=tradeoff,
-            reference_cost=partition.cost,
-            reference_labels=partition.labels,
-            random_seed=seed,
-        )
+        tree = extend(refined, rows, SearchSettings(tradeoff, seed), max_leaves=leaves(k))
         found[name] = objective(partition, tree, tradeoff)
     for base in BASES:
         tree = grow(partition.unique_rows(), method="exkmc", max_leaves=2 * k, base=base)

@@ -32,7 +32,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from speed_cases import SLOPE_BASE
 
-from shallowrules.trees.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import GrowthData, find_unique_rows
 from shallowrules.trees.tree import LEAF, Tree
 
 ROWS, QUICK_ROWS = 200_000, 2000
@@ -47,7 +49,7 @@ import numpy as np
 from shallowrules._kernel import GrowthInput, grow_tree
 X, centers = np.load(sys.argv[1]), np.load(sys.argv[2])
 rows = np.arange(len(X), dtype=np.int32)
-grow_tree(GrowthInput(X, X, rows, None, centers, centers, None), float(sys.argv[3]), dense_limit=len(centers))
+grow_tree(GrowthInput(X, X, rows, None, centers, centers, None), float(sys.argv[3]))
 """
 
 PARTS = (

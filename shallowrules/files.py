@@ -110,7 +110,8 @@ def read_whole(path: str | os.PathLike[str], most: int = MAX_WHOLE) -> bytes:
 
     Raises
     ------
-    DataError If it has more than `most` bytes, as an endless device does.
+    DataError
+        If it has more than `most` bytes, as an endless device does.
     OSError
         If it cannot be read.
     """

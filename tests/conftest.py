@@ -19,6 +19,7 @@ from draws import drawn
 from goldenfiles import assert_words
 from hypothesis import HealthCheck, settings
 from rulesets import small_rules
+from sklearn.datasets import make_blobs
 from strategies import Problem
 from tables import TABLES, table_of_some_size
 
@@ -73,6 +74,26 @@ def setup_script() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="session")
+def five_groups():
+    """Return a table of five groups."""
+    return make_blobs(500, 4, centers=5, cluster_std=1.0, random_state=3)[0]
+
+
+@pytest.fixture(scope="session")
+def six_groups():
+    """Return a table of six groups that overlap."""
+    return make_blobs(600, 4, centers=6, cluster_std=2.0, random_state=3)[0]
+
+
+@pytest.fixture(scope="session")
+def predicates(tmp_path_factory):
+    """Return a template that separates the clusters' predicates by NUL, which no name holds."""
+    path = tmp_path_factory.mktemp("templates") / "predicates.sql.j2"
+    path.write_text("{% for cluster in clusters %}{{ cluster.predicate }}\x00{% endfor %}")
+    return path
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_arrive():
     """Let SIGINT interrupt, here and in processes started from here: it is ignored in a shell's background job."""
@@ -89,7 +110,8 @@ TESTS_OF_STARTED = {
     "test_hostile_texts",
     "test_pages",
     "test_shapes",
-    "test_times",
+    "test_exporters_times",
+    "test_sources_times",
     "test_verify_runners",
 }
 TESTS_OF_LANGUAGES = {"test_exporters_languages", "test_verify_failed"}

@@ -110,7 +110,6 @@ def grow_tree(
     *,
     n_threads: int = 1,
     progress: _Progress = None,
-    dense_limit: int | None = None,
     kept_distances: int | None = None,
 ) -> _Nodes: ...
 def grow_imm(
@@ -137,7 +136,6 @@ def grow_ahead(
     ranks: int = 256,
     n_threads: int = 1,
     progress: _Progress = None,
-    dense_limit: int | None = None,
     kept_distances: int | None = None,
 ) -> _Nodes: ...
 def grow_data_tree(

@@ -1,4 +1,4 @@
-"""The centers that a tree over parts follows: given ones, those of a clusterer or of labels, or its own."""
+"""The centers that a tree over parts follows: given ones, those of a clusterer or of labels, or the package's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from shallowrules._kernel import row_keys
-from shallowrules.clustering.reference import fit_clusterer, nearest_labels, read_centers
+from shallowrules.clustering.clusterers import fit_clusterer
+from shallowrules.clustering.nearest import nearest_labels
+from shallowrules.clustering.reference import read_centers
 from shallowrules.encoding.rows import Encode, EncodedRows, RowEncoder
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.measures.summation import SumGrid
@@ -29,6 +31,7 @@ __all__ = [
     "Sample",
     "cluster_parts",
     "given_centers",
+    "means_of_clusters",
     "reference_labels",
     "sample_of_rows",
     "settle_centers",
@@ -100,9 +103,8 @@ def given_centers(given: Any, n_columns: int) -> NDArray[np.float64]:
         known = type(given).__module__.partition(".")[0] != "sklearn"
         if not known:
             raise OptionError(
-                f"{type(given).__name__} does not assign every row to its nearest center; give its labels as a column "
-                "of "
-                "the table (labels=NAME)"
+                f"{type(given).__name__} does not assign every row to its nearest center; give its labels as a "
+                "column of the table (labels=NAME)"
             )
     centers = getattr(given, "cluster_centers_", None)
     if centers is None and callable(getattr(given, "clusterCenters", None)):  # of Spark MLlib
@@ -140,6 +142,11 @@ def _sum_part(part: Part, state: tuple[RowEncoder, Grids, NDArray[np.float64] | 
         "weight": np.bincount(labels, rows.weight, minlength=k).astype(np.float64),
     }
     return Added(counts | grids.add_up(rows, labels, k))
+
+
+def means_of_clusters(grid: SumGrid, found: Added, name: str) -> NDArray[np.float64]:
+    """Return the mean of each cluster, NaN for one without rows."""
+    return grid.means(found[name], found["weight"])
 
 
 def cluster_parts(

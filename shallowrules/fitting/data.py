@@ -18,7 +18,8 @@ from shallowrules.encoding.imputing import Filling
 from shallowrules.fitting.describing import TreeRows
 from shallowrules.rules import Clustering, RuleSet
 from shallowrules.tables.table import Table
-from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives
+from shallowrules.trees.progress import Progress
 from shallowrules.trees.row_samples import RowSample
 from shallowrules.trees.tree import Tree
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules.clustering.reference import UNLABELLED
+from shallowrules.clustering.given_labels import UNLABELLED
 from shallowrules.encoding import Encoder, Encoding, categories, encode, refuse_extreme_weights
 from shallowrules.errors import DataError, counted
 from shallowrules.fitting.assembling import (

@@ -15,7 +15,7 @@ from shallowrules.fitting.assembling import FitRecord
 from shallowrules.fitting.data import FitData
 from shallowrules.fitting.describing import describe_tree
 from shallowrules.rules import RuleSet
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.placing import place_exact_thresholds, place_thresholds
 from shallowrules.trees.tree import Tree
 

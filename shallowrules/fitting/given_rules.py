@@ -10,7 +10,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.clustering.reference import UNLABELLED
+from shallowrules.clustering.given_labels import UNLABELLED
 from shallowrules.encoding import categories
 from shallowrules.errors import DataError, counted
 from shallowrules.fitting.describing import describe_tree
@@ -24,7 +24,7 @@ from shallowrules.rules.nodes import derive_rules
 from shallowrules.rules.words.changes import count_pairs
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
-from shallowrules.trees.tree import LEAF, Tree
+from shallowrules.trees.tree import LEAF, Tree, sum_up
 
 __all__ = ["Measuring"]
 
@@ -198,9 +198,7 @@ class Measuring:
             np.array([LEAF if isinstance(node, Leaf) else getattr(node, side) for node in nodes], dtype=np.int32)
             for side in ("left", "right")
         )
-        for node in np.flatnonzero(inner)[::-1]:
-            rows[node] = rows[left[node]] + rows[right[node]]
-            sums[node] = sums[left[node]] + sums[right[node]]
+        sum_up(left, right, rows, sums)
         cluster = [place[node.cluster] if isinstance(node, Leaf) else LEAF for node in nodes]
         names = dict(zip(self.numbers, self.data.reference.names, strict=True))
         labelled = self.data.reference.labelled

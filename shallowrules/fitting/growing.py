@@ -11,18 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from shallowrules.clustering.reference import UNLABELLED, fit_clusterer
+from shallowrules.clustering.clusterers import fit_clusterer
+from shallowrules.clustering.given_labels import UNLABELLED
 from shallowrules.encoding import Encoder
 from shallowrules.errors import counted
 from shallowrules.fitting.data import FitData, FitParameters, Log
 from shallowrules.rules.figures import normalized_cost
-from shallowrules.trees.growing import GrownTree, Objectives, Progress, renumber_centers
+from shallowrules.trees.candidates import TIE, SearchSettings
+from shallowrules.trees.grown_tree import GrownTree, Objectives, renumber_centers
+from shallowrules.trees.progress import Progress
 from shallowrules.trees.rounding import rounds
-from shallowrules.trees.searching import TIE
 from shallowrules.trees.thorough import Budget, Thorough
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["from_the_table", "grow", "objectives_of", "over_the_table", "renumbered", "seed_of", "thorough_of"]
+__all__ = [
+    "from_the_table",
+    "grow",
+    "objectives_of",
+    "over_the_table",
+    "renumbered",
+    "seed_of",
+    "settings_of",
+    "thorough_of",
+]
 
 NEIGHBORS = (0.01, 0.03, 0.1, 0.3)
 """Trade-offs whose trees are used for a trade-off of 0 where they cost less: in half of the fits tried, a search
@@ -142,6 +153,11 @@ def seed_of(random_state: Any) -> int:
     return int(random_state) if isinstance(random_state, Integral) else 0
 
 
+def settings_of(parameters: FitParameters, tradeoff: float) -> SearchSettings:
+    """Return the settings of a search for better trees."""
+    return SearchSettings(tradeoff, seed_of(parameters.random_state), parameters.n_threads)
+
+
 def thorough_of(
     parameters: FitParameters, k: int, log: Log, tell_best: Callable[[float], None] | None
 ) -> Thorough | None:
@@ -184,8 +200,7 @@ def renumbered(labels: NDArray[np.int32], kept: NDArray[np.integer]) -> NDArray[
     """Return labels as positions among the centers `kept`, `UNLABELLED` for other centers."""
     if np.array_equal(kept, np.arange(labels.max() + 1)):
         return labels
-    numbers = np.full(
-        int(max(labels.max(), kept.max())) + 2, UNLABELLED, dtype=np.int32
-    )  # the last, at index -1, stays UNLABELLED
+    n_numbers = int(max(labels.max(), kept.max())) + 1
+    numbers = np.full(n_numbers + 1, UNLABELLED, dtype=np.int32)  # the last, at index -1, stays UNLABELLED
     numbers[kept] = np.arange(len(kept))
     return numbers[labels]

@@ -18,7 +18,7 @@ from shallowrules.rules import Between, Condition, RuleColumn
 from shallowrules.rules.words.written import read_condition
 from shallowrules.tables.column import Column
 from shallowrules.tables.times import TIME_TYPES, average_text
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.tree import LEAF, compare
 
 __all__ = ["KeptCut", "Region", "Split", "cut_gap", "divide", "join", "kept_cuts", "readable_column", "regions_of"]

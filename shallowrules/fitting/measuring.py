@@ -21,7 +21,7 @@ from shallowrules.partitions.merging import Added
 from shallowrules.tables.column import Column
 from shallowrules.tables.table import Table
 from shallowrules.tables.values import Value
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.placing import place_thresholds
 from shallowrules.trees.tree import Tree
 

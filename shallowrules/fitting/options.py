@@ -137,8 +137,7 @@ _DECLARED = (
         100,
         None,
         "With --refine thorough: time limit of the search, as a multiple of growing the tree, or in seconds, such as "
-        "30s. "
-        "Ctrl-C ends it with the best tree so far.",
+        "30s. Ctrl-C ends it with the best tree so far.",
         needs=("refine", "thorough"),
     ),
     FitOption(

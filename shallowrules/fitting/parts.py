@@ -1,4 +1,4 @@
-"""A table in parts as a fit works on it: prepared, and trees grown, rounded and measured, by passes over the parts."""
+"""A table in parts as a fit works on it: trees grown, rounded and measured, by passes over the parts."""
 
 from __future__ import annotations
 
@@ -7,26 +7,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import column_ranges
-from shallowrules.clustering.centers import Grids, cluster_parts, given_centers, reference_labels, sum_reference
-from shallowrules.clustering.reference import Reference, classes_of_labels, label_notes, nearest_labels
-from shallowrules.encoding import Encoder, encode
-from shallowrules.encoding.codes import with_all_codes
-from shallowrules.encoding.roles import Roles
-from shallowrules.encoding.rows import Encode, RawColumns, RowEncoder
-from shallowrules.errors import DataError, OptionError, counted
+from shallowrules.clustering.centers import Grids, means_of_clusters, reference_labels
+from shallowrules.clustering.nearest import nearest_labels
+from shallowrules.encoding import Encoder
+from shallowrules.encoding.rows import Encode, RowEncoder
 from shallowrules.fitting.assembling import separation_of
-from shallowrules.fitting.data import FitData, FitParameters, Log
+from shallowrules.fitting.data import FitData, Log
 from shallowrules.fitting.describing import TreeFigures, numbers_of
-from shallowrules.fitting.earlier import clustering_of, kept_scales, start_from
-from shallowrules.fitting.growing import from_the_table, over_the_table, seed_of, thorough_of
-from shallowrules.fitting.imputing import find_imputed, imputation_notes
+from shallowrules.fitting.earlier import clustering_of
+from shallowrules.fitting.growing import from_the_table, over_the_table, settings_of, thorough_of
+from shallowrules.fitting.imputing import imputation_notes
 from shallowrules.fitting.measuring import (
     Counting,
     TreeOnParts,
@@ -35,164 +30,27 @@ from shallowrules.fitting.measuring import (
     count_tree,
     standings_of,
 )
-from shallowrules.fitting.options import refuse_in_parts
-from shallowrules.fitting.preparing import check_max_leaves, check_rows, choose_columns
 from shallowrules.fitting.stored_rows import stored_rows
-from shallowrules.fitting.survey import Survey, survey
+from shallowrules.fitting.survey import Survey
 from shallowrules.measures.metrics import partition_cost
-from shallowrules.measures.summation import SumGrid
 from shallowrules.partitions import Part, Partitions
-from shallowrules.partitions.memory import rows_within
 from shallowrules.partitions.merging import Added
 from shallowrules.rules import Clustering, RuleSet
 from shallowrules.rules.words.changes import PairCounts, count_pairs
 from shallowrules.tables.table import Table
 from shallowrules.trees.extending import extend
-from shallowrules.trees.growing import (
-    CutTree,
-    GrownTree,
-    Objectives,
-    Progress,
-    UniqueRows,
-    count_leaves,
-    renumber_centers,
-    summed_up,
-)
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives, count_leaves, renumber_centers, summed_up
+from shallowrules.trees.growth_data import ExplainedRows, UniqueRows
 from shallowrules.trees.moved_rows import RoundedRows
-from shallowrules.trees.parts.growing import grow_parts
-from shallowrules.trees.parts.refining import PartsReference, extend_parts, price_parts, refine_parts
+from shallowrules.trees.parts.growing import PartsGrowthData, grow_parts
+from shallowrules.trees.parts.refining import ExplainedParts, PartsReference, extend_parts, price_parts, refine_parts
+from shallowrules.trees.progress import Progress, part_of
 from shallowrules.trees.refining import refine
-from shallowrules.trees.rounding import check_round_within, round_thresholds
+from shallowrules.trees.rounding import SummedRows, round_thresholds
 from shallowrules.trees.row_samples import RowSample
-from shallowrules.trees.searching import part_of
 from shallowrules.trees.tree import Tree
 
-__all__ = ["PartsData", "prepare_parts", "refuse_options"]
-
-
-def prepare_parts(
-    parts: Partitions,
-    parameters: FitParameters,
-    *,
-    centers: Any,
-    labels: str | None,
-    weight: str | None,
-    measure: str | None,
-    memory: int | None,
-    log: Log,
-) -> PartsData:
-    """Encode and cluster a table in parts: everything before the tree.
-
-    Parameters
-    ----------
-    parts : Partitions
-    parameters : FitParameters
-        Its clusterer may be centers, or a fitted clusterer that has some.
-    centers : array-like of shape (k, n_clustered), fitted clusterer or None
-    labels, weight, measure : str or None
-        Names of columns.
-    memory : int or None
-        Bytes that the work in this process may take; None for half of what the machine has available.
-    log : callable
-
-    Raises
-    ------
-    DataError, OptionError
-        If the table cannot be clustered in this way.
-    """
-    refuse_options(parameters, centers, labels)
-    if centers is not None:
-        parameters = replace(parameters, clusterer=centers)
-    roles = Roles.of(parts, labels, weight, filling=parameters.filling, measure=measure)
-    log("looking at names, ranges and categories")
-    facts = survey(parts, roles)
-    roles = replace(roles, weight_exponent=facts.weight_exponent)
-    cluster_columns, explain_columns = choose_columns(parameters, roles.columns, labelled=labels is not None)
-    imputed = find_imputed(parts, facts, roles)
-    head = facts.head(parts, roles, imputed, counted_only=True)
-    encoding = encode(head, parameters.scale, cluster_columns=cluster_columns, explain_columns=explain_columns)
-    encoder = with_all_codes(parts, roles, encoding.encoder)
-    read = RawColumns.of(roles, encoder)
-    encoder = encoder.fitted(
-        parameters.scale, parameters.weighing, parts.map_reduce, read, read.ends(head), facts.weights
-    ).keeping_scales(head.names, kept_scales(parameters))
-    matrix = encoder.encode_imputed(head)
-    X_explain, X_cluster = encoder.spaces(matrix)
-    grids = Grids(*(SumGrid.of(column_ranges(X), facts.weights) for X in (matrix, X_explain, X_cluster)))
-    row_bytes = (X_explain.shape[1] + (X_explain is not X_cluster) * X_cluster.shape[1]) * X_cluster.itemsize + 8
-    rows = RowEncoder(roles, encoder)
-    if labels is None:
-        sums, reference = _cluster(parts, rows, facts, grids, parameters, X_cluster.shape[1], log)
-    else:
-        explains_noise = parameters.noise == "cluster"
-        rows, sums, reference = _follow_labels(parts, rows, facts, grids, explains_noise=explains_noise)
-    if X_explain is not X_cluster:
-        empty = np.flatnonzero(sums["rows"] == 0)
-        if len(empty):
-            raise DataError(
-                f"no row is nearest to the centers {', '.join(map(str, empty))}, so they have no place in the "
-                "explained "
-                "columns; remove them"
-            )
-        reference = replace(reference, explain_centers=_means(grids.explain, sums, "explain"))
-    check_max_leaves(parameters, len(reference.centers), labelled=reference.labelled)
-    n_collected = rows_within(memory, row_bytes)
-    return PartsData(
-        parameters, reference, cluster_columns, parts, rows, facts, head, grids, sums, row_bytes, n_collected
-    )
-
-
-def _cluster(
-    parts: Partitions,
-    rows: RowEncoder,
-    facts: Survey,
-    grids: Grids,
-    parameters: FitParameters,
-    n_columns: int,
-    log: Log,
-) -> tuple[Added, Reference]:
-    """Return the sums of the clusters around given centers or the package's own, and the clustering."""
-    log(f"clustering {counted(facts.rows, 'row')} x {counted(n_columns, 'column')}")
-    notes: tuple[str, ...] = ()
-    if parameters.clusterer is None:
-        check_rows(facts.counted, parameters)
-        run, names = parts.map_reduce, rows.roles.columns
-        started, notes = start_from(parameters, rows.encoder, names, run, rows, grids.cluster, log)
-        points = (
-            cluster_parts(parts, rows, grids, parameters.n_clusters, parameters.random_state, log)
-            if started is None
-            else started
-        )
-    else:
-        points = given_centers(parameters.clusterer, n_columns)
-    classes = tuple(range(len(points)))
-    sums = sum_reference(parts, rows, grids, points, len(points))
-    labels = np.zeros(0, np.int32)
-    return sums, Reference(points, points, labels, tuple(map(str, classes)), classes, labelled=False, notes=notes)
-
-
-def _follow_labels(
-    parts: Partitions, rows: RowEncoder, facts: Survey, grids: Grids, *, explains_noise: bool
-) -> tuple[RowEncoder, Added, Reference]:
-    """Return the reader of the labels, the sums and the clustering; a label whose rows have weight 0 is excluded."""
-    known, numbers, used = facts.labelling(explains_noise=explains_noise)
-    place = np.cumsum(used) - 1
-    rows = replace(rows, numbers={label: int(place[i]) for label, i in numbers.items() if used[i]})
-    sums = sum_reference(parts, rows, grids, None, int(used.sum()))
-    names = tuple(compress(known.names, used))
-    whole = None if known.numbers is None else list(compress(known.numbers, used))
-    means, notes = _means(grids.cluster, sums, "cluster"), label_notes(known.names, facts.absent_labels, facts.rows)
-    classes, noise = classes_of_labels(whole, len(names)), known.noise and bool(used[-1])
-    reference = Reference(means, means, np.zeros(0, np.int32), names, classes, labelled=True, notes=notes, noise=noise)
-    return rows, sums, reference
-
-
-def refuse_options(parameters: FitParameters, centers: Any, labels: str | None) -> None:
-    """Raise OptionError for parameters that do not work on parts, with a remedy."""
-    refuse_in_parts(vars(parameters))
-    check_round_within(parameters.round_within, labelled=labels is not None)
-    if labels is not None and (centers is not None or parameters.clusterer is not None):
-        raise OptionError("labels and centers are both given; give only one of them")
+__all__ = ["PartsData"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +115,7 @@ class PartsData(FitData):
     @cached_property
     def _means(self) -> NDArray[np.float64]:
         """The means of the clusters, NaN for one without rows."""
-        return _means(self.grids.cluster, self.sums, "cluster")
+        return means_of_clusters(self.grids.cluster, self.sums, "cluster")
 
     @property
     def used_centers(self) -> NDArray[np.integer]:
@@ -305,28 +163,22 @@ class PartsData(FitData):
         def run(function: Callable[[RoundedRows, Any], Any], state: Any) -> Any:
             return self.parts.map_reduce(_on_part, (self.rows, function, state))
 
-        within, grid = self.parameters.round_within, self.grids.cluster
-        return round_thresholds(grown, self.encoder, self.head, grid, run, objectives, within=within, in_parts=True)
+        rows, within = SummedRows(run, self.grids.cluster, in_parts=True), self.parameters.round_within
+        return round_thresholds(grown, self.encoder, self.head, rows, objectives, within=within)
 
     def prices(self, grown: GrownTree, max_leaves: int, tradeoff: float) -> Sequence[float]:
         """Return the normalized cost of a tree, with one more leaf, with two more."""
         kept = self.kept_centers.astype(np.intp)
-        return price_parts(
-            self.parts,
-            self.rows,
-            from_the_table(grown, self.encoder, kept),
-            self.explained(kept),
-            max_leaves=max_leaves,
-            tradeoff=tradeoff,
-            n_threads=self.parameters.n_threads,
-        )
+        tree = from_the_table(grown, self.encoder, kept)
+        return price_parts(tree, self.explained(kept), settings_of(self.parameters, tradeoff), max_leaves)
 
-    def explained(self, kept: NDArray[np.intp]) -> PartsReference:
-        """Return the clustering as a tree of some of its centers explains it."""
+    def explained(self, kept: NDArray[np.intp]) -> ExplainedParts:
+        """Return the table and its clustering as a tree of some of its centers explains it."""
         reference = self.reference
-        return PartsReference(
+        of_kept = PartsReference(
             reference.centers, kept, reference.explain_centers[kept], self._means, self.sums["weight"]
         )
+        return ExplainedParts(self.parts, self.rows, of_kept)
 
     def rows_of(self, tree: Tree, encoder: Encoder, grown: GrownTree) -> LabelledParts:
         """Return the rows in the clusters of a tree, counted when they are measured."""
@@ -389,15 +241,17 @@ class LabelledParts:
         data, grids = self.data, self.data.grids
         on = TreeOnParts(self.rows, self.tree, data.reference.centers, grids, counting)
         counts = count_tree(data.parts, on)
-        means = _means(grids.matrix, counts, "matrix")
+        means = means_of_clusters(grids.matrix, counts, "matrix")
         if np.isnan(means).any():  # clusters without rows
             one_matrix = not self.encoder.explain_positions
-            centers = data.reference.explain_centers if one_matrix else _means(grids.matrix, data.sums, "matrix")
+            centers = (
+                data.reference.explain_centers if one_matrix else means_of_clusters(grids.matrix, data.sums, "matrix")
+            )
             means = np.where(np.isnan(means), centers, means)
         return TreeFigures(
             counts.arrays,
             means,
-            _means(grids.cluster, counts, "cluster"),
+            means_of_clusters(grids.cluster, counts, "cluster"),
             numbers_of(self.encoder, means),
             costs_of(data.parts, on, counts, data.sums),
             standings_of(counts.arrays, counting),
@@ -443,12 +297,9 @@ class _Growing:
     def _greedy(self) -> tuple[GrownTree, UniqueRows | None]:
         data, reference, parameters = self.data, self.data.reference, self.data.parameters
         with self._table() as (parts, encode):
+            explain_centers, centers = reference.explain_centers[self.kept], reference.centers[self.kept]
             return grow_parts(
-                parts,
-                encode,
-                reference.explain_centers[self.kept],
-                reference.centers[self.kept],
-                n_rows=data.facts.counted,
+                PartsGrowthData(parts, encode, explain_centers, centers, data.facts.counted),
                 collected_rows=data.collected_rows,
                 method=parameters.method,
                 tradeoff=self.tradeoff,
@@ -460,17 +311,13 @@ class _Growing:
     def _refined(self, tree: GrownTree, unique: UniqueRows | None) -> GrownTree:
         """Return a refined tree, the greedy one if the clustering costs nothing."""
         data, parameters = self.data, self.data.parameters
-        options: dict[str, Any] = {
-            "tradeoff": self.tradeoff,
-            "random_seed": seed_of(parameters.random_state),
-            "thorough": thorough_of(parameters, len(self.kept), self.log, self.tell_best),
-            "n_threads": parameters.n_threads,
-            "progress": part_of(self.progress, 1, 2),
-        }
+        settings, progress = settings_of(parameters, self.tradeoff), part_of(self.progress, 1, 2)
+        thorough = thorough_of(parameters, len(self.kept), self.log, self.tell_best)
         if unique is None:
-            refinement = refine_parts(data.parts, data.rows, tree, data.explained(self.kept), **options)
+            table = data.explained(self.kept)
+            refinement = refine_parts(tree, table, settings, thorough=thorough, progress=progress)
         else:
-            refinement = refine(tree, unique, **self._clustering(unique), **options)
+            refinement = refine(tree, self._explained(unique), settings, thorough=thorough, progress=progress)
         if refinement is None:
             return tree
         self.log(refinement.summary())
@@ -481,30 +328,21 @@ class _Growing:
         data, parameters = self.data, self.data.parameters
         if parameters.method != "exshallow" or parameters.max_leaves is None or tree.n_leaves < len(self.kept):
             return tree
-        options: dict[str, Any] = {
-            "max_leaves": parameters.max_leaves,
-            "tradeoff": self.tradeoff,
-            "random_seed": seed_of(parameters.random_state),
-            "searches": tree is not greedy,
-            "n_threads": parameters.n_threads,
-        }
+        settings, searches = settings_of(parameters, self.tradeoff), tree is not greedy
         if unique is None:
-            return extend_parts(data.parts, data.rows, tree, data.explained(self.kept), **options)
-        return extend(tree, unique, **self._clustering(unique), **options)
+            table = data.explained(self.kept)
+            return extend_parts(tree, table, settings, max_leaves=parameters.max_leaves, searches=searches)
+        rows = self._explained(unique)
+        return extend(tree, rows, settings, max_leaves=parameters.max_leaves, searches=searches)
 
-    def _clustering(self, unique: UniqueRows) -> dict[str, Any]:
-        """Return cost and labels of the clustering of rows that are in memory."""
+    def _explained(self, unique: UniqueRows) -> ExplainedRows:
+        """Return rows that are in memory with their clustering."""
         rows, centers, n_threads = unique.data, self.data.reference.centers, self.data.parameters.n_threads
         labels = nearest_labels(rows.X_cluster, centers, n_threads)
         cost = partition_cost(rows.X_cluster, labels, rows.weight, n_threads)
         place = np.zeros(len(centers), dtype=np.int32)
         place[self.kept] = np.arange(len(self.kept))
-        return {"reference_cost": cost, "reference_labels": place[labels]}
-
-
-def _means(grid: SumGrid, found: Added, name: str) -> NDArray[np.float64]:
-    """Return the mean of each cluster, NaN for one without rows."""
-    return grid.means(found[name], found["weight"])
+        return ExplainedRows(unique, cost, place[labels])
 
 
 def _route_part(part: Part, state: tuple[RowEncoder, CutTree]) -> Added:

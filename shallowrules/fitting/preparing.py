@@ -11,15 +11,19 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from shallowrules._kernel import column_ranges
-from shallowrules.clustering.reference import UNLABELLED, Labelling, into_space, reference_clustering
+from shallowrules.clustering.clusterers import into_space
+from shallowrules.clustering.given_labels import UNLABELLED, Labelling
+from shallowrules.clustering.reference import reference_clustering
 from shallowrules.encoding import Encoder, Encoding, encode
 from shallowrules.errors import DataError, OptionError, OptionName, counted
+from shallowrules.fitting.clustered import CountedRows
 from shallowrules.fitting.data import FitParameters, GivenTable, Log
 from shallowrules.fitting.earlier import kept_scales, start_from
-from shallowrules.fitting.whole import CountedRows, TableData
+from shallowrules.fitting.whole import TableData
 from shallowrules.measures.summation import SumGrid, WeightFacts, exact_weights
 from shallowrules.partitions.merging import as_given, at_once
 from shallowrules.tables.column import NESTED, Column
@@ -75,15 +79,15 @@ def prepare(
     clusterer = parameters.clusterer if labelling is None else labelling
     notes: tuple[str, ...] = ()
     if clusterer is None:
-        clusterer, notes = _started(parameters, encoding, fit_weight, log)
+        started, notes = _started(parameters, encoding, fit_weight, log)
+        own = KMeans(parameters.n_clusters, n_init=10, random_state=parameters.random_state)
+        clusterer = own if started is None else started
     with warnings.catch_warnings():
         # Too few distinct rows: `finish` says so once, in terms of leaves.
         warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
         reference, encoding, clusterer = reference_clustering(
             encoding,
             unmasked(clusterer) if labelling is None else labelling,
-            parameters.n_clusters,
-            parameters.random_state,
             fit_weight,
             # A clusterer that was fitted to columns of 0 and 1 knows them by other names.
             names=names if numeric and given.feature_names is not None else None,

@@ -29,7 +29,7 @@ from shallowrules.rules import Cut, Flow, Leaf, Node, RuleSet, match_clusters
 from shallowrules.rules.figures import normalized_cost, show_figure
 from shallowrules.rules.words.editing import notes_of_edits
 from shallowrules.tables.table import Table
-from shallowrules.trees.growing import CutTree, GrownTree
+from shallowrules.trees.grown_tree import CutTree, GrownTree
 from shallowrules.trees.placing_again import place_again
 from shallowrules.trees.rounding import ROUND_WITHIN
 from shallowrules.trees.row_samples import RowSample

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from shallowrules.fitting.data import FitData
-from shallowrules.fitting.growing import objectives_of, over_the_table, renumbered, seed_of
-from shallowrules.fitting.whole import Explained
+from shallowrules.fitting.growing import objectives_of, over_the_table, settings_of
+from shallowrules.fitting.regions import Explained
+from shallowrules.trees.candidates import Goal
 from shallowrules.trees.extending import extend
 from shallowrules.trees.goals import search_within
-from shallowrules.trees.growing import GrownTree, renumber_centers
-from shallowrules.trees.refining import MAX_SEARCHED_CLUSTERS
+from shallowrules.trees.grown_tree import GrownTree, renumber_centers
 from shallowrules.trees.rounding import rounds
-from shallowrules.trees.searching import Goal
+from shallowrules.trees.searching import MAX_SEARCHED_CLUSTERS
 
 __all__ = ["MORE_RULES", "grow_more", "grow_within", "more_rules_notes", "takes_more_rules"]
 
@@ -41,13 +41,9 @@ def grow_within(over: Explained, trees: Sequence[GrownTree], goal: Goal, tradeof
     found = search_within(
         goal,
         [over.tree(tree) for tree in trees],
-        over.unique,
-        tradeoff=tradeoff,
-        reference_cost=over.rows.reference_cost,
-        reference_labels=renumbered(over.rows.labels, kept),
-        random_seed=seed_of(parameters.random_state),
+        over.rows,
+        settings_of(parameters, tradeoff),
         n_clusters=0 if parameters.max_leaves is None else len(kept),
-        n_threads=parameters.n_threads,
     )
     return None if found is None else over_the_table(renumber_centers(found, kept), over.data.encoder)
 
@@ -71,17 +67,7 @@ def grow_more(over: Explained, grown: GrownTree, n_leaves: int) -> GrownTree | N
     """
     parameters, kept = over.data.parameters, over.data.kept_centers
     own = over.tree(grown)
-    found = extend(
-        own,
-        over.unique,
-        max_leaves=n_leaves,
-        tradeoff=0.0,
-        reference_cost=over.rows.reference_cost,
-        reference_labels=renumbered(over.rows.labels, kept),
-        random_seed=seed_of(parameters.random_state),
-        searches=False,
-        n_threads=parameters.n_threads,
-    )
+    found = extend(own, over.rows, settings_of(parameters, 0.0), max_leaves=n_leaves, searches=False)
     if found is own:
         return None
     tree = over_the_table(renumber_centers(found, kept), over.data.encoder)
@@ -91,7 +77,7 @@ def grow_more(over: Explained, grown: GrownTree, n_leaves: int) -> GrownTree | N
 
 
 def more_rules_notes(data: FitData, grown: GrownTree, tradeoff: float) -> list[str]:
-    """Return a note on the gain of one or two more rules, a lower bound; None if it is too small to mention.
+    """Return a note on the gain of one or two more rules, a lower bound; no note if it is too small to mention.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules.clustering.reference import Labelling
+from shallowrules.clustering.given_labels import Labelling
 from shallowrules.encoding import refuse_extreme_weights
 from shallowrules.encoding.checks import refuse_other_types, refuse_too_many_values
 from shallowrules.encoding.facts import ColumnFacts

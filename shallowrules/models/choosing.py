@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from shallowrules.clustering.reference import fit_clusterer
+from shallowrules.clustering.clusterers import fit_clusterer
 from shallowrules.displays.pyplot import import_pyplot
 from shallowrules.errors import OptionError
 from shallowrules.fitting.growing import grow, seed_of

@@ -16,8 +16,8 @@ from shallowrules.encoding import CATEGORY_WEIGHT, Encoder, refuse_unusable
 from shallowrules.fitting.data import GivenTable
 from shallowrules.fitting.growing import grow, seed_of
 from shallowrules.fitting.options import MIN_GAIN
-from shallowrules.fitting.parts import prepare_parts, refuse_options
 from shallowrules.fitting.preparing import to_clustered_space
+from shallowrules.fitting.preparing_parts import prepare_parts, refuse_options
 from shallowrules.models.arguments import read_as, read_rows, read_weights
 from shallowrules.models.fits import NOT_OF_ALL_TABLES, fitted, prepare_fit
 from shallowrules.models.parameters import fit_parameters, thread_count

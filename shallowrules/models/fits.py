@@ -25,7 +25,7 @@ from shallowrules.rules.figures import normalized_cost
 from shallowrules.tables.labels import NO_CLUSTER, label_type
 from shallowrules.tables.order import warn_of_other_order
 from shallowrules.tables.table import frame_of
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 
 __all__ = ["NOT_OF_ALL_TABLES", "fitted", "prepare_fit", "unfitted"]
 

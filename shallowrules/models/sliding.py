@@ -19,7 +19,7 @@ from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.models.tradeoff import TRADEOFFS, TradeoffPath, refuse_without_tradeoff
 from shallowrules.models.tradeoff_points import TIE, TradeoffPoint, best_point, check_goal
 from shallowrules.rules import RulePath, RuleSet
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.visits import visits_of_growth, visits_of_search
 
 __all__ = ["FREE_VALUES", "MULTIPLE", "TableFit", "fit_table", "sample_points"]

@@ -23,9 +23,12 @@ from shallowrules.displays.pyplot import import_pyplot
 from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesWarning
 from shallowrules.fitting.finishing import finish
 from shallowrules.fitting.growing import grow
+from shallowrules.fitting.regions import Explained
 from shallowrules.fitting.searching import grow_within
-from shallowrules.fitting.whole import Explained, TableData
-from shallowrules.measures.metrics import partition_cost
+from shallowrules.fitting.whole import TableData
+from shallowrules.measures.metrics import (
+    partition_cost,
+)
 from shallowrules.models.estimator import ExplainableKMeans
 from shallowrules.models.fits import fitted, prepare_fit, unfitted
 from shallowrules.models.reporting import log_of, progress_of
@@ -41,8 +44,8 @@ from shallowrules.models.tradeoff_points import (
 from shallowrules.rules import RulePath
 from shallowrules.rules.figures import describe_cheaper, is_cheaper, normalized_cost, show_figure
 from shallowrules.tables.frames import make_frame
-from shallowrules.trees.growing import GrownTree
-from shallowrules.trees.searching import Goal
+from shallowrules.trees.candidates import Goal
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.thorough import BUDGET
 
 __all__ = ["TRADEOFFS", "TradeoffPath", "fit_to_goal", "refuse_without_tradeoff", "tradeoff_path"]

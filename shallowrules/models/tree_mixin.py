@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from shallowrules.clustering.reference import last_step
+from shallowrules.clustering.clusterers import last_step
 from shallowrules.fitting.data import GivenTable
 from shallowrules.trees.tree import Tree
 

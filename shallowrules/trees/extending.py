@@ -19,23 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.measures.summation import group_means
-from shallowrules.trees.growing import CutTree, GrownTree, Objectives, Progress, UniqueRows, routed
-from shallowrules.trees.refining import WholeTable, finished, objective_of
-from shallowrules.trees.searching import (
-    MAX_IMPROVED_ROWS,
-    TIE,
-    Candidate,
-    CodedTable,
-    SearchObjective,
-    code_rows,
-    coded_table,
-    different,
-    few_of,
-    from_data,
-    part_of,
-    sample_of,
-    side_by_side,
-)
+from shallowrules.trees.candidates import TIE, Candidate, SearchObjective, SearchSettings, different
+from shallowrules.trees.coded_samples import MAX_IMPROVED_ROWS, few_of, sample_of
+from shallowrules.trees.coded_table import CodedTable, code_rows, coded_table
+from shallowrules.trees.data_tree import from_data
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives
+from shallowrules.trees.growth_data import ExplainedRows
+from shallowrules.trees.progress import Progress, part_of, side_by_side
+from shallowrules.trees.refining import WholeTable, finished
+from shallowrules.trees.searching import objective_of
 from shallowrules.trees.tree import LEAF
 
 __all__ = ["MAX_JUDGED", "AllRows", "extend", "found_on", "merge_by_ward", "price_more"]
@@ -44,23 +36,18 @@ N_STREAMS = 2
 """Number of searches from each of the two starts, each with random numbers of its own."""
 PASSES = 560.0
 """Visits of all rows of the sample by each search. With two thirds of it, trees of twice as many leaves gain 0.02% less
-on
-the nine tables of benchmarks/quality.py, seeds 40 to 42, with a third 0.1% less in half of the time."""
+on the nine tables of benchmarks/quality.py, seeds 40 to 42, with a third 0.1% less in half of the time."""
 MAX_JUDGED = 4
 """Trees from the sample that are judged on all rows."""
 
 
 def extend(
     tree: GrownTree,
-    unique: UniqueRows,
+    rows: ExplainedRows,
+    settings: SearchSettings,
     *,
     max_leaves: int,
-    tradeoff: float,
-    reference_cost: float,
-    reference_labels: NDArray[np.int32],
-    random_seed: int = 0,
     searches: bool = True,
-    n_threads: int = 1,
     progress: Progress | None = None,
 ) -> GrownTree:
     """Return a tree of at most a given number of leaves whose J' is lower, or the tree itself if there is none.
@@ -69,44 +56,40 @@ def extend(
     ----------
     tree : GrownTree
         With a leaf for each center.
-    unique : UniqueRows
-        The rows that it was grown from.
-    max_leaves : int
-    tradeoff, reference_cost, reference_labels, random_seed, n_threads, progress
+    rows, settings, progress
         As for `shallowrules.trees.refining.refine`.
+    max_leaves : int
     searches : bool
         Whether the search continues from the tree with its leaves cut.
     """
-    rows = AllRows.of(tree, unique, tradeoff, reference_cost, n_clusters=unique.data.k, n_threads=n_threads)
-    aim = rows.aim
+    every = AllRows.of(tree, rows, settings, n_clusters=rows.data.k)
+    aim = every.aim
     if not aim.unit > 0 or max_leaves <= aim.n_clusters:
         return tree
-    found = found_on(tree, rows.broad, aim, max_leaves, random_seed, searches=searches, progress=progress)
-    [own] = rows.measure([tree])
-    best = min([own, *rows.judge(found)], key=aim.objective)
+    found = found_on(tree, every.broad, aim, max_leaves, settings.random_seed, searches=searches, progress=progress)
+    [own] = every.measure([tree])
+    best = min([own, *every.judge(found)], key=aim.objective)
     if aim.objective(best) >= aim.objective(own) * (1 - TIE):
         return tree
-    best, extended = rows.finish(best, reference_labels)
+    best, extended = every.finish(best)
     after, before = (aim.objective(one) / aim.unit for one in (best, own))
-    objectives = Objectives(after, before, aim.reference_cost, tradeoff)
+    objectives = Objectives(after, before, aim.reference_cost, settings.tradeoff)
     return replace(extended, notes=tree.notes, objectives=objectives)
 
 
-def price_more(
-    tree: GrownTree, unique: UniqueRows, *, max_leaves: int, tradeoff: float, reference_cost: float, n_threads: int = 1
-) -> list[float]:
+def price_more(tree: GrownTree, rows: ExplainedRows, settings: SearchSettings, max_leaves: int) -> list[float]:
     """Return the normalized cost of a tree, with one more leaf, with two more, and so on, by splitting leaves only.
 
     Parameters
     ----------
-    tree, unique, max_leaves, tradeoff, reference_cost, n_threads
+    tree, rows, settings, max_leaves
         As for `extend`.
     """
-    rows = AllRows.of(tree, unique, tradeoff, reference_cost, n_clusters=unique.data.k, n_threads=n_threads)
-    if not rows.aim.unit > 0:
+    every = AllRows.of(tree, rows, settings, n_clusters=rows.data.k)
+    if not every.aim.unit > 0:
         return []
-    found = sample_of(rows.broad).split(tree, rows.aim, max_leaves)
-    return [one.figures[0] / rows.aim.unit for one in rows.measure([tree, *(one.tree for one in found)])]
+    found = sample_of(every.broad).split(tree, every.aim, max_leaves)
+    return [one.figures[0] / every.aim.unit for one in every.measure([tree, *(one.tree for one in found)])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,31 +104,26 @@ class AllRows:
     whole : WholeTable
         Where trees from some rows are judged.
     aim : SearchObjective
+    reference_labels : ndarray of int32, shape (n_rows,)
+        As in `ExplainedRows`.
     """
 
     table: CodedTable
     broad: CodedTable
     whole: WholeTable
     aim: SearchObjective
+    reference_labels: NDArray[np.int32]
 
     @classmethod
-    def of(
-        cls,
-        tree: GrownTree,
-        unique: UniqueRows,
-        tradeoff: float,
-        reference_cost: float,
-        *,
-        n_clusters: int,
-        n_threads: int,
-    ) -> AllRows:
+    def of(cls, tree: GrownTree, rows: ExplainedRows, settings: SearchSettings, *, n_clusters: int) -> AllRows:
         """Return the rows of a table; the labels of `tree` decide which rows of a large one the search uses."""
-        data, total = unique.data, unique.total_weight
+        data, unique, n_threads, total = rows.data, rows.unique, settings.n_threads, rows.unique.total_weight
         by_part = len(unique.first) > MAX_IMPROVED_ROWS
         table = coded_table(code_rows(unique, n_threads, with_codes=not by_part), tree, n_threads)
-        aim = replace(objective_of(tradeoff, reference_cost, data.total_weight, total, data.k), n_clusters=n_clusters)
+        aim = objective_of(settings.tradeoff, rows.reference_cost, data.total_weight, total, data.k)
         whole = WholeTable(data, total / data.total_weight, n_threads)
-        return cls(table, few_of(table) if by_part else table, whole, aim)
+        broad = few_of(table) if by_part else table
+        return cls(table, broad, whole, replace(aim, n_clusters=n_clusters), rows.reference_labels)
 
     @property
     def is_large(self) -> bool:
@@ -156,9 +134,7 @@ class AllRows:
         """Return trees with their figures on all rows."""
         if not self.is_large:
             return [self.table.measure(tree, self.aim) for tree in trees]
-        data, n_threads = self.whole.data, self.whole.n_threads
-        grown = (tree if isinstance(tree, GrownTree) else routed(tree, data, n_threads) for tree in trees)
-        return [self.whole.judge(tree) for tree in grown]
+        return [self.whole.judge(tree) for tree in trees]
 
     def judge(self, found: list[Candidate]) -> list[Candidate]:
         """Return the trees found by a search with their figures on all rows; for a large table, only the best few."""
@@ -166,11 +142,11 @@ class AllRows:
             return found
         return self.measure([one.tree for one in different(found, self.aim)[:MAX_JUDGED]])
 
-    def finish(self, best: Candidate, reference_labels: NDArray[np.int32]) -> tuple[Candidate, GrownTree]:
+    def finish(self, best: Candidate) -> tuple[Candidate, GrownTree]:
         """Return the chosen tree with its final figures, and as `finished` returns it."""
         best = best if self.is_large else self.table.measure(best.tree, self.aim)
-        data, n_threads = self.whole.data, self.whole.n_threads
-        return best, finished(best, data, reference_labels, has_gaps=not self.is_large, n_threads=n_threads)
+        data, labels, n_threads = self.whole.data, self.reference_labels, self.whole.n_threads
+        return best, finished(best, data, labels, has_gaps=not self.is_large, n_threads=n_threads)
 
 
 def found_on(

@@ -11,20 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shallowrules.trees.candidates import Candidate, Goal, SearchObjective, SearchSettings
+from shallowrules.trees.coded_samples import sample_of
+from shallowrules.trees.coded_table import CodedTable
+from shallowrules.trees.data_tree import from_data
 from shallowrules.trees.extending import AllRows
-from shallowrules.trees.growing import CutTree, GrownTree, Progress, UniqueRows
-from shallowrules.trees.searching import (
-    Candidate,
-    CodedTable,
-    Goal,
-    SearchObjective,
-    from_data,
-    sample_of,
-    side_by_side,
-)
+from shallowrules.trees.grown_tree import CutTree, GrownTree
+from shallowrules.trees.growth_data import ExplainedRows
+from shallowrules.trees.progress import Progress, side_by_side
 
 __all__ = ["search_within"]
 
@@ -40,14 +34,10 @@ BROAD_PASSES = 8.0
 def search_within(
     goal: Goal,
     trees: Sequence[GrownTree],
-    unique: UniqueRows,
+    rows: ExplainedRows,
+    settings: SearchSettings,
     *,
-    tradeoff: float,
-    reference_cost: float,
-    reference_labels: NDArray[np.int32],
-    random_seed: int = 0,
     n_clusters: int = 0,
-    n_threads: int = 1,
 ) -> GrownTree | None:
     """Return the best tree within a bound, of some trees and those that a search from them finds; None without any.
 
@@ -56,22 +46,21 @@ def search_within(
     goal : Goal
     trees : sequence of GrownTree
         Each with a leaf for each center, the likeliest first. At most `MAX_STARTS` of them serve as starts.
-    unique, reference_cost, reference_labels, random_seed, n_threads
-        As for `shallowrules.trees.refining.refine`.
-    tradeoff : float
-        The trade-off by which leaves are moved in random changes.
+    rows : ExplainedRows
+    settings : SearchSettings
+        By its trade-off leaves are moved in random changes.
     n_clusters : int
         As in `SearchObjective`.
     """
-    rows = AllRows.of(trees[0], unique, tradeoff, reference_cost, n_clusters=n_clusters, n_threads=n_threads)
-    k, aim, table = unique.data.k, rows.aim, rows.table
+    every = AllRows.of(trees[0], rows, settings, n_clusters=n_clusters)
+    k, aim, table = rows.data.k, every.aim, every.table
     if not aim.unit > 0 or k == 1:
         return None
-    found = rows.judge(_found(goal, trees[:MAX_STARTS], rows.broad, k, aim, random_seed))
+    found = every.judge(_found(goal, trees[:MAX_STARTS], every.broad, k, aim, settings.random_seed))
     within = [one for one in found if goal.is_met(table.normalized(one, aim))]
     if not within:
         return None
-    return rows.finish(min(within, key=lambda one: goal.low(table.normalized(one, aim))), reference_labels)[1]
+    return every.finish(min(within, key=lambda one: goal.low(table.normalized(one, aim))))[1]
 
 
 def _found(

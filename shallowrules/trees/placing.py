@@ -17,7 +17,7 @@ from shallowrules.tables.column import ColumnType
 from shallowrules.tables.conversion import DOUBLE_EXACT
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import TIME_TYPES, readable_time, rounder_times, time_level
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.thresholds import readable_threshold, rounder_thresholds, significant_digits
 from shallowrules.trees.tree import LEAF, Tree
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shallowrules.encoding import Encoder
 from shallowrules.tables.table import Table
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.placing import readable_cut
 from shallowrules.trees.row_samples import RowSample
 from shallowrules.trees.tree import LEAF

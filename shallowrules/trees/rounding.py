@@ -25,7 +25,7 @@ from shallowrules.errors import OptionError, OptionName, counted
 from shallowrules.measures.summation import SumGrid
 from shallowrules.partitions.merging import Run
 from shallowrules.tables.table import Table
-from shallowrules.trees.growing import GrownTree, Objectives
+from shallowrules.trees.grown_tree import GrownTree, Objectives
 from shallowrules.trees.moved_rows import (
     Changes,
     Edges,
@@ -38,9 +38,9 @@ from shallowrules.trees.moved_rows import (
     sum_moves,
 )
 from shallowrules.trees.placing import RounderCut, place_thresholds, rounder_cuts
-from shallowrules.trees.tree import LEAF, Tree
+from shallowrules.trees.tree import Tree, sum_up
 
-__all__ = ["ROUND_WITHIN", "check_round_within", "round_thresholds", "rounds"]
+__all__ = ["ROUND_WITHIN", "SummedRows", "check_round_within", "round_thresholds", "rounds"]
 
 ROUND_WITHIN = 0.0005
 """The share of J within which thresholds of a refined tree are rounded by default."""
@@ -63,17 +63,36 @@ def check_round_within(within: float | None, *, labelled: bool) -> None:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class SummedRows:
+    """The rows of a table or of its parts, and how they are added up.
+
+    Attributes
+    ----------
+    run : callable
+        As `Run` says; the functions can be pickled.
+    grid : SumGrid
+        For sums of the clustered columns.
+    in_parts : bool
+        Whether `run` sees the rows in parts, so that no function knows all of them.
+    n_threads : int
+        The result does not depend on it.
+    """
+
+    run: Run
+    grid: SumGrid
+    in_parts: bool = False
+    n_threads: int = 1
+
+
 def round_thresholds(
     grown: GrownTree,
     encoder: Encoder,
     table: Table,
-    grid: SumGrid,
-    run: Run,
+    rows: SummedRows,
     objectives: Objectives,
     *,
     within: float | None,
-    in_parts: bool = False,
-    n_threads: int = 1,
 ) -> GrownTree:
     """Return a tree whose thresholds have as few digits as a bound on J allows.
 
@@ -84,18 +103,11 @@ def round_thresholds(
     encoder : Encoder
     table : Table
         Only the types of its columns matter.
-    grid : SumGrid
-        For sums of the clustered columns.
-    run : callable
-        As `Run` says; the functions can be pickled.
+    rows : SummedRows
     objectives : Objectives
         J of the tree, and the bound that it may not exceed.
     within : float or None
         The share of J that it may rise by, above 0. None for `ROUND_WITHIN`, but never above the bound.
-    in_parts : bool
-        Whether `run` sees the rows in parts, so that no function knows all of them.
-    n_threads : int
-        The result does not depend on it.
 
     Returns
     -------
@@ -109,10 +121,10 @@ def round_thresholds(
     rise = (ROUND_WITHIN if within is None else within) * objectives.own
     if within is None:
         rise = min(rise, objectives.bound - objectives.own) * (1 - 1e-9)
-    on = Moving(place_thresholds(grown, encoder, table), grid, n_threads)
+    on, run = Moving(place_thresholds(grown, encoder, table), rows.grid, rows.n_threads), rows.run
     leaves: Leaves
     groups: Groups
-    if in_parts:
+    if rows.in_parts:
         leaves = run(sum_leaves, (on, cuts))
         cuts = leaves.few_moved(on.tree, cuts)
         if not cuts:
@@ -323,9 +335,7 @@ def _with_thresholds(
     for leaf, sign in zip(np.divmod(moved.keys, tree.n_nodes), (-1, 1), strict=True):
         np.add.at(rows, leaf, sign * moved.rows)
         np.add.at(weight, leaf, sign * moved.weight)
-    for node in np.flatnonzero(tree.feature != LEAF)[::-1]:
-        left, right = tree.left[node], tree.right[node]
-        rows[node], weight[node] = rows[left] + rows[right], weight[left] + weight[right]
+    sum_up(tree.left, tree.right, rows, weight)
     n_moved = int(moved.rows.sum())
     notes = grown.notes
     if n_moved:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shallowrules.clustering.centers import sample_of_rows
 from shallowrules.partitions.merging import Run
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.tree import LEAF
 
 __all__ = ["RowSample"]

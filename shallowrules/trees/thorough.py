@@ -20,17 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import OptionError, OptionName
-from shallowrules.trees.growing import GrownTree, GrowthData, Progress
-from shallowrules.trees.searching import (
-    ROUND_FACTORS,
-    Candidate,
-    CodedTable,
-    SearchObjective,
-    group_centers,
-    grown_ahead,
-    leaf_means,
-    side_by_side,
-)
+from shallowrules.trees.candidates import Candidate, SearchObjective
+from shallowrules.trees.coded_table import CodedTable
+from shallowrules.trees.lookahead import ROUND_FACTORS, Lookahead, SearchTask, group_centers, grown_ahead, leaf_means
+from shallowrules.trees.progress import Progress, side_by_side
 from shallowrules.trees.visits import PASSES_PER_GROWTH
 
 __all__ = ["BUDGET", "Budget", "Thorough", "note_of", "search_on"]
@@ -119,10 +112,8 @@ def search_on(
     thorough: Thorough,
     sample: CodedTable,
     broad: CodedTable,
-    tree: GrownTree,
-    data: GrowthData,
+    task: SearchTask,
     found: list[Candidate],
-    aim: SearchObjective,
     seed: int,
     progress: Progress | None,
 ) -> tuple[list[Candidate], str]:
@@ -142,15 +133,16 @@ def search_on(
         The note.
     """
     growths_per_round = max(
-        STREAMS_PER_ROUND * ROUND_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * int(tree.rows[0])),
+        STREAMS_PER_ROUND * ROUND_PASSES * len(broad.rows) / (PASSES_PER_GROWTH * int(task.tree.rows[0])),
         MIN_GROWTHS_PER_ROUND,
     )
     more: list[Candidate] = []
+    aim = task.aim
     n_done, interrupted = 0, False
     try:
         for number, part in _rounds(thorough.budget, growths_per_round, progress):
             best = min([*found, *more], key=aim.objective)
-            more += _round(thorough, sample, broad, tree, data, best, aim, (seed << 24) + 2 * number, number, part)
+            more += _round(thorough, sample, broad, task, best, (seed << 24) + 2 * number, number, part)
             n_done = number + 1
             thorough.log(f"round {n_done}: J {thorough.tell([best, *more], aim):.4f}")
     except KeyboardInterrupt:
@@ -184,25 +176,24 @@ def _round(
     thorough: Thorough,
     sample: CodedTable,
     broad: CodedTable,
-    tree: GrownTree,
-    data: GrowthData,
+    task: SearchTask,
     best: Candidate,
-    aim: SearchObjective,
     seed: int,
     number: int,
     progress: Progress | None,
 ) -> list[Candidate]:
     """Grow a lookahead tree and perturb it, and perturb the best one so far."""
-    centers = leaf_means(broad, best.tree, data.k)
+    k, aim = task.data.k, task.aim
+    centers = leaf_means(broad, best.tree, k)
     if number % 2 == 0:
         coded = sample.coded
         labels = thorough.start(coded.X_cluster[coded.rows], coded.weight, (seed ^ seed >> 24) % (1 << 32))
-        if len(np.unique(labels)) == data.k:
-            centers = group_centers(sample, labels, data.k)
-    factor, shape = ROUND_FACTORS[number % len(ROUND_FACTORS)], SHAPES[number % len(SHAPES)]
+        if len(np.unique(labels)) == k:
+            centers = group_centers(sample, labels, k)
+    how = Lookahead(SHAPES[number % len(SHAPES)], MAX_TREES, ROUND_FACTORS[number % len(ROUND_FACTORS)])
 
     def from_ahead(progress: Progress | None) -> list[Candidate]:
-        ahead = grown_ahead(sample.alone, sample.alone, tree, data, centers, aim, factor, shape, MAX_TREES, None)
+        ahead = grown_ahead(sample.alone, sample.alone, task, centers, how, None)
         measured = [broad.alone.measure(one.tree, aim) for one in ahead]
         if not ahead:
             return measured

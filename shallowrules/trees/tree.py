@@ -16,7 +16,7 @@ from shallowrules.tables.labels import own_numbers
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["LEAF", "Tree"]
+__all__ = ["LEAF", "Tree", "compare", "explanation_sizes", "sum_up"]
 
 LEAF = -1
 """Marks "no feature", "no child" and "no cluster" in the arrays of a `Tree`."""
@@ -167,13 +167,7 @@ class Tree:
         At a leaf this is the size of its explanation, the non-redundant conditions
         of the paper's section 1.1.
         """
-        size = np.zeros(self.n_nodes, dtype=np.int32)
-        edges: list[frozenset[tuple[int, bool]]] = [frozenset()] * self.n_nodes
-        for node in np.flatnonzero(self.feature != LEAF):
-            for child, goes_left in ((self.left[node], True), (self.right[node], False)):
-                edges[child] = edges[node] | {(int(self.feature[node]), goes_left)}
-                size[child] = len(edges[child])
-        return size
+        return explanation_sizes(self.feature, self.left, self.right)
 
     @property
     def wad(self) -> float:
@@ -255,10 +249,28 @@ class Tree:
         reached = (leaf != LEAF) & (weight > 0)
         rows = np.bincount(leaf[reached], minlength=self.n_nodes)
         sums = np.bincount(leaf[reached], weight[reached], self.n_nodes).astype(np.float64)
-        for node in np.flatnonzero(self.feature != LEAF)[::-1]:
-            rows[node] = rows[self.left[node]] + rows[self.right[node]]
-            sums[node] = sums[self.left[node]] + sums[self.right[node]]
+        sum_up(self.left, self.right, rows, sums)
         return replace(self, rows=rows.astype(np.int64), weight=sums)
+
+
+def explanation_sizes(
+    feature: NDArray[np.int32], left: NDArray[np.int32], right: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return the distinct (feature, direction) pairs on the path to each node of a tree, shape (n_nodes,)."""
+    size = np.zeros(len(feature), dtype=np.int32)
+    edges: list[frozenset[tuple[int, bool]]] = [frozenset()] * len(feature)
+    for node in np.flatnonzero(feature != LEAF):
+        for child, goes_left in ((left[node], True), (right[node], False)):
+            edges[child] = edges[node] | {(int(feature[node]), goes_left)}
+            size[child] = len(edges[child])
+    return size
+
+
+def sum_up(left: NDArray[np.int32], right: NDArray[np.int32], *values: NDArray[Any]) -> None:
+    """Give each inner node of a tree the sum of its children, from the leaves up, in each of some arrays."""
+    for node in np.flatnonzero(left != LEAF)[::-1]:
+        for each in values:
+            each[node] = each[left[node]] + each[right[node]]
 
 
 def _refuse_learnt_missing(grown: Any, inner: NDArray[np.bool_], kind: str) -> None:

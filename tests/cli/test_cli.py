@@ -8,19 +8,16 @@ import os
 import re
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from commandline import SCALED, call, refused, write_groups
-from draws import few
+from commandtables import crowded, labelled
 from rulesets import make_rules
 
-from shallowrules.cli import output
 from shallowrules.cli.summary import show_rules
 from shallowrules.exporters.sql import LABELLING_STYLES
 from shallowrules.rules import RuleSet
-from shallowrules.sources import read_table
 
 FILES = ["report.html", "report.md", "rules.json", "rules.py", "rules.sql", "settings.json"]
 
@@ -151,90 +148,6 @@ def test_imm_and_exkmc(arguments):
     assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
 
 
-def crowded(path="t.csv"):
-    """Write a table whose trees differ by the trade-off, and return its path."""
-    rows = np.random.default_rng(1).normal(size=(300, 4)).round(2)
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([["a", "b", "c", "d"], *rows.tolist()])
-    return path
-
-
-def path_lines(*arguments):
-    """Return the lines of `path`'s table, numbers except for the last; the third is in percent."""
-    result = call("path", crowded(), "-k", 9, *arguments)
-    assert result.exit_code == 0
-    found = [line.replace("%", "").split() for line in result.stdout.splitlines()]
-    return [[*map(float, line[:-1]), line[-1]] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
-
-
-@pytest.mark.slow
-def test_path_shows_what_run_would_give():
-    lines = path_lines()
-    assert len(lines) > 4
-    assert [line[1] for line in lines] == sorted(line[1] for line in lines)
-    assert [line[3] for line in lines] == sorted((line[3] for line in lines), reverse=True)
-    assert {line[6] for line in lines} == {"full", "none"}
-    for tradeoff, cost, extra, conditions, questions, rules, refine in lines:
-        assert extra == pytest.approx(100 * (cost - 1), abs=0.11)
-        assert rules == 9
-        fitted = call("fit", "t.csv", "-k", 9, "--tradeoff", tradeoff, "--refine", refine)
-        statistics = json.loads(fitted.stdout)["statistics"]
-        if refine == "none":
-            assert statistics["normalized_cost"] == pytest.approx(cost, abs=6e-4)
-            assert extra == pytest.approx(100 * (statistics["normalized_cost"] - 1), abs=0.06)
-            assert (statistics["waes"], statistics["wad"]) == pytest.approx((conditions, questions), abs=6e-3)
-        else:  # the trees of a path help each other: together they are as good as each alone, or better
-            alone = statistics["normalized_cost"] + tradeoff * statistics["waes"]
-            assert min(line[1] + tradeoff * line[3] for line in lines) <= alone + 6e-4 + 6e-3 * tradeoff
-
-
-@pytest.mark.slow
-def test_goals_choose_on_the_path():
-    lines = path_lines()
-    cheap, short = lines[2], lines[-2]
-    call("run", "t.csv", "-k", 9, "--max-conditions", cheap[3] + 0.01)
-    statistics = RuleSet.from_json("t_rules/rules.json").statistics
-    assert statistics.waes <= cheap[3] + 0.01
-    assert statistics.normalized_cost <= cheap[1] + 6e-4
-    statistics = json.loads(call("fit", "t.csv", "-k", 9, "--max-cost", short[1] + 0.001).stdout)["statistics"]
-    assert statistics["normalized_cost"] <= short[1] + 0.001
-    assert statistics["waes"] <= short[3] + 6e-3
-    result = call("fit", "t.csv", "-k", 9, "--max-cost", cheap[1] + 0.001, "--max-conditions", short[3] - 0.1)
-    assert result.exit_code == 0
-    [warning] = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
-    assert f" {cheap[1] + 0.001:g} " in warning
-    assert f" {short[3] - 0.1:g} conditions" in warning
-
-
-@pytest.mark.slow
-def test_goals_and_leaves_that_are_refused(words):
-    crowded()
-    said = []
-    for arguments, status, found in (
-        (["--max-cost", "0.9"], 3, ["0.9", "1."]),
-        (["--max-conditions", "0.2"], 3, ["0.2 conditions"]),
-        (["--max-cost", "1.1", "--tradeoff", "0.1"], 2, ["--max-cost", "--tradeoff"]),
-        (["--max-cost", "1.1", "--method", "exgreedy"], 2, ["--method exgreedy"]),
-        (["--budget", "9"], 2, ["--budget", "--refine thorough", "--refine full"]),
-        (["--refine", "thorough", "--budget", "soon"], 2, ["--budget", "'soon'"]),
-        (["--max-leaves", "8"], 2, ["--max-leaves 8", "9 clusters"]),
-        (["--method", "imm", "--max-leaves", "9"], 2, ["--max-leaves", "--method exkmc", "--method exshallow"]),
-        (["--base", "imm"], 2, ["--base", "--method exkmc"]),
-        (["--method", "exkmc", "--max-leaves", "4"], 2, ["--max-leaves 4", "9 clusters"]),
-    ):
-        message = refused("run", "t.csv", "-k", 9, *arguments, status=status)
-        assert all(part in message for part in found), message
-        said.append((" ".join(arguments), re.sub(r"\d\.\d\d+", "…", message)))  # figures of k-means
-    words(said)
-
-
-@pytest.mark.parametrize(("option", "value"), [("--max-cost", "0"), ("--max-conditions", "nan")])
-def test_goals_out_of_range_are_refused(option, value):
-    message = refused("run", crowded(), "-k", 9, option, value, status=2)
-    assert f"'{option}'" in message
-    assert "0<x<inf" in message
-
-
 def test_a_thorough_search_and_its_budget_are_passed_on():
     crowded()
     fitted = call("fit", "t.csv", "-k", 9, "--refine", "thorough", "--budget", "20")
@@ -334,19 +247,6 @@ def test_weights_count():
     assert sorted(cluster["share"] for cluster in document["clusters"]) == [0.25, 0.75]
 
 
-def labelled(path="t.csv"):
-    """Write the three groups with a name for each but the last row's, a weight, and one row named wrongly."""
-    with open(write_groups("plain.csv"), encoding="utf-8") as stream:
-        header, *rows = csv.reader(stream)
-    names = [["low", "wide|", "high"][i % 3] for i in range(len(rows))]
-    names[0], names[-1] = "high", ""
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        made = [[*row, name, 1 + i % 2] for i, (row, name) in enumerate(zip(rows, names, strict=True))]
-        csv.writer(stream).writerows([[*header, "segment", "w"], *made])
-    os.remove("plain.csv")
-    return path
-
-
 def test_given_labels_are_explained(folder, words):
     result = call("run", labelled(), "--labels", "segment", "--exclude", "w")
     assert result.exit_code == 0
@@ -385,62 +285,6 @@ def test_given_labels_are_explained(folder, words):
     assert call("label", "t_rules/rules.json", "t.csv", "-o", "out.parquet").exit_code == 0
     found = pq.read_table("out.parquet")["cluster"].to_pylist()
     assert found == [["low", "wide|", "high"][i % 3] for i in range(60)]
-
-
-def mixed(path="t.csv"):
-    """Write numbers, categories, a segment that is missing in five rows, and a weight that is 0 in some."""
-    random = np.random.default_rng(2)
-    segment = random.integers(0, 4, 300)
-    columns = {
-        "months": random.integers(0, 40, 300) + 15 * segment,
-        "amount": (random.normal(0, 9, 300) + 20 * (segment % 2)).round(1),
-        "kind": np.array(["A", "B", "C", "D"])[np.where(random.random(300) < 0.8, segment, random.integers(0, 4, 300))],
-        "segment": [["low", "mid", "high", "top"][i] if row >= 5 else "" for row, i in enumerate(segment)],
-        "w": random.integers(0, 4, 300),
-    }
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([columns, *zip(*columns.values(), strict=True)])
-    return path
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "chosen",
-    few(
-        [
-            ["--labels", "segment", "--weight", "w"],
-            ["--labels", "segment", "--weight", "w", "--explain", "kind,amount"],
-            ["-k", "4", "--columns", "months,amount", "--explain", "kind,amount", "--weight", "w"],
-            ["-k", "4", "--columns", "months,kind", "--scale", "standard"],
-        ]
-    ),
-    ids=["labels", "labels by some", "some by others", "some"],
-)
-def test_path_and_goals_of_any_clustering(chosen):
-    result = call("path", mixed(), *chosen)
-    assert result.exit_code == 0
-    found = [line.replace("%", "").split() for line in result.stdout.splitlines()]
-    lines = [[*map(float, line[:-1]), line[-1]] for line in found if line and re.fullmatch(r"[\d.]+", line[0])]
-    for tradeoff, cost, _, conditions, *_, refine in (lines[0], lines[-1]):
-        alone = json.loads(call("fit", "t.csv", *chosen, "--tradeoff", tradeoff, "--refine", refine).stdout)
-        statistics = alone["statistics"]
-        assert (statistics["normalized_cost"], statistics["waes"]) == pytest.approx((cost, conditions), abs=6e-3)
-        goal = json.loads(call("fit", "t.csv", *chosen, "--max-cost", cost + 0.001).stdout)
-        assert goal.pop("settings") != alone.pop("settings")
-        assert goal == alone
-        assert statistics["labelled"] == ("--labels" in chosen)
-        assert (statistics["left_out"] > 0) == ("--labels" in chosen)
-    assert call("run", "t.csv", *chosen, "--max-conditions", lines[-1][3] + 0.01).exit_code == 0
-    rules = RuleSet.from_json("t_rules/rules.json")
-    tested = {rules.columns[j].name for j in rules.tested_columns}
-    if "--explain" in chosen:
-        assert tested <= {"kind", "amount"}
-    assert call("verify", "t_rules/rules.json", "t.csv").exit_code == 0
-    assert call("label", "t_rules/rules.json", "t.csv", "-o", "out.parquet").exit_code == 0
-    named = any(cluster.is_named for cluster in rules.clusters)
-    names = {cluster.index: cluster.name if named else str(cluster.index) for cluster in rules.clusters}
-    given = [names[i] for i in rules.assign(read_table("t.csv")).tolist()]
-    assert [str(name) for name in pq.read_table("out.parquet")["cluster"].to_pylist()] == given
 
 
 def test_weights_count_in_every_figure_shown(folder, words):
@@ -534,79 +378,3 @@ def test_what_was_found_in_a_file_is_shown_and_kept(folder, words):
         found += [note for note in notes if part in note]
         assert result.stderr.count(f"note: {found[-1]} ({option})\n") == 1
     words("\n".join(found[:2]))
-
-
-# Replacing files -----------------------------------------------------------------------------------
-
-
-def test_files_are_not_replaced_unasked(folder, words):
-    write_groups()
-    (folder / "t_rules").mkdir()
-    (folder / "t_rules" / "report.md").write_text("mine")
-    (folder / "t_rules" / "other.txt").write_text("mine too")
-    message = refused("run", "t.csv", "-k", 3)
-    assert "t_rules/report.md" in message
-    assert "--force" in message
-    words(message)
-    assert call("run", "t.csv", "-k", 3, "--force").exit_code == 0
-    assert sorted(os.listdir("t_rules")) == ["other.txt", *FILES]
-    assert (folder / "t_rules" / "report.md").read_text() != "mine"
-
-
-@pytest.mark.parametrize("existed", [False, True])
-def test_a_failure_half_way_leaves_nothing_half_written(folder, monkeypatch, existed):
-    write_groups()
-    if existed:
-        (folder / "t_rules").mkdir()
-        (folder / "t_rules" / "report.md").write_text("mine")
-    atomic_write = output.atomic_write
-
-    def full_disk(path, text):
-        if path.name == "rules.py":
-            raise OSError(28, "No space left on device", str(path))
-        atomic_write(path, text)
-
-    monkeypatch.setattr(output, "atomic_write", full_disk)
-    message = refused("run", "t.csv", "-k", 3, "--force")
-    assert "No space left on device" in message
-    assert (folder / "t_rules").exists() == existed
-
-
-def test_places_that_cannot_be_written_are_known_before_the_work(folder, monkeypatch, words):
-    monkeypatch.setattr(
-        "shallowrules.cli.commands.run.fit_with_slider", lambda *_, **__: pytest.fail("it went to work")
-    )
-    write_groups()
-    (folder / "file").write_text("x")
-    (folder / "full").mkdir()
-    (folder / "full" / "rules.sql").mkdir()
-    said = []
-    for command, arguments, found in (
-        ("run", ["-o", "file"], "file "),
-        ("run", ["-o", "none/here"], "none"),
-        ("run", ["-o", "full", "--force"], "full/rules.sql"),
-        ("fit", ["-o", "none/rules.json"], "none"),
-        ("fit", ["-o", "full"], "full"),
-        ("fit", ["-o", "t.csv"], "t.csv"),
-    ):
-        message = refused(command, "t.csv", "-k", 3, *arguments)
-        assert found in message
-        said.append((" ".join([command, *arguments]), message))
-    words(said)
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder(folder):
-    write_groups()
-    (folder / "closed").mkdir(mode=0o500)
-    message = refused("run", "t.csv", "-k", 3, "-o", "closed")
-    assert "closed" in message
-    assert "written" in message
-
-
-def test_a_folder_is_read_again_without_the_results_of_last_time(folder):
-    write_groups("t.csv")
-    for name in "first", "second":
-        done = call("run", ".", "-k", 3, "-o", f"{name}_rules")
-        assert done.exit_code == 0, done.stderr
-    assert (folder / "second_rules" / "rules.json").read_text() == (folder / "first_rules" / "rules.json").read_text()

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-import shallowrules.fitting.parts
+import shallowrules.fitting.preparing_parts
 from shallowrules import RuleSet
 from shallowrules.cli.commands import shallowrules as command_line
 from shallowrules.cli.options.memory import memory_for_parts
-from shallowrules.clustering.reference import fit_clusterer
+from shallowrules.clustering.clusterers import fit_clusterer
 from shallowrules.partitions import memory as machine
 
 pytest.importorskip("duckdb")
@@ -50,6 +50,43 @@ def sales(tmp_path, monkeypatch):
     return frame
 
 
+SMALL = st.integers(0, 9)
+CELLS = {
+    "number": st.sampled_from([0.25, 0.5, 1.75, -3.5, 100.125, 1e3]).map(str),
+    "whole": SMALL.map(str),
+    "large": st.integers(-(10**6), 10**6).map(str),
+    "vast": st.sampled_from(["1e200", "-3e150", str(2**53 + 1), str(2**62)]),
+    "code": SMALL.map(lambda i: f"0{i}7"),
+    "truth": st.sampled_from(["true", "false"]),
+    "text": st.sampled_from(["red", "green", "blue", "Ä ö"]),
+    "ids": st.integers(0, 10**6).map(lambda i: f"r{i}"),
+    "constant": st.just("7"),
+    "word": st.just("same"),
+    "date": st.dates(date(2020, 1, 1), date(2024, 1, 1)).map(str),
+    "clock": st.sampled_from(["12.5.2020", "1.1.2021"]),
+    "empty": st.just(""),
+    "spoilt": st.sampled_from(["1", "2", "3", "4", "5", "6.5", "7", "8", "9", "?"]),
+    "infinite": st.sampled_from(["1.5", "2.5", "inf"]),
+    "NA": st.sampled_from(["a", "b", "NA"]),
+    "comma": st.sampled_from(['"1,5"', '"2,25"', '"3,125"']),
+}
+"""By kind, the cells of a column."""
+
+LABELS = [
+    ["true", "false"],
+    ["TRUE", "False", "t", "F", " true"],
+    ["1", "2.5", "-3"],
+    ["007", "7", "12"],
+    ["low", "mid", "true"],
+    ["one"],
+    ["2024-01-31", "2023-12-01"],
+]
+"""Labels of a fit."""
+
+WEIGHTS = [["1", "2"], ["0", "1", "0.5"], ["0.25", "3"], ["0"], ["-1", "1"], ["1", ""], ["x", "y"]]
+"""Weights: three kinds that count, then some that are refused."""
+
+
 @st.composite
 def tables_and_options(draw):
     """Return a CSV file as people have them, with labels or without, and the options of its fit."""
@@ -58,32 +95,12 @@ def tables_and_options(draw):
     def column(values):
         return draw(st.lists(values, min_size=n_rows, max_size=n_rows))
 
-    small = st.integers(0, 9)
-    cells = {
-        "number": st.sampled_from([0.25, 0.5, 1.75, -3.5, 100.125, 1e3]).map(str),
-        "whole": small.map(str),
-        "large": st.integers(-(10**6), 10**6).map(str),
-        "vast": st.sampled_from(["1e200", "-3e150", str(2**53 + 1), str(2**62)]),
-        "code": small.map(lambda i: f"0{i}7"),
-        "truth": st.sampled_from(["true", "false"]),
-        "text": st.sampled_from(["red", "green", "blue", "Ä ö"]),
-        "ids": st.integers(0, 10**6).map(lambda i: f"r{i}"),
-        "constant": st.just("7"),
-        "word": st.just("same"),
-        "date": st.dates(date(2020, 1, 1), date(2024, 1, 1)).map(str),
-        "clock": st.sampled_from(["12.5.2020", "1.1.2021"]),
-        "empty": st.just(""),
-        "spoilt": st.sampled_from(["1", "2", "3", "4", "5", "6.5", "7", "8", "9", "?"]),
-        "infinite": st.sampled_from(["1.5", "2.5", "inf"]),
-        "NA": st.sampled_from(["a", "b", "NA"]),
-        "comma": st.sampled_from(['"1,5"', '"2,25"', '"3,125"']),
-    }
     usual = st.sampled_from(["number", "whole", "large", "text", "truth", "code", "constant"])
     kinds = ["number", *draw(st.lists(usual, min_size=1, max_size=2))]
     if draw(st.integers(0, 2)) == 0:
-        kinds.append(draw(st.sampled_from(sorted(cells))))
+        kinds.append(draw(st.sampled_from(sorted(CELLS))))
     names = draw(st.permutations(["a", "zip", "customer_id", "Größe", "x y"]).map(lambda found: found[: len(kinds)]))
-    columns = dict(zip(names, [column(cells[kind]) for kind in kinds], strict=True))
+    columns = dict(zip(names, [column(CELLS[kind]) for kind in kinds], strict=True))
     if draw(st.integers(0, 7)) == 0:
         columns["row"] = [str(i) for i in range(n_rows)]
     if has_gaps := draw(st.booleans()):
@@ -92,27 +109,13 @@ def tables_and_options(draw):
             columns[name][i] = ""
     options = []
     if draw(st.booleans()):
-        words = draw(
-            st.sampled_from(
-                [
-                    ["true", "false"],
-                    ["TRUE", "False", "t", "F", " true"],
-                    ["1", "2.5", "-3"],
-                    ["007", "7", "12"],
-                    ["low", "mid", "true"],
-                    ["one"],
-                    ["2024-01-31", "2023-12-01"],
-                    [f"r{i}" for i in range(n_rows)],
-                ]
-            )
-        )
+        words = draw(st.sampled_from([*LABELS, [f"r{i}" for i in range(n_rows)]]))
         columns["label"] = [*words, *column(st.sampled_from(["", *words]))][:n_rows]
         options += ["--labels", "label"]
     else:
         options += ["-k", str(draw(st.integers(2, 4)))]
     if draw(st.booleans()):
-        kinds_of_weights = [["1", "2"], ["0", "1", "0.5"], ["0.25", "3"], ["0"], ["-1", "1"], ["1", ""], ["x", "y"]]
-        weights = kinds_of_weights[draw(st.integers(0, 6) if draw(st.integers(0, 2)) == 0 else st.integers(0, 2))]
+        weights = WEIGHTS[draw(st.integers(0, 6) if draw(st.integers(0, 2)) == 0 else st.integers(0, 2))]
         columns["w"] = column(st.sampled_from(weights))
         options += ["--weight", "w" if draw(st.integers(0, 7)) else "weight"]
     if has_gaps:
@@ -139,7 +142,7 @@ def centers_of_the_whole(parts, encode, grids, n_clusters, random_state, log):
 @draws(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=tables_and_options())
 def test_a_table_in_parts_is_fitted_and_refused_as_one_in_memory(tmp_path, monkeypatch, drawn):
-    monkeypatch.setattr(shallowrules.fitting.parts, "cluster_parts", centers_of_the_whole)
+    monkeypatch.setattr(shallowrules.fitting.preparing_parts, "cluster_parts", centers_of_the_whole)
     text, options = drawn
     file = tmp_path / "l.csv"
     file.write_text(text)

@@ -19,7 +19,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -224,6 +224,17 @@ def parsed_sheet(drawn: Hostile) -> Findings:
         yield "Markdown: a character that a terminal obeys"
 
 
+def _other_labels(
+    what: str, found: Mapping[str, Any], rows: Sequence[Any], expected: Sequence[int | None], rules: RuleSet
+) -> Findings:
+    """Yield each row with a label other than the tree's; the style "select" gives names."""
+    names = {cluster.index: cluster.name for cluster in rules.clusters}
+    for row, label in zip(rows, expected, strict=True):
+        wanted = None if label is None else names[label] if what.endswith("select") else str(label)
+        if found.get(str(row[0])) != wanted:
+            yield f"{what}: {row}: {found.get(str(row[0]))!r}, the tree {wanted!r}"
+
+
 def executed_sql(drawn: Hostile, engine: Engine, refused: Counter[str]) -> Findings:
     """Run the SQL of every style in one engine, names that it cannot hold replaced by plain ones."""
     dialect = DIALECTS[engine.dialect]
@@ -277,11 +288,7 @@ def executed_sql(drawn: Hostile, engine: Engine, refused: Counter[str]) -> Findi
         }
         for style, statement in asked.items():
             found = dict(engine.query(statement, before_query))
-            names = {cluster.index: cluster.name for cluster in drawn.rules.clusters}
-            for row, label in zip(rows, expected, strict=True):
-                wanted = None if label is None else names[label] if style == "select" else str(label)
-                if found.get(str(row[0])) != wanted:
-                    yield f"{engine.dialect}, {style}: {row}: {found.get(str(row[0]))!r}, the tree {wanted!r}"
+            yield from _other_labels(f"{engine.dialect}, {style}", found, rows, expected, drawn.rules)
         counts = [int(float(str(row[2]))) for row in engine.query(check, before_query) if row[0] == "rows of a cluster"]
         wanted_counts = Counter(expected)
         if sorted(counts) != sorted(wanted_counts[cluster.index] for cluster in drawn.rules.clusters):

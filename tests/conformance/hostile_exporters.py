@@ -26,7 +26,8 @@ from typing import Any
 
 from comparing import PLACES
 from hostile import EMBEDDED, KEPT, audit
-from hostile_forms import BESIDE, CHECKS, Check, ManyNames, Tools
+from hostile_forms import BESIDE, CHECKS, Check
+from hostile_tools import ManyNames, Tools
 from page import PAGE, put_section, section_of
 from workbooks import tree_says
 

@@ -1,4 +1,4 @@
-r"""How each exporter's text is run with hostile names in it: an entry of `CHECKS` for each exporter.
+"""How each exporter's text is run with hostile names in it: an entry of `CHECKS` for each exporter.
 
 A check yields each finding: a row with a label other than the tree's, a name that is not read back as it is, or
 anything else that happened. A name or category that a form cannot have has to be refused with an `ExportError`; the
@@ -12,15 +12,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from copy import copy
 from pathlib import Path
 from typing import Any, get_args
 from xml.etree import ElementTree
 
-from hostile import Findings, Hostile, executed_sql, parsed_sheet, watched
+from hostile import Findings, executed_sql, parsed_sheet, watched
+from hostile_tools import ManyNames, Tools, differences, labels_of
 from onnxmodels import holds_text, inputs_of
-from rulesets import as_columns, make_rules
+from rulesets import as_columns
 from sqlglot import tokenize
 from structures import python_structure, read_flowchart
 from workbooks import rows_of_cells
@@ -34,112 +33,15 @@ from shallowrules.exporters.wording import branch_label, describe_missing
 from shallowrules.exporters.xml_text import REFUSED as NOT_IN_XML
 from shallowrules.rules import Leaf, RulePath, RuleSet
 from shallowrules.tables.table import Table
-from shallowrules.verification.engines import Engine
 from shallowrules.verification.runners import RUNNERS
 from shallowrules.verification.runners.languages import TOOLCHAINS
 from shallowrules.verification.runners.onnx import open_session
 from shallowrules.verification.runners.page import READY, type_rows
-from shallowrules.verification.runners.pmml import open_models
 from shallowrules.verification.runners.xlsx import is_held, paste_rows
 
-__all__ = ["CHECKS", "ManyNames", "Tools"]
+__all__ = ["BESIDE", "CHECKS", "Check"]
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "shallowrules-dmn"
-
-
-class ManyNames(Hostile):
-    """Rules over so many columns that a few hundred of them have ten thousand names."""
-
-    columns_drawn = (20, 60)
-    n_clusters = 25
-    n_rows = 40
-    most_categories = 12
-
-    def _cut(self, j: int) -> Any:
-        if self.columns[j][1] != "text":
-            return super()._cut(j)
-        number = self.chooser.randint(1, self.most_categories)
-        return tuple(dict.fromkeys(self._text() for _ in range(number)))
-
-    def _tree(self, depth: int) -> Any:
-        """Draw a tree that asks for every column once."""
-        order = list(range(len(self.columns)))
-        self.chooser.shuffle(order)
-        return self._grow(order)
-
-    def _grow(self, order: Sequence[int]) -> Any:
-        if not order:
-            return self.chooser.randrange(self.n_clusters)
-        middle = 1 + (len(order) - 1) // 2
-        return (order[0], self._cut(order[0]), self._grow(order[1:middle]), self._grow(order[middle:]))
-
-    def replaced(self, name: Callable[[str], str], category: Callable[[str], str]) -> RuleSet:
-        """Return the rules with other names of columns and clusters, and other categories."""
-
-        def grown(tree: Any) -> Any:
-            if not isinstance(tree, tuple):
-                return tree
-            j, cut, *branches = tree
-            if isinstance(cut, str):
-                cut = category(cut)
-            elif isinstance(cut, tuple):
-                cut = tuple(map(category, cut))
-            return (j, cut, *map(grown, branches))
-
-        columns = [(name(each), kind) for each, kind in self.columns]
-        return make_rules(columns, grown(self.tree), {index: name(title) for index, title in self.titles.items()})
-
-
-class Tools:
-    """The programs that checks run, their counts, and the models and workbooks that are run together at the end."""
-
-    def __init__(self, opened: ExitStack, engines: Sequence[Engine], browser: Any) -> None:
-        self.opened = opened
-        self.engines = engines
-        self.browser = browser
-        self.refused: Counter[str] = Counter()
-        self.counts: Counter[str] = Counter()
-        self.models: list[tuple[RuleSet, list[tuple[Any, ...]], int]] = []
-        self.workbooks: list[tuple[RuleSet, list[Any], bytes, int]] = []
-        self.seed = 0
-        self._reader: Any = None
-
-    def read_pmml(self, text: str) -> Any:
-        """Return a model in a scoring engine, which is started for the first model."""
-        if self._reader is None:
-            self._reader = self.opened.enter_context(open_models())
-        return self._reader(text)
-
-    def plain_where(self, form: str, drawn: ManyNames, refuses: Callable[[str], bool]) -> ManyNames:
-        """Return the drawn rules with plain texts where a form refuses one."""
-        texts: dict[str, str] = {}
-
-        def held(text: str) -> str:
-            if text not in texts:
-                refused = refuses(text)
-                self.refused[form] += refused
-                texts[text] = f"plain {len(texts)}" if refused else text
-            return texts[text]
-
-        plain = copy(drawn)
-        plain.rules = drawn.replaced(held, held)
-        kinds = [kind for _, kind in drawn.columns]
-        plain.columns = [(column.name, kind) for column, kind in zip(plain.rules.columns, kinds, strict=True)]
-        plain.rows = [
-            tuple(held(v) if kind == "text" and isinstance(v, str) else v for v, kind in zip(row, kinds, strict=True))
-            for row in drawn.rows
-        ]
-        return plain
-
-
-def _differences(form: str, rows: Sequence[Any], found: Sequence[Any], expected: Sequence[Any]) -> Findings:
-    for row, label, wanted in zip(rows, found, expected, strict=True):
-        if label != wanted:
-            yield f"{form}: {row}: {label!r}, the tree {wanted!r}"
-
-
-def _labels(found: Sequence[int]) -> list[int | None]:
-    return [None if label == -1 else int(label) for label in found]
 
 
 # Forms ---------------------------------------------------------------------------------------------------------------
@@ -208,7 +110,7 @@ def run_by(name: str) -> Callable[[ManyNames, Tools], Findings]:
         if set(seen) - set(usual):
             yield f"{name}: {sorted(set(seen) - set(usual))} happened"
         for form, labels in found.items():
-            yield from _differences(form, drawn.rows, labels, drawn.expected)
+            yield from differences(form, drawn.rows, labels, drawn.expected)
 
     return check
 
@@ -219,7 +121,7 @@ def _labelled(name: str, rules: RuleSet, rows: Sequence[Any]) -> Callable[[], di
 
     def label() -> dict[str, list[int | None]]:
         with RUNNERS[name](rules) as forms:
-            return {form: _labels(each.label(table)) for form, each in forms.items()}
+            return {form: labels_of(each.label(table)) for form, each in forms.items()}
 
     return label
 
@@ -246,7 +148,7 @@ def check_language(name: str) -> Callable[[ManyNames, Tools], Findings]:
         if found != usual:
             yield f"{name}: {found} lines, {usual} with plain names"
         for form, labels in _labelled(name, held.rules, held.rows)().items():
-            yield from _differences(form, held.rows, labels, held.expected)
+            yield from differences(form, held.rows, labels, held.expected)
 
     return check
 
@@ -282,7 +184,7 @@ def check_page(drawn: ManyNames, tools: Tools) -> Findings:
             if not any(one_line(rules.columns[i].name) in label for label in labels):
                 yield f"html: no field of column {rules.columns[i].name!r}"
         found = [cluster for cluster, _ in type_rows(page, rules, drawn.rows)]
-        yield from _differences("html", drawn.rows, found, drawn.expected)
+        yield from differences("html", drawn.rows, found, drawn.expected)
         yield from tab.findings("html")
         tags = set(page.evaluate(TAGS))
     with _Tab(tools.browser, "plain.html", _page(drawn.plain, "t", tools.seed % 2 == 1)) as tab:
@@ -394,7 +296,7 @@ def check_pmml(drawn: ManyNames, tools: Tools) -> Findings:
     predicted = [model.predict(dict(zip(columns, row, strict=True))) for row in held.rows]
     found = [next(iter(each.values())) or None for each in predicted]
     wanted = [None if label is None else names[label] for label in held.expected]
-    yield from _differences("pmml", held.rows, found, wanted)
+    yield from differences("pmml", held.rows, found, wanted)
 
 
 def check_onnx(drawn: ManyNames, tools: Tools) -> Findings:
@@ -413,7 +315,7 @@ def check_onnx(drawn: ManyNames, tools: Tools) -> Findings:
         for row, label, wanted, is_given in zip(held.rows, found, held.expected, can_be_given, strict=True)
         if is_given
     ]
-    yield from _differences("onnx", *zip(*rows, strict=True))
+    yield from differences("onnx", *zip(*rows, strict=True))
 
 
 def check_dbt(drawn: ManyNames, tools: Tools) -> Findings:
@@ -508,7 +410,7 @@ def _decided(drawn: FewNames, tools: Tools) -> Findings:
     for row in held.rows:
         said, decision = engine.decide(dict(zip(names, row, strict=True)))
         found.append(None if "errors" in said else int(decision["Result"]["cluster.cluster"]))
-    yield from _differences("dmn", held.rows, found, held.expected)
+    yield from differences("dmn", held.rows, found, held.expected)
 
 
 Check = Callable[[ManyNames, Tools], Iterator[str]]

@@ -17,7 +17,8 @@ import pandas as pd
 import pytest
 from draws import drawn, draws
 from goldenfiles import assert_golden
-from hostile_forms import ManyNames, Tools, check_language
+from hostile_forms import check_language
+from hostile_tools import ManyNames, Tools
 from hypothesis import HealthCheck, Phase, given
 from numbercases import NEITHER, READINGS, TEXTS
 from rulesets import (

@@ -14,10 +14,7 @@ from goldenfiles import assert_golden
 from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import (
-    FRACTIONS,
-    INFINITIES,
     MIXED,
-    NO_NUMBERS,
     balanced_rules,
     boundary_rows,
     chain_rules,
@@ -30,44 +27,16 @@ from rulesets import (
     names_for,
     route,
     rule_sets,
-    text_rules,
 )
+from sqltables import EXECUTED, Database
 
-from shallowrules.errors import ExportError, OptionError, RulesFormatError
+from shallowrules.errors import ExportError, RulesFormatError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import ALIASES, DIALECTS, LABELLING_STYLES, Dialect
 from shallowrules.exporters.sql.dialect import Names, Nan, Numbers, Texts
 from shallowrules.exporters.sql.predicates import Predicates
 
 duckdb = pytest.importorskip("duckdb")
-
-EXECUTED = ["sqlite", "duckdb"]
-
-
-def quote(name):
-    return '"' + name.replace('"', '""') + '"'
-
-
-class Database:
-    """One in-memory table, filled without the exporter's help."""
-
-    def __init__(self, engine, rules, rows, types=("DOUBLE", "BIGINT")):
-        self.connection = sqlite3.connect(":memory:") if engine == "sqlite" else duckdb.connect()
-        declared = {"float": types[0], "integer": types[1], "text": "TEXT", "boolean": "BOOLEAN"}
-        kinds = [declared[column.type] for column in rules.columns]
-        columns = ", ".join(f"{quote(c.name)} {kind}" for c, kind in zip(rules.columns, kinds, strict=True))
-        self.connection.execute(f'CREATE TABLE "data" ("row number" BIGINT, {columns})')
-        marks = ", ".join("?" * (len(kinds) + 1))
-        self.connection.executemany(f'INSERT INTO "data" VALUES ({marks})', [(i, *row) for i, row in enumerate(rows)])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.connection.close()
-
-    def query(self, text):
-        return self.connection.execute(text).fetchall()
 
 
 def labels_by(style, engine, rules, rows, template):
@@ -88,14 +57,6 @@ def labels_by(style, engine, rules, rows, template):
                 assert labels[row] == -1, "rules overlap"
                 labels[row] = cluster.index
         return labels
-
-
-@pytest.fixture(scope="module")
-def predicates(tmp_path_factory):
-    """Return a template that separates the clusters' predicates by NUL, which no name holds."""
-    path = tmp_path_factory.mktemp("templates") / "predicates.sql.j2"
-    path.write_text("{% for cluster in clusters %}{{ cluster.predicate }}\x00{% endfor %}")
-    return path
 
 
 @pytest.mark.parametrize("style", LABELLING_STYLES)
@@ -398,87 +359,6 @@ def test_every_fact_that_decides_a_label_is_required():
     assert {f.name for f in fields(Names) if f.default is MISSING} == {"fold", "unquoted", "longest"}
 
 
-def test_what_is_no_number_gets_no_cluster_even_in_a_column_that_held_integers():
-    rules = make_rules([("n", "integer")], (0, 5, 0, 1))
-    predicate = export(rules, "sql", dialect="duckdb", style="case")
-    with duckdb.connect() as connection:
-        found = connection.execute(f"SELECT {predicate} FROM (VALUES ('NaN'::DOUBLE), (7.5), (3)) t(n)").fetchall()
-    assert found == [(None,), (1,), (0,)]
-    predicate = export(rules, "sql", dialect="sqlite", style="case")
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute("CREATE TABLE t (n INTEGER)")
-        connection.executemany("INSERT INTO t VALUES (?)", [("",), ("abc",), (7,), (float("inf"),), (3,)])
-        found = connection.execute(f"SELECT {predicate} FROM t").fetchall()
-    assert found == [(None,), (None,), (1,), (1,), (0,)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("imputed", [None, 1, 7])
-@pytest.mark.parametrize("bound", [1, 0, -1, 2**53 - 1, 2**53, 2**53 + 1])
-@pytest.mark.parametrize("engine", EXECUTED)
-def test_fractions_in_a_column_that_held_whole_numbers(engine, bound, imputed, predicates):
-    rules = text_rules(bound, imputed)
-    texts = [*FRACTIONS, "nan"] if engine == "duckdb" else FRACTIONS
-    # One row at a time: beside a fraction, NumPy takes whole numbers for floats.
-    expected = [int(rules.assign({"n": np.array([text], object)})[0]) for text in texts]
-    with Database(engine, rules, [(text,) for text in texts], types=("DOUBLE", "TEXT")) as database:
-        case = export(rules, "sql", dialect=engine, style="case")
-        found = [label for (label,) in database.query(f'SELECT {case} FROM "data" ORDER BY "row number"')]
-    assert [-1 if label is None else label for label in found] == expected
-
-
-def labels_of_texts(engine, rules, texts):
-    with Database(engine, rules, [(text,) for text in texts], types=("TEXT", "TEXT")) as database:
-        case = export(rules, "sql", dialect=engine, style="case")
-        found = [label for (label,) in database.query(f'SELECT {case} FROM "data" ORDER BY "row number"')]
-    return [-1 if label is None else label for label in found]
-
-
-def label_of_text(rules, text):
-    """Return the cluster of a text by rules of one cut, by the grammar of their numbers."""
-    number = None if rules.columns[0].conversion.is_null(text) else rules.columns[0].conversion.number(text)
-    if number is None or math.isnan(number) or number in rules.columns[0].conversion.null_numbers:
-        return -1
-    return int(number > rules.nodes[0].threshold)
-
-
-@pytest.mark.parametrize("bound", [0, 2**53 + 1, 0.5])
-@pytest.mark.parametrize("engine", EXECUTED)
-def test_text_that_is_no_number_gets_no_cluster(engine, bound):
-    rules = text_rules(bound)
-    assert labels_of_texts(engine, rules, ["5", " -3 ", *NO_NUMBERS]) == [int(bound < 5), 0, *[-1] * len(NO_NUMBERS)]
-
-
-@pytest.mark.parametrize("imputed", [None, 0, 7])
-@pytest.mark.parametrize("bound", [0, 2**53 + 1, 0.5])
-@pytest.mark.parametrize("engine", EXECUTED)
-def test_infinity_in_a_column_of_text(engine, bound, imputed):
-    rules = text_rules(bound, imputed)
-    assert labels_of_texts(engine, rules, INFINITIES) == [int("-" not in text) for text in INFINITIES]
-
-
-@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
-def test_infinity_may_mean_no_value(dialect):
-    [column] = (rules := text_rules(0.5)).columns
-    rules = replace(rules, columns=(replace(column, nulls=("inf", "NA")),))
-    assert labels_of_texts(dialect, rules, ["inf", " inf ", "-inf", "NA", "1"]) == [-1, -1, 0, -1, 1]
-
-
-number_like = st.one_of(
-    st.sampled_from(INFINITIES),
-    st.text("+-._0123456789eExXinfa \n\t", min_size=1, max_size=8),
-    st.from_regex(r"[ ]?[+-]?([0-9]{1,3}[.]?[0-9]{0,2}|[.][0-9]{1,2})([eE][+-]?[0-9])?[ \n]?", fullmatch=True),
-)
-
-
-@draws(60)
-@given(texts=st.lists(number_like, min_size=1, max_size=30), bound=st.sampled_from([0, 2**53 + 1, 0.5]))
-@pytest.mark.parametrize("engine", EXECUTED)
-def test_texts_are_read_by_the_grammar_of_numbers(engine, texts, bound):
-    rules = text_rules(bound)
-    assert labels_of_texts(engine, rules, texts) == [label_of_text(rules, text) for text in texts]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("engine", "make"), spread(itertools.product(EXECUTED, [balanced_rules, chain_rules]), 2))
 def test_many_leaves(engine, make, predicates):
@@ -508,112 +388,6 @@ def test_a_single_leaf_takes_every_row(dialect, predicates):
     rules = make_rules([("x", "float")], 3)
     for style in LABELLING_STYLES:
         assert labels_by(style, dialect, rules, [(1.0,), (None,)], predicates) == {0: 3, 1: 3}
-
-
-def test_a_missing_column_is_an_error_in_sqlite_not_a_string():
-    rules = make_rules([("x", "float")], (0, 1.0, 0, 1))
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute("CREATE TABLE data (y DOUBLE)")
-        with pytest.raises(sqlite3.OperationalError, match="no such column"):
-            connection.execute(export(rules, "sql", dialect="sqlite", style="select"))
-
-
-def test_columns_are_renamed():
-    rules = make_rules([("old name", "float"), ("b", "float")], (0, 1.0, 0, 1))
-    text = export(rules, "sql", columns={"old name": "NEW"})
-    assert '"NEW" <= 1\n' in text
-    assert "old name" not in text
-    with pytest.raises(OptionError, match=r"'olt'.*'old name', 'b'"):
-        export(rules, "sql", columns={"olt": "NEW"})
-
-
-def test_names_taken_for_one_are_refused():
-    rules = make_rules([("Size", "float"), ("size", "float"), ("other", "float")], (0, 1.0, 0, 1))
-    for dialect in ("sqlite", "duckdb", "mysql", "tsql"):
-        with pytest.raises(ExportError, match=r"'Size' and 'size'.*columns"):
-            export(rules, "sql", dialect=dialect)
-        assert "big size" in export(rules, "sql", dialect=dialect, columns={"Size": "big size"})
-    assert export(rules, "sql", dialect="postgres")
-    with pytest.raises(ExportError, match="'size' and 'size'"):
-        export(rules, "sql", dialect="postgres", columns={"Size": "size"})
-    untested = make_rules([("Size", "float"), ("size", "float"), ("other", "float")], (2, 1.0, 0, 1))
-    assert export(untested, "sql", dialect="sqlite")
-
-
-@pytest.mark.parametrize(
-    ("dialect", "name", "message"),
-    [
-        ("postgres", "é" * 32, "64 bytes, but postgres allows 63"),
-        ("mysql", "x" * 65, "65 characters"),
-        ("mysql", "a\n", r"mysql cannot hold the name 'a\\n'.*columns"),
-        ("mysql", "😀", "mysql cannot hold the name '😀'"),
-        ("duckdb", "a\0b", r"'a\\x00b'"),
-        ("ansi", "\ud800", r"'\\ud800'"),
-        ("ansi", "", "empty"),
-    ],
-)
-def test_names_that_sql_cannot_hold(dialect, name, message):
-    rules = make_rules([(name, "float")], (0, 1.0, 0, 1))
-    with pytest.raises(ExportError, match=message):
-        export(rules, "sql", dialect=dialect)
-    assert '"a"' in export(rules, "sql", columns={name: "a"})
-
-
-@pytest.mark.parametrize(
-    ("table", "written"),
-    [
-        ("shop.customers", '"shop"."customers"'),
-        ('"my.shop"."the ""best"""', '"my.shop"."the ""best"""'),
-        (("my.file",), '"my.file"'),
-        ('it"s', '"it""s"'),
-        ("Robert'); DROP TABLE data; --", '"Robert\'); DROP TABLE data; --"'),
-    ],
-)
-def test_table_names(table, written):
-    rules = make_rules([("x", "float")], (0, 1.0, 0, 1))
-    assert export(rules, "sql", dialect="duckdb", style="select", table=table).endswith(f"FROM {written}\n")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"dialect": "vertica"},
-        {"dialect": None},
-        {"style": "json"},
-        {"table": ""},
-        {"table": "a..b"},
-        {"table": 'a."b'},
-        {"table": ["a", 1]},
-        {"columns": [("x", "y")]},
-        {"columns": {"x": 1}},
-        {"cluster_column": " "},
-        {"nonsense": 1},
-    ],
-)
-def test_bad_options(options):
-    with pytest.raises(OptionError):
-        export(example_rules(), "sql", **options)
-
-
-def test_unknown_values_list_the_known():
-    with pytest.raises(OptionError, match="ansi, sqlite, duckdb, postgres, mysql"):
-        export(example_rules(), "sql", dialect="access")
-    with pytest.raises(OptionError, match="where, case, ordered, select"):
-        export(example_rules(), "sql", style="having")
-    options = (
-        "dialect, table, style, columns, types, ddl, guards, identifiers, output_columns, cluster_column, cluster_as, "
-        "with_precision, into, materialized, otherwise, measure, template"
-    )
-    with pytest.raises(OptionError, match=options):
-        export(example_rules(), "sql", tabel="x")
-
-
-def test_a_column_named_cluster():
-    rules = make_rules([("x", "float"), ("Cluster", "float")], (0, 1.0, 0, 1))
-    with pytest.raises(ExportError, match="cluster_column"):
-        export(rules, "sql", style="select")
-    assert 'AS "segment"' in export(rules, "sql", style="select", cluster_column="segment")
-    assert export(rules, "sql", style="case")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400])

@@ -115,9 +115,8 @@ def test_libreoffice_computes_the_labels_of_the_tree():
         assert {row[0] for row in shown[FIRST_ROW - 1 + len(rows) :]} <= {""}
 
 
-@pytest.mark.renders
-def test_cells_of_every_kind():
-    """A cell that is not a value of its column's type is reported; missing values are imputed as the rules do."""
+def cases_of_cells():
+    """Return rules, and cells with the label or the report that each gets."""
     column = [("x", "float"), ("n", "integer"), ("c", "text"), ("flag", "boolean")]
     number = make_rules(column, (0, 0.5, 0, 1))
     converted = replace(
@@ -126,7 +125,7 @@ def test_cells_of_every_kind():
     text = make_rules(column, (2, "7", 0, 1))
     truth = make_rules(column, (3, True, 0, 1))
     above, below = math.nextafter(0.5, 1), math.nextafter(0.5, 0)
-    cases = [
+    return [
         (
             number,
             [
@@ -173,6 +172,12 @@ def test_cells_of_every_kind():
         ),
         (truth, [("TRUE", "0"), ("False", "1"), ("1.0", "0"), ("yes", UNREADABLE), (math.nextafter(1, 2), UNREADABLE)]),
     ]
+
+
+@pytest.mark.renders
+def test_cells_of_every_kind():
+    """A cell that is not a value of its column's type is reported; missing values are imputed as the rules do."""
+    cases = cases_of_cells()
     books = []
     for rules, cells in cases:
         [tested] = rules.tested_columns

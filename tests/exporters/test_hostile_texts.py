@@ -14,7 +14,8 @@ pytest.importorskip("markdown_it")
 
 from hostile import KEPT, Hostile, audit, findings, surrogates_are_refused
 from hostile_exporters import HEADING, last_findings, missing_checks, renewed, round_findings
-from hostile_forms import BESIDE, CHECKS, ManyNames, Tools
+from hostile_forms import BESIDE, CHECKS
+from hostile_tools import ManyNames, Tools
 
 from shallowrules.errors import MissingExtraError
 from shallowrules.verification.runners.languages import TOOLCHAINS

@@ -73,12 +73,17 @@ def test_rows_are_read_once_and_are_the_same(encoder, folder: Path) -> None:
     assert not list(folder.iterdir())
 
 
+def interrupt(folder: Path) -> None:
+    assert list(folder.iterdir())
+    raise KeyboardInterrupt
+
+
 def test_nothing_is_left_after_an_error(folder: Path) -> None:
     with (
         pytest.raises(KeyboardInterrupt),
         scratch.stored_rows(Streamed(tables()), encode, 1000),
     ):
-        raise KeyboardInterrupt
+        interrupt(folder)
     assert not list(folder.iterdir())
 
 

@@ -156,6 +156,8 @@ def _is_missing(value: Any) -> bool:
 
 def _integer(value: Any, column: str) -> int | float | Decimal:
     """Keep whole numbers as they are: beyond 2**53 a double would round them."""
+    if isinstance(value, str):
+        raise RowTypeError(f"column {column!r} holds text, {value!r}: convert it to a number first", column, value)
     try:
         if hasattr(value, "__index__"):  # to raise and catch an error takes longer
             return operator.index(value)
@@ -168,13 +170,15 @@ def _integer(value: Any, column: str) -> int | float | Decimal:
 
 def _float(value: Any, column: str) -> float:
     """Convert to a double; a missing value becomes NaN, which satisfies no condition."""
-    kind = type(value).__name__
-    if value is None or kind in _MISSING:
+    if value is None:
         return float("nan")
-    if isinstance(value, (str, bytes, bytearray)):
+    if isinstance(value, str):
         raise RowTypeError(f"column {column!r} holds text, {value!r}: convert it to a number first", column, value)
+    kind = type(value).__name__
+    if kind in _MISSING:
+        return float("nan")
     try:
-        if kind.startswith("complex"):  # of which NumPy drops the imaginary part
+        if isinstance(value, (bytes, bytearray)) or kind.startswith("complex"):  # float reads both, the latter in part
             raise TypeError
         return float(value)
     except OverflowError:

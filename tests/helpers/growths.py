@@ -16,7 +16,8 @@ from strategies import Problem
 
 from shallowrules import _kernel
 from shallowrules.trees import growing
-from shallowrules.trees.growing import GrownTree, GrowthData, UniqueRows, find_unique_rows
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import GrowthData, UniqueRows, find_unique_rows
 
 __all__ = [
     "EVERYTHING",
@@ -83,8 +84,7 @@ def check(problem: Problem, n_threads: int = 1, **options: Any) -> GrownTree:
     """
     tree = grow(*problem.arrays, **problem.options, **options, n_threads=n_threads)
     if not IS_SHORT or len(problem.X_explain) <= MAX_ROWS_IN_SHORT:
-        X_explain, X_cluster, explain_centers, centers = problem.arrays
-        oracle.check_tree(tree, X_explain, X_cluster, explain_centers, centers, **problem.options, **options)
+        oracle.check_tree(tree, problem, **options)
     return tree
 
 

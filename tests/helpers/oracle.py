@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from strategies import Problem
 
 Floats = NDArray[np.float64]
 
@@ -301,22 +302,17 @@ class Branch:
 
 
 def grow(
-    X_explain: NDArray[np.floating],
-    X_cluster: NDArray[np.floating],
-    explain_centers: Floats,
-    centers: Floats,
+    problem: Problem,
     *,
-    weight: Floats | None = None,
-    tradeoff: float = 0.03,
     method: str = "exshallow",
     max_leaves: int | None = None,
     base: str = "none",
     assigned: NDArray[np.integer] | None = None,
 ) -> SimpleNamespace:
     """Grow the whole tree by brute force; its arrays are named like the kernel's."""
-    present, row_weight = weighted(weight, len(X_explain))
-    columns = X_explain[present].astype(np.float64)
-    arrays = X_explain, X_cluster, explain_centers, centers, weight
+    present, row_weight = weighted(problem.weight, len(problem.X_explain))
+    columns = problem.X_explain[present].astype(np.float64)
+    arrays, n_centers = (*problem.arrays, problem.weight), len(problem.centers)
     top = Branch(np.ones(len(columns), dtype=bool), make_root(*arrays))
     leaves: list[Branch] = []  # oldest first
 
@@ -327,7 +323,7 @@ def grow(
             branch.center = node.cheapest_center
             leaves.append(branch)
             return
-        winner = best(node, cuts, tradeoff, how)
+        winner = best(node, cuts, problem.tradeoff, how)
         feature, cut = int(cuts.feature[winner]), float(cuts.threshold[winner])
         for child, left in zip(branch.split(columns, feature, cut), (True, False), strict=True):
             divide(child, node.child(feature, cut, left), how)
@@ -339,13 +335,13 @@ def grow(
     else:
         top.center = int(np.argmin(top.whole.center_costs))
         leaves.append(top)
-    while method == "exkmc" and len(leaves) < (len(centers) if max_leaves is None else max_leaves):
+    while method == "exkmc" and len(leaves) < (n_centers if max_leaves is None else max_leaves):
         gains = [gain(leaf.whole, surrogate_cuts(leaf.whole)) for leaf in leaves]
         if max(gains) <= 0:
             break
         leaf = leaves.pop(int(np.argmax(gains)))
         cuts = surrogate_cuts(leaf.whole)
-        winner = best(leaf.whole, cuts, tradeoff, "exkmc")
+        winner = best(leaf.whole, cuts, problem.tradeoff, "exkmc")
         for child in leaf.split(columns, int(cuts.feature[winner]), float(cuts.threshold[winner])):
             child.center = int(np.argmin(child.whole.center_costs))
             leaves.append(child)
@@ -373,13 +369,8 @@ def _flat(top: Branch, columns: Floats, row_weight: Floats) -> SimpleNamespace:
 
 def check_tree(
     grown: Any,
-    X_explain: NDArray[np.floating],
-    X_cluster: NDArray[np.floating],
-    explain_centers: Floats,
-    centers: Floats,
+    problem: Problem,
     *,
-    weight: Floats | None = None,
-    tradeoff: float = 0.03,
     method: str = "exshallow",
     max_leaves: int | None = None,
     base: str = "none",
@@ -389,9 +380,9 @@ def check_tree(
 
     Follows the tree's own choices, so that one tie does not excuse or condemn the nodes below it.
     """
-    present, row_weight = weighted(weight, len(X_explain))
-    columns = X_explain[present].astype(np.float64)
-    arrays = X_explain, X_cluster, explain_centers, centers, weight
+    present, row_weight = weighted(problem.weight, len(problem.X_explain))
+    columns = problem.X_explain[present].astype(np.float64)
+    arrays, n_centers = (*problem.arrays, problem.weight), len(problem.centers)
     dividing = base if method == "exkmc" else method
     # What separates centers at a node, None once that is done; its rows with all centers; its rows.
     divided = None if dividing == "none" else make_root(*arrays, assigned, dividing)
@@ -424,9 +415,9 @@ def check_tree(
 
         feature, cut = int(grown.feature[index]), float(grown.cut[index])
         if node is None:
-            check_cut(where, feature, cut, whole, cuts, tradeoff, "exkmc")
+            check_cut(where, feature, cut, whole, cuts, problem.tradeoff, "exkmc")
         else:
-            check_cut(where, feature, cut, node, cuts, tradeoff, dividing)
+            check_cut(where, feature, cut, node, cuts, problem.tradeoff, dividing)
         goes_left = columns[:, feature] <= cut
         gap = columns[rows & goes_left, feature].max(), columns[rows & ~goes_left, feature].min()
         assert (grown.lower[index], grown.upper[index]) == gap, f"{where}: the gap is {gap}"
@@ -436,7 +427,7 @@ def check_tree(
             pending.append((int(child), below, whole.side(feature, cut, left), rows & (goes_left == left)))
     assert visited == list(range(len(grown.feature))), "the nodes are not one tree in pre-order"
     if method == "exkmc":
-        check_order(grown, frontier, expanded, len(centers) if max_leaves is None else max_leaves)
+        check_order(grown, frontier, expanded, n_centers if max_leaves is None else max_leaves)
 
 
 def check_order(grown: Any, frontier: list[int], expanded: dict[int, tuple[float, float]], max_leaves: int) -> None:

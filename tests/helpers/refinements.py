@@ -16,7 +16,9 @@ from tables import blobs
 from shallowrules import ExplainableKMeans
 from shallowrules.measures.metrics import partition_cost
 from shallowrules.trees import growing
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.candidates import SearchSettings
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import ExplainedRows
 from shallowrules.trees.refining import Refinement, refine
 
 
@@ -40,7 +42,9 @@ def refined(problem: Problem, n_threads: int = 1, **options: Any) -> tuple[Grown
     if currently_in_test_context():  # where hypothesis draws the problem
         assume(can_be_refined)
     assert can_be_refined
-    refinement = refine(greedy, unique, n_threads=n_threads, **options)
+    rows = ExplainedRows(unique, options.pop("reference_cost"), options.pop("reference_labels"))
+    settings = SearchSettings(options.pop("tradeoff"), options.pop("random_seed", 0), n_threads)
+    refinement = refine(greedy, rows, settings, **options)
     assert refinement is not None
     return greedy, refinement
 

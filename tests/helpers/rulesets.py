@@ -2,9 +2,11 @@
 
 import json
 import math
+import pathlib
 import random
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,13 +32,10 @@ INT64 = (-(2**63), 2**63 - 1)
 Branch = tuple[int, Any, Any, Any]
 
 
-def make_rules(
-    columns: Sequence[tuple[str, str]], tree: Branch | int, names: dict[int, str] | None = None, **statistics: Any
-) -> RuleSet:
-    """Return a rule set over ``(name, type)`` columns, its figures made up but free of contradictions.
-
-    A leaf that no row of the columns' ranges and categories can reach has no rows.
-    """
+def _numbered(
+    tree: Branch | int,
+) -> tuple[list[int | None], dict[int, list[int]], dict[int, Branch], dict[int, int]]:
+    """Return by number, parents first: the parent of each node, its children, its branch, and the cluster of a leaf."""
     pending: list[tuple[Branch | int, int | None]] = [(tree, None)]
     parents: list[int | None] = []
     children: dict[int, list[int]] = {}
@@ -53,6 +52,17 @@ def make_rules(
             pending += [(branch[3], index), (branch[2], index)]
         else:
             carried[index] = branch
+    return parents, children, branches, carried
+
+
+def make_rules(
+    columns: Sequence[tuple[str, str]], tree: Branch | int, names: dict[int, str] | None = None, **statistics: Any
+) -> RuleSet:
+    """Return a rule set over ``(name, type)`` columns, its figures made up but free of contradictions.
+
+    A leaf that no row of the columns' ranges and categories can reach has no rows.
+    """
+    parents, children, branches, carried = _numbered(tree)
     nodes: list[Node | None] = [None] * len(parents)
     for index, (column, value, *_) in branches.items():
         if columns[column][1] in NUMERIC:
@@ -346,6 +356,14 @@ def as_columns(rules: RuleSet, rows: Sequence[Sequence[Any]]) -> dict[str, NDArr
         else:
             columns[column.name] = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     return columns
+
+
+def loaded(text: str) -> RuleSet:
+    """Return the rules of a document."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "rules.json"
+        path.write_text(text)
+        return RuleSet.from_json(path)
 
 
 def boundary_rows(rules: RuleSet, seed: int, n_rows: int = 40) -> list[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from strategies import Problem
 
 __all__ = [
@@ -16,10 +17,26 @@ __all__ = [
     "lloyd",
     "one_space",
     "repeated_rows",
+    "shop",
     "table_of_some_size",
     "whole_weights",
     "write_people",
 ]
+
+
+def shop(n_rows: int = 400, seed: int = 0) -> pd.DataFrame:
+    """Return a table of all kinds of columns, in which contract, paid and months decide the cluster."""
+    random = np.random.default_rng(seed)
+    group = random.integers(0, 4, n_rows)
+    return pd.DataFrame(
+        {
+            "contract": np.array(["Two year", "Month-to-month", "One year", "One year"], object)[group],
+            "paid": (group < 2) ^ (random.random(n_rows) < 0.05),
+            "months": 12 * group + random.integers(0, 6, n_rows),
+            "note": random.choice(np.array(["", "it's", "é", "a|b"], object), n_rows),
+            "amount": random.normal(size=n_rows),
+        }
+    )
 
 
 def blobs(random: np.random.Generator, n_rows: int, n_columns: int, n_centers: int, spread: float) -> np.ndarray:

@@ -51,12 +51,13 @@ static void print_checksum(const char *name, const void *bytes, size_t size)
 
 static double rows[MOST * SR_LANES], centers[MOST * MOST], distances[MOST * SR_LANES], weight[SR_LANES];
 static int at[MOST], edge[MOST], ids[MOST], place[ROWS];
-static uint16_t codes[ROWS], near[ROWS * SR_LIST];
+static uint16_t codes[ROWS];
 
 static void sum_dense(int k, int n_groups)
 {
-    static int64_t units[ROWS * MOST], sums[MOST * SR_LANES], own[ROWS];
-    static int32_t few[ROWS * MOST], few_sums[MOST * SR_LANES], few_own[ROWS], largest[SR_LANES];
+    static int64_t units[ROWS * MOST], right[MOST * SR_LANES], sums[MOST * SR_LANES], own[ROWS];
+    static int32_t few[ROWS * MOST], few_right[MOST * SR_LANES], few_sums[MOST * SR_LANES], few_own[ROWS];
+    static int32_t largest[SR_LANES];
     static sr_tally tally[CODES];
     double nearest[SR_LANES];
     for (int j = 0; j < k; j++) {
@@ -70,8 +71,8 @@ static void sum_dense(int k, int n_groups)
         sr_dense_units(distances, k, g % 2 ? weight : NULL, 10.0, few + g * k * SR_LANES, nearest, largest);
     }
     sr_dense_places(codes, n_groups * SR_LANES - 5, edge[0], edge[k - 1], place);
-    sr_dense_exact(units, n_groups, k, at, edge, place, sums, own);
-    sr_dense_sweep(few, n_groups, k, at, edge, place, few_sums, few_own);
+    sr_dense_exact(units, n_groups, k, at, edge, place, right, sums, own);
+    sr_dense_sweep(few, n_groups, k, at, edge, place, few_right, few_sums, few_own);
     sr_dense_tally(place, few_own, n_groups * SR_LANES, tally);
     PRINT("dense_units", few);
     PRINT("nearest", nearest);
@@ -87,14 +88,12 @@ static void sum_dense(int k, int n_groups)
 
 static void of_lanes(int n_columns, int k)
 {
-    double out[3 * SR_LANES], keys[SR_NEAREST * SR_LANES], closest[3 * SR_LANES], sums[6 * SR_LANES] = {0};
+    double out[3 * SR_LANES], closest[3 * SR_LANES], sums[6 * SR_LANES] = {0};
     draw(rows, MOST * SR_LANES);
     sr_lane_distances(rows, n_columns, centers, ids, k, distances);
     sr_lane_smallest(distances, k, out, out + SR_LANES, out + 2 * SR_LANES);
-    sr_lane_nearest(distances, k, keys);
     PRINT("lane_distances", distances);
     PRINT("lane_smallest", out);
-    PRINT("lane_nearest", keys);
     memcpy(closest, distances + 6 * SR_LANES, sizeof closest);
     sr_sum_closest(distances, 3, 2, 0, weight, closest, SR_LANES, sums);
     sr_sum_closest(distances, 3, 1, 1, weight, closest, SR_LANES, sums);
@@ -129,14 +128,11 @@ static void of_columns(int n)
 static void of_codes(int n)
 {
     static double sums[CODES * SR_GROUP], other[CODES * SR_GROUP];
-    static int64_t steps[ROWS * SR_LIST], center_steps[MOST];
-    static sr_tally tally[CODES];
+    int64_t counts[2][MOST];
     const uint16_t *four[4] = {codes, codes + n, codes + 2 * n, codes + 3 * n};
     const int64_t is_other[2][SR_GROUP] = {{0, 0, 0, 0}, {-1, 0, -1, 0}};
     uint16_t low[MOST] = {400, 0, 30, 30}, high[MOST] = {0};
     double base[2 * SR_GROUP], lowest[2 * SR_GROUP];
-    uint8_t bits[ROWS];
-    int rest[ROWS], center_codes[MOST];
     sr_widen_ranges(four, n, low, high);
     PRINT("widen_ranges low", low);
     PRINT("widen_ranges high", high);
@@ -155,16 +151,10 @@ static void of_codes(int n)
         sr_lowest_totals(sums, other, is_other[i], low, high, base, lowest);
         PRINT("lowest_totals", lowest);
     }
-    for (int j = 0; j < MOST; j++)
-        center_codes[j] = (int)drawn(CODES);
-    for (int i = 0; i < ROWS * SR_LIST; i++)
-        steps[i] = (int64_t)drawn(1000000);
-    sr_sides(near, codes, ROWS, center_codes, 10, CODES - 10, place, bits);
-    PRINT("sides", bits);
-    rest[0] = (int)sr_first_steps(near, ROWS, center_codes, place, bits, steps, tally, center_steps, rest);
-    sr_add(center_steps, steps, MOST);
-    PRINT("first_steps", tally);
-    PRINT("add", center_steps);
+    for (int i = 0; i < 2 * MOST; i++)
+        counts[i / MOST][i % MOST] = (int64_t)drawn(1000000);
+    sr_add(counts[0], counts[1], MOST);
+    PRINT("add", counts);
 }
 
 int main(void)
@@ -177,8 +167,6 @@ int main(void)
         ids[i] = (i * 11 + 5) % MOST;
     for (int i = 0; i < ROWS; i++)
         codes[i] = (uint16_t)drawn(CODES);
-    for (int i = 0; i < ROWS * SR_LIST; i++)
-        near[i] = (uint16_t)drawn(MOST);
     for (int k = 2; k <= 50; k += 1 + k / 2)
         for (int n_groups = 1; n_groups <= 5; n_groups += 2)
             sum_dense(k, n_groups);

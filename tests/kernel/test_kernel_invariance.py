@@ -15,7 +15,8 @@ from tables import TABLES, repeated_rows, whole_weights
 
 from shallowrules._kernel import Ranges, column_ranges, encode
 from shallowrules.measures.summation import group_means
-from shallowrules.trees.growing import GrowthData, find_unique_rows, grow
+from shallowrules.trees.growing import grow
+from shallowrules.trees.growth_data import GrowthData, find_unique_rows
 
 some = draws(150)
 

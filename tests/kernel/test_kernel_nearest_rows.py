@@ -52,7 +52,7 @@ def test_labels_depend_on_neither_the_order_of_the_rows_nor_their_neighbours(pro
     order = np.random.default_rng(seed).permutation(len(X))
 
     def labels(rows):
-        return reference_clustering(encode(Table.of(rows), matrix=rows), centers, 1, 0, None)[0].labels
+        return reference_clustering(encode(Table.of(rows), matrix=rows), centers, None)[0].labels
 
     expected = labels(X)
     np.testing.assert_array_equal(labels(X[order]), expected[order])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from draws import draws, few
 from finished import Finished, Recut
-from growths import unique_rows
+from growths import grow, unique_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import LEAF
@@ -19,7 +19,7 @@ from strategies import Problem, problems
 from tables import blobs, one_space
 
 from shallowrules._kernel import CodedRows, encode, grow_ahead, improve_tree, perturb_tree, row_keys
-from shallowrules.trees.growing import preordered, tree_with_rows
+from shallowrules.trees.grown_tree import preordered, tree_with_rows
 
 MIN_GAIN = 1e-9
 """Of the objective: less is not worth a change."""
@@ -270,12 +270,12 @@ def test_what_progress_raises_ends_improving(progress, raised):
 
 def perturbed(
     tree: dict[str, np.ndarray], like: Finished, seed: int, *, max_passes: float = 60, moves: bool = True,
-    n_trees: int = 3, leaf_share: float = 0.5, min_gain: float = 1e-4, max_rise: float = 0.1,
-    progress: Callable[[float], None] | None = None,
+    n_trees: int = 3, progress: Callable[[float], None] | None = None, **settings: float,
 ) -> list[tuple[dict[str, Any], Finished]]:  # fmt: skip
+    settings = {"leaf_share": 0.5, "min_step": 1e-4, "max_rise": 0.1} | settings
     found = perturb_tree(
         coded(like), tree, condition_penalty=like.condition_penalty, max_passes=max_passes, moves_leaves=moves,
-        seed=seed, settings=(leaf_share, min_gain, max_rise), n_trees=n_trees, progress=progress,
+        seed=seed, settings=tuple(settings.values()), n_trees=n_trees, progress=progress,
     )  # fmt: skip
     return [(one, finished(one, like.columns, like.points, like.weight, like.condition_penalty)) for one in found]
 
@@ -434,36 +434,36 @@ def test_looking_ahead_without_work_left_is_a_width_of_one(problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dense_limit", few([1, 5, 20, 128]))
 @pytest.mark.parametrize("kept_distances", [0, 3, 40])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_looking_ahead_is_the_same_from_nodes_with_lists(dense_limit, kept_distances, weighted):
+def test_looking_ahead_is_the_same_with_distances_kept(kept_distances, weighted):
     random = np.random.default_rng(5)
     problem = one_space(blobs(random, 1500, 5, 20, 3.0), 40, random)
     if weighted:
         problem = replace(problem, weight=random.choice([0.5, 1.0, 3.0], 1500))
     expected = look_ahead(problem, 0.5)[0]
-    found, _ = look_ahead(problem, 0.5, dense_limit=dense_limit, kept_distances=kept_distances)
+    found, _ = look_ahead(problem, 0.5, kept_distances=kept_distances)
     assert_equal_trees(expected, found)
 
 
 def test_looking_ahead_counts_rows_too_far_for_the_bounds():
     random = np.random.default_rng(20)
     problem = one_space(np.exp(4 * random.normal(size=(4000, 4))), 30, random)
-    (_, dense), (_, listed) = (look_ahead(problem, 0.0, width=1, dense_limit=limit) for limit in (128, 1))
-    assert dense.objective == pytest.approx(listed.objective, rel=1e-3)
+    _, ahead = look_ahead(problem, 0.0, width=1, ranks=4000)  # a bin for each value, as if no bin had to be opened
+    tree = grow(*problem.arrays)
+    weight = np.ones(len(problem.X_cluster))
+    greedy = finished(vars(tree), problem.X_explain, problem.X_cluster, weight, 0.0)
+    assert ahead.objective == pytest.approx(greedy.objective, rel=1e-3)
 
 
 @pytest.mark.slow
 def test_threads_change_nothing_in_looking_ahead():
     random = np.random.default_rng(3)
     problem = one_space(blobs(random, 40_000, 3, 6, 3.0), 6, random)
-    for dense_limit in (128, 1):
-        expected = look_ahead(problem, 0.3, dense_limit=dense_limit)[0]
-        for n_threads in (2, 7):
-            for kept in (0, 6):
-                options = {"dense_limit": dense_limit, "n_threads": n_threads, "kept_distances": kept}
-                assert_equal_trees(expected, look_ahead(problem, 0.3, **options)[0])
+    expected = look_ahead(problem, 0.3)[0]
+    for n_threads in (2, 7):
+        for kept in (0, 6):
+            assert_equal_trees(expected, look_ahead(problem, 0.3, n_threads=n_threads, kept_distances=kept)[0])
 
 
 @ends

@@ -1,5 +1,5 @@
-"""The way in which sums are computed changes nothing: portable code and vectors, lists of nearest centers, bounds and
-exact sums."""
+"""The way in which sums are computed changes nothing: distances that are kept or measured again, bounds and exact
+sums."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tables import blobs, lloyd
 
 from shallowrules import _kernel
 from shallowrules.trees import growing
-from shallowrules.trees.growing import GrownTree
+from shallowrules.trees.grown_tree import GrownTree
 
 some = draws(150)
 
@@ -27,12 +27,8 @@ THREADS = (2,) if IS_SHORT else (1, 2)
 """How many threads grow a table of some size. For memory two are enough: they run all that one runs."""
 
 
-# The kernel sums in several ways: with and without lists of nearest centers; from
-# distances that are kept for the nodes below, or measured again.
-VERSIONS = [
-    {"dense_limit": limit, "kept_distances": kept}
-    for limit, kept in ((1, 0), (5, 5), (128, 4), *(() if IS_SHORT else ((5, 0), (128, 0), (128, 128))))
-]
+# The kernel sums in several ways: from distances that are kept for the nodes below, or measured again.
+VERSIONS = [{"kept_distances": kept} for kept in ((0, 4) if IS_SHORT else (0, 4, 128))]
 
 
 @some
@@ -61,7 +57,7 @@ def with_known_distances(entry: Callable[..., Any], problem: Problem, *args: Any
 
 
 # Distances that growth takes over, and some that it must not, as it keeps none, or fewer.
-KNOWN = [{"dense_limit": limit, "kept_distances": kept} for limit, kept in ((128, 128), (128, 4), (5, 128))]
+KNOWN = [{"kept_distances": kept} for kept in (128, 4)]
 TRADEOFFS = [0.0, 1e-3, 0.03, 0.1, 0.5]
 
 
@@ -78,7 +74,7 @@ def test_known_distances_change_nothing_on_small_tables(problem, options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", few(KNOWN, 2), ids=map(str, KNOWN))
+@pytest.mark.parametrize("options", KNOWN, ids=str)
 def test_known_distances_change_nothing_on_tables_of_some_size(table, options):
     expected = grown_once(table)
     with version(**options):
@@ -87,8 +83,8 @@ def test_known_distances_change_nothing_on_tables_of_some_size(table, options):
             assert_same(expected, tree)
 
 
-# Dense nodes: sums that are rounded down choose the cut unless they leave a doubt. Here they would be wrong.
-dense = pytest.mark.parametrize("options", [options for options in VERSIONS if options["dense_limit"] == 128], ids=str)
+# Sums that are rounded down choose the cut unless they leave a doubt. Here they would be wrong.
+versions = pytest.mark.parametrize("options", VERSIONS, ids=str)
 
 
 nearly = pytest.mark.parametrize(
@@ -142,7 +138,7 @@ def other_centers_that_nearly_tie(seed: int, one_column: bool, gain: float) -> C
     return checked(columns, coordinates, 10.0 * cluster + x)
 
 
-@dense
+@versions
 @pytest.mark.parametrize("one_column", [False, True])
 @nearly
 def test_cuts_between_other_centers_that_nearly_tie_are_told_apart(options, one_column, gain, second):
@@ -169,7 +165,7 @@ def neighbors_that_nearly_tie(seed: int, spread: float, apart: float, gain: floa
 
 
 @pytest.mark.slow
-@dense
+@versions
 @pytest.mark.parametrize(("spread", "apart"), [(0.0, 0.1), (1.0, 0.1), (1.0, 1e-6)])
 @nearly
 def test_cuts_next_to_each_other_that_nearly_tie_are_told_apart(options, spread, apart, gain, second):
@@ -178,7 +174,7 @@ def test_cuts_next_to_each_other_that_nearly_tie_are_told_apart(options, spread,
         assert (tree.cut[0] > 1.2) == second
 
 
-@dense
+@versions
 def test_a_cut_that_costs_next_to_nothing_is_not_free(options):
     cluster, points = two_clusters(np.random.default_rng(0), 100)
     points[0] = 5.0 - 1e-7
@@ -188,7 +184,7 @@ def test_a_cut_that_costs_next_to_nothing_is_not_free(options):
     assert chosen(*problem, options).cut[0] == 1
 
 
-@dense
+@versions
 def test_a_row_too_far_for_the_bounds_still_counts(options):
     # The first feature has one row on the wrong side, far away and not in a sample; the second, several near ones.
     random = np.random.default_rng(0)
@@ -200,7 +196,7 @@ def test_a_row_too_far_for_the_bounds_still_counts(options):
 
 
 @pytest.mark.slow
-def test_every_choice_is_the_oracles_with_lists_only():
+def test_every_choice_is_the_oracles_with_many_centers():
     random = np.random.default_rng(5)
     X = blobs(random, 3000, 5, 160, 3.0)
     problem = Problem(X, X, X[:160].copy(), X[:160].copy(), None, 0.03)
@@ -270,9 +266,8 @@ def nearly_equal_columns(draw: st.DrawFn) -> Problem:
 @given(nearly_equal_columns(), st.sampled_from([0, 128]), st.sampled_from([1, 2]))
 def test_runs_of_cuts_that_bounds_leave_in_doubt_are_told_apart(problem, kept, n_threads):
     tradeoffs = [problem.tradeoff, 0.3]
-    with version(kept_distances=0, dense_limit=1):
-        expected = [grown(replace(problem, tradeoff=tradeoff)) for tradeoff in tradeoffs]
-    with version(kept_distances=kept, dense_limit=128):
+    expected = [check(replace(problem, tradeoff=tradeoff)) for tradeoff in tradeoffs]
+    with version(kept_distances=kept):
         assert_same(expected[0], grown(problem, n_threads))
         path = grow_path(*problem.arrays, weight=problem.weight, tradeoffs=tradeoffs, n_threads=n_threads)
     for one, two in zip(expected, path, strict=True):

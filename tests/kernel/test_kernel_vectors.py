@@ -21,6 +21,8 @@ pytestmark = [
 TESTS = Path(__file__).resolve().parents[1]
 COMPILER = os.environ.get("CC", "cc")
 
+WINE = "/usr/lib/wine/wine64"  # Debian has it there
+
 # How to compile `vectors.c`, and the emulator that runs it.
 BUILDS = {
     "without AVX2": ([COMPILER], ["qemu-x86_64", "-cpu", "Nehalem"]),
@@ -30,6 +32,9 @@ BUILDS = {
     "no vectors": ([COMPILER, "-DNO_VECTORS"], []),
     "Clang": (["clang"], []),
     "ARM": (["aarch64-linux-gnu-gcc", "-static"], ["qemu-aarch64"]),
+    "musl": (["musl-gcc", "-static"], []),
+    "Windows": (["x86_64-w64-mingw32-gcc", "-static"], [WINE]),
+    "no vectors on Windows": (["x86_64-w64-mingw32-gcc", "-static", "-DNO_VECTORS"], [WINE]),
     "Clang for ARM": (["clang", "--target=aarch64-linux-gnu", "-static"], ["qemu-aarch64"]),
 }
 NEEDS = {"AVX2": {"avx2", "bmi2", "fma"}, "AVX-512": {"avx512bw", "avx512cd", "avx512dq", "avx512vl"}}
@@ -49,8 +54,12 @@ def checksums(tmp_path_factory, setup_script):
     def run(command: list[str], emulator: list[str]) -> str:
         flags = [*setup_script.COMPILE_FLAGS["unix"], "-I", str(TESTS.parent / "shallowrules" / "_kernel")]
         source = str(TESTS / "helpers" / "vectors.c")
-        subprocess.run([*command, *flags, source, "-lm", "-o", "vectors"], cwd=folder, check=True)
-        return subprocess.run([*emulator, "./vectors"], cwd=folder, check=True, capture_output=True, text=True).stdout
+        subprocess.run([*command, *flags, source, "-lm", "-o", "vectors.exe"], cwd=folder, check=True)
+        wine = {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
+        done = subprocess.run(
+            [*emulator, "./vectors.exe"], cwd=folder, env=os.environ | wine, check=True, capture_output=True, text=True
+        )
+        return done.stdout
 
     return run
 

@@ -25,11 +25,11 @@ def separate_groups(seed: int = 0) -> Problem:
 
 
 def grow(problem: Problem):
-    return oracle.grow(*problem.arrays, **problem.options)
+    return oracle.grow(problem)
 
 
 def check(tree, problem: Problem) -> None:
-    oracle.check_tree(tree, *problem.arrays, **problem.options)
+    oracle.check_tree(tree, problem)
 
 
 @pytest.mark.parametrize(("share", "depth"), [(0.5, 2.0), (0.25, 2.3125)])
@@ -294,7 +294,7 @@ def test_mistakes_are_the_weight_separated_from_its_center(heavy):
     ]
     expected = [1 + heavy, heavy, 1 + heavy, 1, 2, 1 + heavy, heavy, 0, 2]
     assert oracle.mistakes(root, cuts).tolist() == expected
-    tree = oracle.grow(CROSSED, CROSSED, CORNERS, CORNERS, weight=weight, method="imm")
+    tree = oracle.grow(Problem(CROSSED, CROSSED, CORNERS, CORNERS, weight, 0.03), method="imm")
     assert (tree.feature[0], tree.cut[0], tree.center.tolist()) == (1, 2.0, [-1, 0, 1])
 
 
@@ -325,7 +325,7 @@ def test_the_first_cut_of_those_with_the_fewest_mistakes_wins_and_mistaken_rows_
     cuts = oracle.candidate_cuts(root)
     assert cuts.threshold.tolist() == [0.5, 1.0, 2.0]
     assert oracle.mistakes(root, cuts).tolist() == [1, 2, 1]
-    tree = oracle.grow(X, X, centers, centers, method="imm", assigned=given)
+    tree = oracle.grow(Problem(X, X, centers, centers, None, 0.03), method="imm", assigned=given)
     assert (tree.cut[0], tree.rows.tolist()) == (0.5, [4, 1, 3])  # the tree routes every row
     below = root.child(0, 0.5, left=False)
     assert (below.columns.ravel().tolist(), below.assigned.tolist()) == ([1.0, 3.0], [0, 0])
@@ -361,14 +361,15 @@ def test_surrogate_costs_are_those_of_one_center_a_side():
 @pytest.mark.parametrize(("max_leaves", "centers"), [(1, [1]), (2, [0, 1]), (3, [0, 1, 2]), (4, [0, 1, 2])])
 def test_exkmc_splits_where_it_gains_most_and_stops_where_nothing_gains(max_leaves, centers):
     options = {"method": "exkmc", "max_leaves": max_leaves}
-    tree = oracle.grow(LINE, LINE, STOPS, STOPS, **options)
+    problem = Problem(LINE, LINE, STOPS, STOPS, None, 0.03)
+    tree = oracle.grow(problem, **options)
     assert tree.center[tree.feature == -1].tolist() == centers
-    oracle.check_tree(tree, LINE, LINE, STOPS, STOPS, **options)
+    oracle.check_tree(tree, problem, **options)
 
 
 def test_of_leaves_that_gain_alike_the_oldest_is_split():
     X = columns_of(0, 2, 100, 102)
-    tree = oracle.grow(X, X, X, X, method="exkmc", max_leaves=3)
+    tree = oracle.grow(Problem(X, X, X, X, None, 0.03), method="exkmc", max_leaves=3)
     assert tree.cut[tree.feature == 0].tolist() == [2.0, 0.0]
     assert tree.center[tree.feature == -1].tolist() == [0, 1, 2]  # 3 has no leaf, and of 2 and 3, 2 is the first
 
@@ -377,16 +378,16 @@ def test_on_a_base_the_leaves_of_imm_keep_their_center_and_are_split_on():
     # One column, two groups; the right one falls into two halves, nearer to one center than to the other.
     X = columns_of(0, 1, 8, 9, 14, 15)
     centers = columns_of(0.5, 14.5)
-    options = {"method": "exkmc", "base": "imm"}
-    tree = oracle.grow(X, X, centers, centers, max_leaves=2, **options)
-    imm = oracle.grow(X, X, centers, centers, method="imm")
+    problem, options = Problem(X, X, centers, centers, None, 0.03), {"method": "exkmc", "base": "imm"}
+    tree = oracle.grow(problem, max_leaves=2, **options)
+    imm = oracle.grow(problem, method="imm")
     for name in ("feature", "cut", "center", "rows"):
         assert np.array_equal(getattr(tree, name), getattr(imm, name))
     given = np.array([0, 0, 0, 0, 0, 1], dtype=np.int32)
-    kept = oracle.grow(X, X, centers, centers, max_leaves=2, assigned=given, **options)
+    kept = oracle.grow(problem, max_leaves=2, assigned=given, **options)
     assert kept.cut[0] == 14.0
     assert kept.center[kept.feature == -1].tolist() == [0, 1]
-    more = oracle.grow(X, X, centers, centers, max_leaves=3, assigned=given, **options)
+    more = oracle.grow(problem, max_leaves=3, assigned=given, **options)
     assert more.cut[more.feature == 0].tolist() == [14.0, 1.0]
     assert more.center[more.feature == -1].tolist() == [0, 1, 1]
 
@@ -404,16 +405,14 @@ METHODS = [
 @few
 @given(problems(max_rows=30))
 def test_a_tree_grown_by_the_definition_of_a_method_passes(options, problem):
-    oracle.check_tree(
-        oracle.grow(*problem.arrays, **problem.options, **options), *problem.arrays, **problem.options, **options
-    )
+    oracle.check_tree(oracle.grow(problem, **options), problem, **options)
 
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize("seed", range(3))
 def test_wrong_trees_of_every_method_do_not_pass(options, seed):
     problem = separate_groups(seed)
-    tree = oracle.grow(*problem.arrays, **problem.options, **options)
+    tree = oracle.grow(problem, **options)
     for node in range(len(tree.feature)):
         wrong = copy.deepcopy(tree)
         if tree.feature[node] < 0:
@@ -421,7 +420,7 @@ def test_wrong_trees_of_every_method_do_not_pass(options, seed):
         else:
             wrong.cut[node] = np.nextafter(tree.lower[node], -np.inf)
         with pytest.raises(AssertionError):
-            oracle.check_tree(wrong, *problem.arrays, **problem.options, **options)
+            oracle.check_tree(wrong, problem, **options)
 
 
 def test_of_leaves_that_tie_the_one_that_waits_may_have_been_first():
@@ -438,10 +437,10 @@ def test_of_leaves_that_tie_the_one_that_waits_may_have_been_first():
 @pytest.mark.parametrize("base", ["none", "imm"])
 def test_a_leaf_too_few_or_too_many_is_seen(base):
     X = np.random.default_rng(0).normal(size=(120, 2))
-    arrays = X, X, X[:6], X[:6]
+    problem = Problem(X, X, X[:6], X[:6], None, 0.03)
     options = {"method": "exkmc", "base": base}
-    trees = {n: oracle.grow(*arrays, max_leaves=n, **options) for n in (8, 9)}
+    trees = {n: oracle.grow(problem, max_leaves=n, **options) for n in (8, 9)}
     for n, other, message in ((9, 8, "should be split"), (8, 9, "were split")):
-        oracle.check_tree(trees[n], *arrays, max_leaves=n, **options)
+        oracle.check_tree(trees[n], problem, max_leaves=n, **options)
         with pytest.raises(AssertionError, match=message):
-            oracle.check_tree(trees[other], *arrays, max_leaves=n, **options)
+            oracle.check_tree(trees[other], problem, max_leaves=n, **options)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import copy
-import logging
 import pickle
-import sys
 import warnings
-from datetime import time
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from clusterers import Given
+from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -24,9 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shallowrules import ExplainableKMeans, RuleSet, export, tradeoff_path
-from shallowrules.errors import DataError, OptionError, ShallowRulesWarning
-from shallowrules.fitting import describing, finishing, preparing, whole
+from shallowrules import ExplainableKMeans, RuleSet, export
+from shallowrules.errors import OptionError, ShallowRulesWarning
+from shallowrules.fitting import describing, finishing, preparing, regions
 from shallowrules.tables.table import Table
 from shallowrules.verification import verify
 
@@ -60,22 +56,6 @@ def test_scikit_learn_checks(estimator, check):
 )
 def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)
-
-
-class Given(ClusterMixin, BaseEstimator):
-    """A clusterer that has labels and no centers."""
-
-    def __init__(self, labels):
-        self.labels = labels
-
-    def fit(self, X, y=None):
-        self.labels_ = np.asarray(self.labels)
-        return self
-
-
-@pytest.fixture(scope="module")
-def six_groups():
-    return make_blobs(600, 4, centers=6, cluster_std=2.0, random_state=3)[0]
 
 
 def same_model(one, two):
@@ -225,8 +205,8 @@ def test_integers_get_integer_thresholds():
 
 STAGES = [
     (preparing, "reference_clustering"),
-    (whole, "find_unique_rows"),
-    (whole, "refine"),
+    (regions, "find_unique_rows"),
+    (regions, "refine"),
     (finishing, "describe_tree"),
     (describing, "exact_sums"),
 ]
@@ -396,76 +376,6 @@ def test_too_few_distinct_rows_give_fewer_leaves():
     assert model.n_leaves_ == 2
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"method": "cart"}, "exshallow, exgreedy, imm, exkmc"),
-        ({"refine": "much"}, "unknown refine"),
-        ({"scale": "log"}, "minmax, standard, robust"),
-        ({"method": "exkmc", "base": "cart"}, "unknown base 'cart'; use one of: none, imm"),
-        ({"method": "exkmc", "max_leaves": 7}, "max_leaves=7 is less than the 8 clusters"),
-        ({"method": "exkmc", "max_leaves": 9.5}, "max_leaves must be a whole number"),
-        ({"method": "exkmc", "max_leaves": True}, "max_leaves must be a whole number"),
-        ({"n_clusters": 0}, "n_clusters must be"),
-        ({"n_clusters": 2.5}, "n_clusters must be"),
-        ({"tradeoff": -1}, "tradeoff must be"),
-        ({"tradeoff": float("nan")}, "tradeoff must be"),
-        ({"n_jobs": 0}, "n_jobs must be"),
-        ({"clusterer": np.zeros((2, 9))}, "one column per column"),
-        ({"clusterer": np.full((2, 4), np.nan)}, "not finite"),
-        ({"clusterer": StandardScaler()}, "neither cluster_centers_ nor labels_"),
-    ],
-)
-def test_options_that_are_refused(six_groups, parameters, message):
-    with pytest.raises(OptionError, match=message):
-        ExplainableKMeans(**parameters).fit(six_groups)
-
-
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [(np.zeros(600), "all 0"), (-np.ones(600), "Negative values")],
-)
-def test_weights_that_are_refused(six_groups, weight, message):
-    with pytest.raises(DataError, match=message):
-        ExplainableKMeans(3).fit(six_groups, sample_weight=weight)
-
-
-def test_tables_that_are_refused(six_groups):
-    with pytest.raises(DataError, match="n_samples=2 should be >= n_clusters=3"):
-        ExplainableKMeans(3).fit(six_groups[:2])
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        ExplainableKMeans(3).fit(csr_matrix(six_groups))
-    frame = pd.DataFrame(six_groups, columns=list("abcd"))
-    with pytest.raises(DataError, match=r"missing values .* 'b' \(2 rows\)"):
-        ExplainableKMeans(3).fit(frame.assign(b=frame.b.where(frame.index > 1)))
-    with pytest.raises(DataError, match=r"infinity in 'c' \(1 row\)"):
-        ExplainableKMeans(3).fit(frame.assign(c=frame.c.where(frame.index > 0, np.inf)))
-    with pytest.raises(DataError, match=r"neither numbers nor categories .*'when' \(times of day\); exclude"):
-        ExplainableKMeans(3).fit(frame.assign(when=time(12), why="x"))
-    with pytest.raises(DataError, match=r"'id' \(600 values in 600 rows\): too many values .* exclude"):
-        ExplainableKMeans(3).fit(frame.assign(id=[f"row {i}" for i in range(600)]))
-    with pytest.raises(DataError, match="rows and columns"):
-        ExplainableKMeans(3).fit(frame[:0])
-
-
-def test_missing_and_infinite_values_are_refused_in_arrays(six_groups):
-    for value, message in ((np.nan, r"NaN.* 'x1' \(1 row\)"), (np.inf, r"infinity in 'x1' \(1 row\)")):
-        spoilt = six_groups.copy()
-        spoilt[3, 1] = value
-        with pytest.raises(DataError, match=message):
-            ExplainableKMeans(3).fit(spoilt)
-
-
-def test_columns_of_one_name_are_refused(six_groups):
-    with pytest.raises(DataError, match="same name"):
-        ExplainableKMeans(3).fit(pd.DataFrame(six_groups, columns=list("aabc")))
-
-
-def test_what_is_no_clusterer_is_refused_by_name(six_groups):
-    with pytest.raises(OptionError, match="clusterer='foo' is neither"):
-        ExplainableKMeans(clusterer="foo").fit(six_groups)
-
-
 def test_score_is_minus_the_cost_in_the_space_that_was_clustered(six_groups):
     for scale in (None, "minmax", "robust"):
         model = ExplainableKMeans(6, scale=scale, random_state=0).fit(six_groups * [1, 1000, 1e-3, 1])
@@ -475,107 +385,3 @@ def test_score_is_minus_the_cost_in_the_space_that_was_clustered(six_groups):
 def test_exporting_a_model_says_where_its_rules_are(six_groups):
     with pytest.raises(OptionError, match="rules_"):
         export(ExplainableKMeans(3, random_state=0).fit(six_groups), "sql")
-
-
-def test_verbose_reports_the_stages(six_groups, capsys):
-    ExplainableKMeans(3, random_state=0, verbose=1).fit(six_groups)
-    assert "growing" in capsys.readouterr().out
-
-
-def test_stages_and_notes_are_logged_whatever_verbose_says(caplog, capsys):
-    X = make_blobs(600, 4, centers=6, random_state=0)[0]
-    with caplog.at_level(logging.INFO, logger="shallowrules"):
-        models = [ExplainableKMeans(3, round_within=0.01, random_state=0, verbose=verbose).fit(X) for verbose in (0, 1)]
-    assert capsys.readouterr().out == ""  # logging shows it
-    assert {(record.name, record.levelname) for record in caplog.records} == {("shallowrules", "INFO")}
-    lines = [record.getMessage() for record in caplog.records]
-    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
-    assert "growing a tree for 3 clusters" in lines
-    assert models[0].rules_.statistics.notes
-    assert all(lines.count(note) == 2 for note in models[0].rules_.statistics.notes)
-
-
-def test_what_logging_would_not_show_is_printed(six_groups, caplog, capsys, monkeypatch):
-    logger = logging.getLogger("shallowrules")
-    with caplog.at_level(logging.WARNING):
-        ExplainableKMeans(3, random_state=0, verbose=1).fit(six_groups)
-    assert "[ExplainableKMeans] growing a tree for 3 clusters" in capsys.readouterr().out
-    with caplog.at_level(logging.WARNING):
-        type("Segments", (ExplainableKMeans,), {})(3, random_state=0, verbose=1).fit(six_groups)
-    assert "[Segments] growing a tree for 3 clusters" in capsys.readouterr().out
-    assert not caplog.records
-    with caplog.at_level(logging.INFO, logger="shallowrules"), monkeypatch.context() as patch:
-        patch.setattr(logger, "propagate", False)  # nothing handles it
-        ExplainableKMeans(3, random_state=0, verbose=1).fit(six_groups)
-        assert "growing a tree for 3 clusters" in capsys.readouterr().out
-        ExplainableKMeans(3, random_state=0).fit(six_groups)
-    assert capsys.readouterr() == ("", "")
-    assert not logger.handlers
-    assert logger.level == logging.NOTSET
-
-
-@pytest.mark.parametrize("verbose", [0, 1, 2])
-def test_a_notebook_shows_a_bar_if_verbose(verbose, six_groups, capsys, monkeypatch):
-    pytest.importorskip("tqdm")
-    shell = SimpleNamespace(kernel=object(), config={})  # tqdm asks for its config, and takes it for a terminal
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    model = ExplainableKMeans(3, random_state=0, verbose=verbose).fit(six_groups)
-    assert ("growing: 100%|" in capsys.readouterr().err) == bool(verbose)
-    shares = []
-    model.on_progress = shares.append  # in place of the bar
-    model.fit(six_groups)
-    assert shares[-1] == 1.0
-    assert capsys.readouterr().err == ""
-
-
-def test_outside_a_notebook_there_is_no_bar(six_groups, capsys, monkeypatch):
-    for shell in (None, SimpleNamespace()):  # no IPython, and IPython in a terminal
-        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda shell=shell: shell))
-        ExplainableKMeans(3, random_state=0, verbose=2).fit(six_groups)
-    assert capsys.readouterr().err == ""
-
-
-def test_fit_does_not_warn(six_groups):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ExplainableKMeans(6, random_state=0).fit(pd.DataFrame(six_groups, columns=list("abcd")))
-
-
-def test_progress_can_be_watched(capsys):
-    X = np.random.default_rng(0).normal(size=(100_000, 10))
-    model = ExplainableKMeans(clusterer=X[:12].copy(), verbose=2)
-    shares = []
-    model.on_progress = shares.append
-    model.fit(X)
-    assert len(shares) > 1
-    assert all(0 < share <= 1 + 1e-9 for share in shares)
-    assert shares[-1] == 1.0
-    assert "growing a tree for 12 clusters" in capsys.readouterr().out
-    assert clone(model).on_progress is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "parameters", [{}, {"method": "imm"}, {"method": "exkmc"}, {"method": "exkmc", "max_leaves": 3}]
-)
-def test_progress_is_a_share_where_there_is_one_cluster(parameters):
-    # So large that growing polls; of few values, or planning cuts takes seconds.
-    X = np.random.default_rng(0).normal(size=(100_000, 50)).round(1)
-    model = ExplainableKMeans(clusterer=X[:1].copy(), n_jobs=1, **parameters)
-    shares = []
-    model.on_progress = shares.append
-    model.fit(X)
-    assert shares == [1.0]
-    if "method" not in parameters:
-        tradeoff_path(model, X, tradeoffs=[0.0, 0.1])
-        assert shares == [1.0, 1.0]
-
-
-@pytest.mark.parametrize("method", ["exshallow", "exgreedy", "imm", "exkmc"])
-def test_progress_ends_with_1_even_for_the_smallest_table(method, six_groups):
-    model = ExplainableKMeans(6, method=method, random_state=0)
-    shares = []
-    model.on_progress = shares.append
-    for _ in range(2):
-        model.fit(six_groups)
-        assert shares.pop() == 1.0

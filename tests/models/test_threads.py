@@ -21,24 +21,24 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from shallowrules import ExplainableKMeans, RuleSet
 from shallowrules._kernel import openmp_enabled
 from shallowrules.errors import OptionError
-from shallowrules.fitting import whole
+from shallowrules.fitting import regions
 from shallowrules.tables.table import Table
 
 
 def threads_of_fit(n_jobs: int | None = None) -> int:
     """Return the number of threads that a fit passes to the kernel."""
     given = []
-    find_unique_rows = whole.find_unique_rows
+    find_unique_rows = regions.find_unique_rows
 
     def spy(*arguments):
         given.append(arguments[-1])
         return find_unique_rows(*arguments)
 
-    whole.find_unique_rows = spy
+    regions.find_unique_rows = spy
     try:
         ExplainableKMeans(clusterer=np.array([[0.0], [3.0]]), n_jobs=n_jobs).fit(np.arange(4.0)[:, None])
     finally:
-        whole.find_unique_rows = find_unique_rows
+        regions.find_unique_rows = find_unique_rows
     [n_threads] = given
     return n_threads
 
@@ -61,7 +61,7 @@ def in_a_worker(_: int) -> tuple[int, int]:
 def four_cores(monkeypatch):
     """Make scikit-learn and joblib see four cores, and OpenMP allow as many."""
     monkeypatch.setenv("OMP_NUM_THREADS", "4")  # beyond it, scikit-learn counts cores
-    monkeypatch.setattr("shallowrules.models.estimator.cpu_count", lambda: 4)
+    monkeypatch.setattr("shallowrules.models.parameters.cpu_count", lambda: 4)
     with threadpool_limits(4, user_api="openmp"):
         yield
 

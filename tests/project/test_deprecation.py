@@ -38,10 +38,23 @@ def test_the_command_line_shows_it(capsys):
     assert SENTENCE in " ".join(capsys.readouterr().err.split())
 
 
+def overdue(text, version):
+    """Return the lines that warn of what a version should no longer have."""
+    lines = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "warn_deprecated":
+            major, minor = map(int, ast.literal_eval(node.args[1]).split("."))
+            lines += [node.lineno] * (version >= (major, minor + WARNING_VERSIONS))
+    return lines
+
+
 def test_nothing_is_left_whose_time_has_come():
     version = tuple(map(int, shallowrules.__version__.split(".")[:2]))
-    for path in (ROOT / "shallowrules").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "warn_deprecated":
-                major, minor = map(int, ast.literal_eval(node.args[1]).split("."))
-                assert version < (major, minor + WARNING_VERSIONS), f"{path}:{node.lineno}"
+    files = list((ROOT / "shallowrules").rglob("*.py"))
+    assert files
+    assert {path: lines for path in files if (lines := overdue(path.read_text(encoding="utf-8"), version))} == {}
+
+
+@pytest.mark.parametrize(("version", "lines"), [((0, 4), []), ((0, 5), [2]), ((1, 0), [2])])
+def test_what_a_version_should_no_longer_have_is_found(version, lines):
+    assert overdue('def old():\n    warn_deprecated("old()", "0.3", "new()")\n', version) == lines

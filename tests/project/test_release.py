@@ -36,8 +36,8 @@ def commit(root):
     git(root, "commit", "-qm", "a commit", "--allow-empty")
 
 
-def faults(root, ci_passed=""):
-    return runpy.run_path(str(SCRIPT))["faults"](root, ci_passed)
+def faults(root, ci_passed="", tagged=""):
+    return runpy.run_path(str(SCRIPT))["faults"](root, ci_passed, tagged)
 
 
 def test_a_commit_that_is_ready(root):
@@ -86,3 +86,10 @@ def test_ci_that_passed_on_another_commit(root):
     [fault] = faults(root, "HEAD~1")
     assert "HEAD~1" in fault
     assert len(faults(root, "v9")) == 1
+
+
+def test_a_commit_that_has_its_tag(root):
+    git(root, "tag", "v1.2.0")
+    assert faults(root, tagged="v1.2.0") == []
+    [fault] = faults(root, tagged="v1.2.1")
+    assert "v1.2.1" in fault

@@ -18,9 +18,11 @@ from strategies import Problem, problems
 
 from shallowrules.encoding.rows import Rows
 from shallowrules.errors import DataError, OptionError
-from shallowrules.trees.growing import GrownTree, GrowthData, find_unique_rows, grow
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import GrownTree
+from shallowrules.trees.growth_data import GrowthData, find_unique_rows
 from shallowrules.trees.parts import cut_search, growing
-from shallowrules.trees.parts.growing import grow_parts
+from shallowrules.trees.parts.growing import PartsGrowthData, grow_parts
 
 LEVELS = (0, 20, 10**9)
 """Rows that are collected: none, some, all."""
@@ -70,15 +72,9 @@ def whole(problem: Problem) -> GrownTree:
 
 
 def from_parts(problem: Problem, parts: ListParts, collected_rows: int) -> GrownTree:
-    tree, unique = grow_parts(
-        parts,
-        encode,
-        problem.explain_centers,
-        problem.centers,
-        tradeoff=problem.tradeoff,
-        n_rows=len(problem.X_explain) if problem.weight is None else np.count_nonzero(problem.weight),
-        collected_rows=collected_rows,
-    )
+    n_rows = len(problem.X_explain) if problem.weight is None else np.count_nonzero(problem.weight)
+    table = PartsGrowthData(parts, encode, problem.explain_centers, problem.centers, n_rows)
+    tree, unique = grow_parts(table, tradeoff=problem.tradeoff, collected_rows=collected_rows)
     assert (unique is None) == (len(tree.labels) == 0)
     return tree
 
@@ -173,10 +169,13 @@ def test_centers_so_far_away_that_the_units_of_costs_tell_no_cost() -> None:
 
 def test_what_cannot_be_grown_over_parts() -> None:
     X = np.zeros((3, 2))
-    parts = ListParts([(X, X, None)])
+
+    def grow_one_part(*part: np.ndarray | None, method: str = "exshallow") -> None:
+        grow_parts(PartsGrowthData(ListParts([part]), encode, X[:1], X[:1], 3), collected_rows=0, method=method)
+
     with pytest.raises(OptionError, match='"imm" needs the whole table'):
-        grow_parts(parts, encode, X[:1], X[:1], n_rows=3, collected_rows=0, method="imm")
+        grow_one_part(X, X, None, method="imm")
     with pytest.raises(DataError, match="no rows of positive weight"):
-        grow_parts(ListParts([(X, X, np.zeros(3))]), encode, X[:1], X[:1], n_rows=3, collected_rows=0)
+        grow_one_part(X, X, np.zeros(3))
     with pytest.raises(DataError, match="squared distances overflow"):
-        grow_parts(ListParts([(X + 1e200, X + 1e200, None)]), encode, X[:1], X[:1], n_rows=3, collected_rows=0)
+        grow_one_part(X + 1e200, X + 1e200, None)

@@ -115,11 +115,13 @@ def test_what_each_candidate_adds_is_what_it_does_to_the_cost(seed: int) -> None
     centers = np.concatenate([KMeans(k, n_init=1, random_state=0).fit(X).cluster_centers_, few])
     seen: list[tuple[dict, dict, rounding._Pricing]] = []
 
+    price = rounding._priced
+
     def priced(groups, cuts, pricing):
-        seen.append((rounding._priced_of(groups, cuts, pricing), cuts, pricing))
+        seen.append((price(groups, cuts, pricing), cuts, pricing))
         return seen[-1][0]
 
-    with patch.multiple(rounding, _priced=priced, _priced_of=rounding._priced, create=True):
+    with patch.object(rounding, "_priced", priced):
         model = ExplainableKMeans(clusterer=centers, n_jobs=2).fit(X, sample_weight=weight)
     n_checked = n_empty = 0
     for found, cuts, pricing in seen:
@@ -139,7 +141,7 @@ def test_what_each_candidate_adds_is_what_it_does_to_the_cost(seed: int) -> None
                 cost = partition_cost(X, leaf, weight) + pricing.penalty * _conditions_of(moved, X, weight)
                 assert rise_of[cut.threshold] == pytest.approx(cost - own, rel=1e-6, abs=1e-9 * own)
                 n_checked += 1
-    assert n_checked or not seen, (model, n_empty)
+    assert n_checked or (seed and not seen), (model, n_empty)  # of some seeds no threshold can be rounder
 
 
 def test_a_candidate_may_be_the_threshold_itself() -> None:

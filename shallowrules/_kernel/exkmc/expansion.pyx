@@ -116,7 +116,7 @@ cdef void _split_leaf(
     n_rows_left = mark_sides(&state.table, &state.slots, node, &node.planned_cut)
     node.cut = node.lower
     partition_rows(
-        &state.table, &state.slots, &state.lists, node.first, node.last, n_rows_left,
+        &state.table, &state.slots, node.first, node.last, n_rows_left,
         threads_for(node.last - node.first, n_threads),
     )
     make_children(state.nodes, index, n_rows_left, 0, left, left + 1)

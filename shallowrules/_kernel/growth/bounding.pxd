@@ -1,4 +1,4 @@
-"""A lower bound on what each cut of each feature would cost, at a node of few centers."""
+"""A lower bound on what each cut of each feature would cost."""
 
 from shallowrules._kernel.growth.state cimport (
     CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table

@@ -1,5 +1,5 @@
-"""A lower bound on what each cut of each feature would cost (InducedCost), at a node of few centers: a quick pass over
-the rows, which settles nearly every node.
+"""A lower bound on what each cut of each feature would cost (InducedCost) at a node: a quick pass over the rows, which
+settles nearly every node.
 
 The amount that a row adds is rounded down to 32 bits: enough to choose a cut (`cut_search._choose_if_certain`), and to
 tell good cuts from better ones.
@@ -9,11 +9,10 @@ from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
 from shallowrules._kernel.growth.dense_sweep cimport (
-    keep_measured, line_up, measure_slots, place_members, weights_of
+    keep_measured, line_up, list_members, measure_slots, place_members, weights_of
 )
 from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.histograms cimport clear_histograms
-from shallowrules._kernel.growth.nearest_lists cimport list_members
 from shallowrules._kernel.growth.state cimport (
     BLOCK, DENSE_BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally,
     keeps_distances
@@ -28,7 +27,7 @@ cdef extern from "growth/dense_sweep.h" nogil:
         const uint16_t* codes, Py_ssize_t count, int low, int high, int* place) noexcept
     void sr_dense_sweep(
         const int* units, Py_ssize_t n_groups, Py_ssize_t n_centers, const int* at, const int* q,
-        const int* place, int* sums, int* own) noexcept
+        const int* place, int* right, int* sums, int* own) noexcept
     void sr_dense_tally(const int* place, const int* own, Py_ssize_t count, Tally* tally) noexcept
     const int UNIT_CAP "SR_UNIT_CAP"
 
@@ -149,7 +148,7 @@ cdef void _sweep_block(
             place,
         )
         sr_dense_sweep(
-            dense.units, n_groups, n_members, dense.at + f * n_members, edge, place,
+            dense.units, n_groups, n_members, dense.at + f * n_members, edge, place, dense.right,
             dense.sums + f * n_members * LANES, dense.own,
         )
         sr_dense_tally(place, dense.own, end - begin, histograms.tally + f * n_codes)

@@ -6,7 +6,7 @@ from shallowrules._kernel.growth.depth cimport DepthPlan
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint
 from shallowrules._kernel.growth.objective cimport Objective
 from shallowrules._kernel.growth.state cimport (
-    CenterOrder, Cut, CutRun, Histograms, Item, NearestLists, Node, RowBuffers, ScanBuffers, Slots, Table
+    CenterOrder, Cut, CutRun, Histograms, Item, Node, RowBuffers, ScanBuffers, Slots, Table
 )
 
 cdef enum Goal:
@@ -28,7 +28,6 @@ cdef struct CutSearch:
 cdef struct RowSource:
     # The source from which the rows of an opened bin are read.
     const Slots* slots
-    const NearestLists* lists
     const FixedPoint* fixed     # the units of their steps
     RowBuffers* buffers
     # For a table in parts, the rows of the feature's bins as they were gathered, by value; otherwise NULL.

@@ -18,13 +18,12 @@ from shallowrules._kernel.growth.dense_sweep cimport dense_steps
 from shallowrules._kernel.growth.depth cimport DepthPlan
 from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.imm cimport own_mistake
-from shallowrules._kernel.growth.list_sweep cimport listed_step
 from shallowrules._kernel.growth.objective cimport (
     Objective, highest_tie_limit, most_units_of_run, most_units_within, objective_bound, objective_of, tie_limit
 )
 from shallowrules._kernel.growth.state cimport (
     LANES, MAX_RUNS, CenterOrder, Cut, CutRun, Histograms, Item, Node, Prefix, ScanBuffers, Slots, Table, Tally,
-    highest_code, is_dense, is_imm, lowest_code
+    highest_code, is_imm, lowest_code
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
@@ -72,18 +71,13 @@ cdef void _take_steps(
     """
     cdef int i
     cdef int64_t steps[LANES]
-    if not is_imm(rows.slots) and is_dense(table, node):
-        dense_steps(table, rows.slots, centers, node, rows.fixed, feature, picked, count, rows.buffers, steps)
+    if is_imm(rows.slots):
         for i in range(count):
-            items[i].step = steps[i]
-        return
-    for i in range(count):
-        if is_imm(rows.slots):
             items[i].step = own_mistake(table, rows.slots, feature, picked[i])
-        else:
-            items[i].step = listed_step(
-                table, rows.slots, rows.lists, centers, node, rows.fixed, feature, picked[i], rows.buffers.point
-            )
+        return
+    dense_steps(table, rows.slots, centers, node, rows.fixed, feature, picked, count, rows.buffers, steps)
+    for i in range(count):
+        items[i].step = steps[i]
 
 
 cdef Py_ssize_t gather_rows(

@@ -1,13 +1,9 @@
 """Finding the cut of a node: sweep its rows into histograms, scan the features, apply the tie rule.
 
-Three sweeps fill the histograms (`cut_scan` reads them alike):
-
-- IMM counts mistakes (`imm`).
-- A node of many centers keeps a list of nearest centers for each row; one sweep sums all features exactly
-  (`list_sweep`).
-- A node of few centers is dense: a first sweep bounds all cuts of all features in 32-bit integers (`bounding`).
-  Nearly every node's cut is certain from these bounds and the rows of a few runs of cuts. If not, single features are
-  summed exactly (`dense_sweep`), the likeliest first, until no bound leaves room for a lower objective.
+IMM counts mistakes (`imm`). Other methods sweep all of a node's centers for each row: a first sweep bounds all cuts of
+all features in 32-bit integers (`bounding`). Nearly every node's cut is certain from these bounds and the rows of a few
+runs of cuts. If not, single features are summed exactly (`dense_sweep`), the likeliest first, until no bound leaves
+room for a lower objective. `cut_scan` reads all histograms alike.
 
 All find the same cut: the first one, by feature and then by threshold, of those that tie with the lowest objective.
 """
@@ -26,17 +22,15 @@ from shallowrules._kernel.growth.dense_sweep cimport sum_rows, to_differences
 from shallowrules._kernel.growth.fixed_point cimport FixedPoint, first_point, llrint, refine_point, within_reach
 from shallowrules._kernel.growth.histograms cimport add_histograms, clear_histograms, counted_weight
 from shallowrules._kernel.growth.imm cimport count_mistakes
-from shallowrules._kernel.growth.list_sweep cimport sweep_rows
-from shallowrules._kernel.growth.nearest_lists cimport fill_lists, filter_lists, list_members, sum_costs
 from shallowrules._kernel.growth.objective cimport (
     RUNS_SHIFT, Objective, excludes, highest_tie_limit, lowest_tie_limit, objective_error, objective_of_feature,
     price_of, tie_limit
 )
 from shallowrules._kernel.growth.state cimport (
-    MAX_RUNS, CenterOrder, Cut, CutRun, FeatureResults, NearestLists, Node, RowBuffers, ScanBuffers, Scratch, Slots,
-    State, Table, chunks_of, costs_of_node, is_dense, is_imm, keeps_distances
+    MAX_RUNS, CenterOrder, Cut, CutRun, FeatureResults, Node, ScanBuffers, Scratch, Slots,
+    State, Table, chunks_of, costs_of_node, is_imm, keeps_distances
 )
-from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of
+from shallowrules._kernel.shared.threads cimport share_of
 
 # Objectives that are less certain from bounds seldom lead to a choice, so none is tried.
 cdef double MAX_UNCERTAINTY = 1e-3
@@ -73,7 +67,7 @@ cdef double _lowest(int n_features, const FeatureResults* features) noexcept nog
 
 
 cdef NodeSearch _search_of_node(State* state, int index, Scratch* scratches, int n_threads) noexcept nogil:
-    """Return a search that has not begun: neither the fixed point nor the trade-off is set, nor a dense node's cost."""
+    """Return a search that has not begun: neither the fixed point nor the trade-off is set, nor the node's cost."""
     cdef NodeSearch search
     cdef int t
     memset(&search, 0, sizeof(NodeSearch))
@@ -93,34 +87,19 @@ cdef inline Objective _objective_of(const NodeSearch* search, int feature, doubl
 
 
 cdef inline RowSource _rows_of(
-    const Slots* slots, const NearestLists* lists, const NodeSearch* search, int thread
+    const Slots* slots, const NodeSearch* search, int thread
 ) noexcept nogil:
     """Return the source from which a thread reads the rows of opened bins."""
-    return RowSource(slots, lists, &search.fixed, &search.scratches[thread].rows, NULL, 0)
+    return RowSource(slots, &search.fixed, &search.scratches[thread].rows, NULL, 0)
 
 
-cdef void prepare_node(State* state, Node* node, Scratch* scratches, int n_threads, bint fill) noexcept nogil:
-    """Fill or filter the lists of a node and sum its cost. Dense nodes have none, and sum as they sweep."""
-    cdef int t
-    cdef double* costs = costs_of_node(state.chunk_cost, node)
-    if is_dense(&state.table, node):
-        return
-    for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _prepare_chunks(
-            &state.table, &state.slots, &state.lists, &state.centers, node, &scratches[t].rows,
-            share_of(0, chunks_of(node), t, n_threads), fill, costs,
-        )
-    _sum_chunks(node, costs)
-
-
-cdef void restore_node(State* state, Node* node, Scratch* scratches, int n_threads) noexcept nogil:
-    """Restore the order of a node that was cut, so that it can be cut differently: its centers, and its lists.
+cdef void restore_node(State* state, Node* node) noexcept nogil:
+    """Restore the order of the centers of a node that was cut, so that it can be cut differently.
 
     Each side of the cut keeps only the distances to its own centers; the nodes below compute them again.
     """
     node.has_distances = False
     _sort_centers(&state.table, &state.centers, node)
-    prepare_node(state, node, scratches, n_threads, True)
 
 
 cdef void _sort_centers(const Table* table, const CenterOrder* centers, const Node* node) noexcept nogil:
@@ -138,21 +117,6 @@ cdef void _sort_centers(const Table* table, const CenterOrder* centers, const No
                 place += 1
 
 
-cdef void _prepare_chunks(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, const Node* node,
-    RowBuffers* buffers, Share chunks, bint fill, double* costs,
-) noexcept nogil:
-    cdef Share share = Share(node.first + chunks.first * CHUNK, min(node.first + chunks.last * CHUNK, node.last))
-    cdef Py_ssize_t chunk
-    list_members(centers, node, buffers.members)
-    if fill:
-        fill_lists(table, slots, lists, node, buffers, share)
-    else:
-        filter_lists(table, slots, lists, centers, node, buffers, share)
-    for chunk in range(chunks.first, chunks.last):
-        costs[chunk] = sum_costs(slots, lists, node, chunk)
-
-
 cdef void _sum_chunks(Node* node, const double* costs) noexcept nogil:
     """Sum the node's current cost, always in the same order."""
     cdef Py_ssize_t chunk
@@ -162,11 +126,11 @@ cdef void _sum_chunks(Node* node, const double* costs) noexcept nogil:
 
 
 cdef void _scan_features(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search,
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search,
     int part, Goal goal, double limit,
 ) noexcept nogil:
     """Find the lowest objective of every n_threads-th feature."""
-    cdef RowSource rows = _rows_of(slots, lists, search, part)
+    cdef RowSource rows = _rows_of(slots, search, part)
     cdef Objective objective
     cdef Cut cut
     cdef int f = part
@@ -183,7 +147,7 @@ cdef void _scan_features(
 
 
 cdef void _search_swept(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search
 ) noexcept nogil:
     """Find the lowest objective of every feature once the histograms of the threads are full."""
     cdef const Node* node = search.node
@@ -198,14 +162,14 @@ cdef void _search_swept(
         for t in range(1, n_threads):
             add_histograms(table, centers, node, &scratches.histograms, &scratches[t].histograms, f)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _scan_features(table, slots, lists, centers, search, t, BIN_ENDS, INFINITY)
+        _scan_features(table, slots, centers, search, t, BIN_ENDS, INFINITY)
     lowest = _lowest(table.n_features, &scratches.features)
     for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-        _scan_features(table, slots, lists, centers, search, t, ALL_CUTS, lowest)
+        _scan_features(table, slots, centers, search, t, ALL_CUTS, lowest)
 
 
 cdef void _search_mistakes(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search
 ) noexcept nogil:
     """Find the fewest mistakes of every feature (IMM)."""
     cdef const Node* node = search.node
@@ -218,26 +182,7 @@ cdef void _search_mistakes(
             table, slots, centers, node, &scratches[t].histograms,
             share_of(node.first, node.last_counted, t, n_threads),
         )
-    _search_swept(table, slots, lists, centers, search)
-
-
-cdef void _search_lists(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search
-) noexcept nogil:
-    """Find the lowest objective of every feature of a node that keeps lists."""
-    cdef const Node* node = search.node
-    cdef Scratch* scratches = search.scratches
-    cdef int t, n_threads = search.n_threads
-    while True:
-        for t in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            clear_histograms(table, centers, node, &scratches[t].histograms)
-            sweep_rows(
-                table, slots, lists, centers, node, &scratches[t].histograms, &scratches[t].lists, &search.fixed,
-                share_of(node.first, node.last, t, n_threads),
-            )
-        _search_swept(table, slots, lists, centers, search)
-        if not refine_point(table, centers, node, _lowest(table.n_features, &scratches.features), &search.fixed):
-            break
+    _search_swept(table, slots, centers, search)
 
 
 cdef void _bound_features(
@@ -401,7 +346,7 @@ cdef bint _list_runs(const Table* table, const CenterOrder* centers, const NodeS
 
 
 cdef bint _choose_if_certain(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
+    const Table* table, const Slots* slots, const CenterOrder* centers,
     const NodeSearch* search, Cut* cut,
 ) noexcept nogil:
     """Choose the node's cut among the listed runs by the bounding sums; False if the exact sums might choose another.
@@ -427,7 +372,7 @@ cdef bint _choose_if_certain(
     cdef Cut found
     cdef const CutRun* run
     cdef Objective objective
-    cdef RowSource rows = _rows_of(slots, lists, search, 0)
+    cdef RowSource rows = _rows_of(slots, search, 0)
     for r in range(scan.n_runs):
         run = &scan.runs[r]
         objective = _objective_of(search, run.feature, search.fixed.scale)
@@ -446,13 +391,13 @@ cdef bint _choose_if_certain(
 
 
 cdef bint _choose_by_runs(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
+    const Table* table, const Slots* slots, const CenterOrder* centers,
     const NodeSearch* search, Cut* cut,
 ) noexcept nogil:
     """Choose the node's cut from bounding sums and the other rows that matter; False if these do not settle it."""
     if not RUNS_SHIFT or search.scratches.dense.capped or search.node.cost == 0.0:
         return False
-    return _list_runs(table, centers, search) and _choose_if_certain(table, slots, lists, centers, search, cut)
+    return _list_runs(table, centers, search) and _choose_if_certain(table, slots, centers, search, cut)
 
 
 cdef int _likeliest(const FeatureResults* features, int n_features) noexcept nogil:
@@ -465,12 +410,12 @@ cdef int _likeliest(const FeatureResults* features, int n_features) noexcept nog
 
 
 cdef void _search_dense(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, NodeSearch* search
+    const Table* table, const Slots* slots, const CenterOrder* centers, NodeSearch* search
 ) noexcept nogil:
     """Find the lowest objective of the features that may have the node's lowest: the likeliest first."""
     cdef Scratch* scratch = search.scratches
     cdef FeatureResults* features = &scratch.features
-    cdef RowSource rows = _rows_of(slots, lists, search, 0)
+    cdef RowSource rows = _rows_of(slots, search, 0)
     cdef Objective objective
     cdef int f, pass_
     cdef double lowest
@@ -500,12 +445,12 @@ cdef void _search_dense(
 
 
 cdef bint _first_near_lowest(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers,
+    const Table* table, const Slots* slots, const CenterOrder* centers,
     const NodeSearch* search, Cut* cut,
 ) noexcept nogil:
     """Apply the tie rule: the first feature's first threshold with an objective near the lowest."""
     cdef Scratch* scratch = search.scratches
-    cdef RowSource rows = _rows_of(slots, lists, search, 0)
+    cdef RowSource rows = _rows_of(slots, search, 0)
     cdef double limit = _lowest(table.n_features, &scratch.features)
     cdef Objective objective
     cdef int f
@@ -529,25 +474,19 @@ cdef bint choose_cut(
     """Find a node's cut; False if none is valid."""
     cdef const Table* table = &state.table
     cdef const Slots* slots = &state.slots
-    cdef const NearestLists* lists = &state.lists
     cdef const CenterOrder* centers = &state.centers
     cdef NodeSearch search = _search_of_node(state, index, scratches, n_threads)
-    cdef bint dense = not is_imm(slots) and is_dense(table, search.node)
-    cdef double* costs = costs_of_node(state.chunk_cost, search.node) if dense else NULL
-    search.of_node.tradeoff = tradeoff
-    if dense:
-        _bound_features(table, slots, centers, &search, costs)
-    search.fixed = first_point(table, centers, search.node)
-    if dense:
-        _bound_objectives(table, centers, &search)
-        if _choose_by_runs(table, slots, lists, centers, &search, cut):
-            return True
-        _search_dense(table, slots, lists, centers, &search)
-    elif is_imm(slots):
-        _search_mistakes(table, slots, lists, centers, &search)
+    if is_imm(slots):
+        _search_mistakes(table, slots, centers, &search)
     else:
-        _search_lists(table, slots, lists, centers, &search)
-    return _first_near_lowest(table, slots, lists, centers, &search, cut)
+        search.of_node.tradeoff = tradeoff
+        _bound_features(table, slots, centers, &search, costs_of_node(state.chunk_cost, search.node))
+        search.fixed = first_point(table, centers, search.node)
+        _bound_objectives(table, centers, &search)
+        if _choose_by_runs(table, slots, centers, &search, cut):
+            return True
+        _search_dense(table, slots, centers, &search)
+    return _first_near_lowest(table, slots, centers, &search, cut)
 
 
 cdef void choose_candidates(
@@ -560,28 +499,21 @@ cdef void choose_candidates(
     """
     cdef const Table* table = &state.table
     cdef const Slots* slots = &state.slots
-    cdef const NearestLists* lists = &state.lists
     cdef const CenterOrder* centers = &state.centers
     cdef NodeSearch search = _search_of_node(state, index, scratches, n_threads)
     cdef Objective objective
     cdef int f
-    cdef bint dense = is_dense(table, search.node)
     search.of_node.tradeoff = tradeoff
     candidates.count = 0
-    if dense:
-        _bound_features(table, slots, centers, &search, costs_of_node(state.chunk_cost, search.node))
+    _bound_features(table, slots, centers, &search, costs_of_node(state.chunk_cost, search.node))
     search.fixed = first_point(table, centers, search.node)
-    if dense and (scratches.dense.capped or search.node.cost == 0.0):
+    if scratches.dense.capped or search.node.cost == 0.0:
         _bound_objectives(table, centers, &search)
-        _search_dense(table, slots, lists, centers, &search)
+        _search_dense(table, slots, centers, &search)
         for f in range(table.n_features):
             _sum_feature(table, slots, centers, &search, f)
-    elif not dense:
-        _search_lists(table, slots, lists, centers, &search)
     for f in range(table.n_features):
-        objective = _objective_of(
-            &search, f, scratches.features.unit_scale[f] if dense else search.fixed.scale
-        )
+        objective = _objective_of(&search, f, scratches.features.unit_scale[f])
         list_candidates(
             table, centers, search.node, &scratches.histograms, &scratches.scan.plan, &objective, f, candidates
         )

@@ -1,4 +1,4 @@
-/* Vector code for nodes of few centers: what each cut of a feature would cost (InducedCost), summed over the rows.
+/* Vector code for a node: what each cut of a feature would cost (InducedCost), summed over the rows.
  * Every center is looked at, whatever the values, so that several rows go through at once.
  *
  * Centers 0 .. K-1 stand in the order of the feature; cut j lies between centers j and j+1. A row
@@ -12,10 +12,12 @@
 #define SHALLOWRULES_DENSE_SWEEP_H
 
 #include "../shared/lanes.h"
-#include "list_sweep.h"
 
-#define SR_MAX_DENSE 128                 /* centers of a dense node */
-#define SR_UNIT_CAP (1 << 24)       /* units of one row: 127 of them fit in a lane */
+#define SR_UNIT_CAP (1 << 24)   /* units of one row: 127 of them fit in a lane */
+
+typedef struct {
+    int64_t step_up, step_down, rows;
+} sr_tally;
 
 /* The least of each lane's distances: 16. */
 static SR_INLINE void sr_nearest(const double *distances, ptrdiff_t n_centers, double *first)
@@ -98,15 +100,15 @@ SR_CLONES static inline void sr_dense_places(const uint16_t *restrict codes, ptr
 }
 
 /* units: per group of 16 rows, K x 16; at: place of each center in `units`; q: codes of the centers;
- * place: clipped codes, 16 per group; sums: K x 16, added to; own: by row. Two vectors of rows go through together. */
+ * place: clipped codes, 16 per group; right: K x 16, scratch; sums: K x 16, added to; own: by row. Two vectors of rows go
+ * through together. */
 #define SR_DEFINE_DENSE(NAME, UNIT, VECTOR)                                                                        \
     SR_CLONES static inline void NAME(const UNIT *units, ptrdiff_t n_groups, ptrdiff_t n_centers,                  \
-                                      const int32_t *at, const int32_t *q, const int32_t *place, UNIT *sums,       \
-                                      UNIT *own)                                                                   \
+                                      const int32_t *at, const int32_t *q, const int32_t *place, UNIT *right,      \
+                                      UNIT *sums, UNIT *own)                                                       \
     {                                                                                                              \
         const ptrdiff_t last = n_centers - 1, width = (ptrdiff_t)(sizeof(VECTOR) / sizeof(UNIT));                  \
         const VECTOR zero = {0};                                                                                   \
-        VECTOR right[SR_MAX_DENSE], right_too[SR_MAX_DENSE];                                                       \
         for (ptrdiff_t row = 0; row < n_groups * SR_LANES; row += 2 * width) {                                     \
             const ptrdiff_t lane = row % SR_LANES;                                                                 \
             const UNIT *u = units + (row - lane) * n_centers + lane;                                               \
@@ -118,13 +120,15 @@ SR_CLONES static inline void sr_dense_places(const uint16_t *restrict codes, ptr
             SR_LOAD(p_too, codes + width);                                                                         \
             SR_LOAD(x, u + at[last] * SR_LANES);                                                                   \
             SR_LOAD(x_too, u + at[last] * SR_LANES + width);                                                       \
-            right[last] = x;                                                                                       \
-            right_too[last] = x_too;                                                                               \
+            SR_STORE(right + 2 * last * width, x);                                                                 \
+            SR_STORE(right + (2 * last + 1) * width, x_too);                                                       \
             for (ptrdiff_t j = last - 1; j > 0; j--) {                                                             \
                 SR_LOAD(y, u + at[j] * SR_LANES);                                                                  \
                 SR_LOAD(y_too, u + at[j] * SR_LANES + width);                                                      \
-                right[j] = x = SR_SELECT(x < y, x, y);                                                             \
-                right_too[j] = x_too = SR_SELECT(x_too < y_too, x_too, y_too);                                     \
+                x = SR_SELECT(x < y, x, y);                                                                        \
+                SR_STORE(right + 2 * j * width, x);                                                                \
+                x_too = SR_SELECT(x_too < y_too, x_too, y_too);                                                    \
+                SR_STORE(right + (2 * j + 1) * width, x_too);                                                      \
             }                                                                                                      \
             SR_LOAD(x, u + at[0] * SR_LANES);                                                                      \
             SR_LOAD(x_too, u + at[0] * SR_LANES + width);                                                          \
@@ -135,8 +139,8 @@ SR_CLONES static inline void sr_dense_places(const uint16_t *restrict codes, ptr
                 SR_LOAD(sum_too, s + j * SR_LANES + width);                                                        \
                 x = SR_SELECT(x < y, x, y);                                                                        \
                 x_too = SR_SELECT(x_too < y_too, x_too, y_too);                                                    \
-                y = right[j + 1];                                                                                  \
-                y_too = right_too[j + 1];                                                                          \
+                SR_LOAD(y, right + (2 * j + 2) * width);                                                           \
+                SR_LOAD(y_too, right + (2 * j + 3) * width);                                                       \
                 const VECTOR is_right = p > zero + q[j], is_right_too = p_too > zero + q[j];                       \
                 sum += SR_SELECT(is_right, y, x);                                                                  \
                 sum_too += SR_SELECT(is_right_too, y_too, x_too);                                                  \
@@ -152,20 +156,6 @@ SR_CLONES static inline void sr_dense_places(const uint16_t *restrict codes, ptr
 
 SR_DEFINE_DENSE(sr_dense_sweep, int32_t, sr_ints)
 SR_DEFINE_DENSE(sr_dense_exact, int64_t, sr_longs)
-
-/* The most centers of a dense node: beyond it, walking lists is faster. Where vectors cannot compare numbers of 64 bits
- * it always is. With AVX2, a limit of 64 took 1.12 to 1.78 times as long on eight tables of 70 to 128 clusters, and 0.82
- * times on a table of two columns. */
-static inline int sr_dense_limit(void)
-{
-#if SR_HAS_CLONES
-    return __builtin_cpu_supports("avx2") ? SR_MAX_DENSE : 1;
-#elif defined(__GNUC__) && defined(__aarch64__)
-    return SR_MAX_DENSE;
-#else
-    return 1;
-#endif
-}
 
 /* to[i] += from[i] */
 SR_CLONES static inline void sr_add(int64_t *restrict to, const int64_t *restrict from, ptrdiff_t count)

@@ -1,4 +1,4 @@
-"""What each cut would cost at a node of few centers: distances of its rows, and exact sums of one feature or of all."""
+"""What each cut would cost at a node: distances of its rows, and exact sums of one feature or of all."""
 
 from libc.stdint cimport int64_t
 
@@ -8,11 +8,6 @@ from shallowrules._kernel.growth.state cimport (
 )
 from shallowrules._kernel.shared.threads cimport Share
 
-cdef extern from "growth/dense_sweep.h":
-    int default_dense_limit "sr_dense_limit"() noexcept nogil
-    enum: MAX_DENSE "SR_MAX_DENSE"
-
-
 cdef struct AllFeatures:
     # Further buffers of `sum_all_features`: K is the number of the node's centers.
     int64_t* units              # [BLOCK / LANES, K, LANES] added cost of each center
@@ -20,6 +15,8 @@ cdef struct AllFeatures:
     int64_t* own                # [BLOCK] a row's own step
 
 
+cdef double distance_to(const Table* table, const double* point, int center) noexcept nogil
+cdef void list_members(const CenterOrder* centers, const Node* node, int* members) noexcept nogil
 cdef void measure_slots(
     const Table* table, const Slots* slots, const Node* node, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end,
     RowBuffers* rows,

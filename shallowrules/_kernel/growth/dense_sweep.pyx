@@ -1,12 +1,11 @@
-"""What each cut would cost (InducedCost) at a node of few centers: distances of its rows to all of them, and exact sums
-of one feature or, for a table in parts, of all.
+"""What each cut would cost (InducedCost) at a node: distances of its rows to all of its centers, and exact sums of one
+feature or, for a table in parts, of all.
 
 Exact sums, in 64 bits, are taken for the features whose lower bound (`bounding`) leaves room for the lowest objective,
 and only if bounds do not choose the cut.
 
 Distances are read from `slots.distance` if they are there. If not, they are computed again; and of a node of few
-centers on wide rows they are written there (`Workspace.keep_distances`): the nodes below read them, in place of the
-rows. Lists of nearest centers would cost more than they save here, and would not let a node be cut in several ways.
+centers on wide rows they are written there (`Workspace.keep_distances`), for the nodes below.
 """
 
 from libc.math cimport INFINITY
@@ -15,7 +14,6 @@ from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.growth.fixed_point cimport ExactCost, FixedPoint, add_cost, in_units, llrint
 from shallowrules._kernel.growth.histograms cimport clear_feature, clear_histograms
-from shallowrules._kernel.growth.nearest_lists cimport list_members
 from shallowrules._kernel.growth.state cimport (
     BLOCK, LANES, CenterOrder, DenseBuffers, Histograms, Node, RowBuffers, Slots, Table, Tally, distances_to
 )
@@ -32,7 +30,25 @@ cdef extern from "growth/dense_sweep.h" nogil:
         const uint16_t* codes, Py_ssize_t count, int low, int high, int* place) noexcept
     void sr_dense_exact(
         const int64_t* units, Py_ssize_t n_groups, Py_ssize_t n_centers, const int* at, const int* q,
-        const int* place, int64_t* sums, int64_t* own) noexcept
+        const int* place, int64_t* right, int64_t* sums, int64_t* own) noexcept
+
+
+cdef double distance_to(const Table* table, const double* point, int center) noexcept nogil:
+    """Return the squared distance of a row (as doubles) to a center: the bits of `sr_lane_distances`."""
+    cdef Py_ssize_t j, m = table.X_cluster.n_columns
+    cdef const double* c = table.cluster_centers + center * m
+    cdef double gap, total = 0.0
+    for j in range(m):
+        gap = point[j] - c[j]
+        total += gap * gap
+    return total
+
+
+cdef void list_members(const CenterOrder* centers, const Node* node, int* members) noexcept nogil:
+    """Write the node's centers to `members`, in the order of the first feature."""
+    cdef int j
+    for j in range(node.first_center, node.last_center):
+        members[j - node.first_center] = centers.order[j]
 
 
 cdef void measure_slots(
@@ -205,7 +221,7 @@ cdef void sum_rows(
                 dense.exact_units[j * LANES + r] = 0
         sr_dense_places(codes + begin, end - begin, edge[0], edge[n_members - 1], place)
         sr_dense_exact(
-            dense.exact_units, 1, n_members, dense.at + feature * n_members, edge, place,
+            dense.exact_units, 1, n_members, dense.at + feature * n_members, edge, place, dense.exact_right,
             dense.exact_sums, own,
         )
         _add_own(place, own, end - begin, tally)
@@ -243,7 +259,7 @@ cdef void sum_all_features(
             )
             sr_dense_exact(
                 all_features.units, n_groups, n_members, dense.at + f * n_members, edge,
-                place, all_features.sums + f * n_members * LANES, all_features.own,
+                place, dense.exact_right, all_features.sums + f * n_members * LANES, all_features.own,
             )
             _add_own(place, all_features.own, block.last - block.first, histograms.tally + f * table.n_codes)
             if table.weighted:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from shallowrules._kernel.growth.state cimport CenterOrder, Histograms, NearestLists, Node, Slots, Table
+from shallowrules._kernel.growth.state cimport CenterOrder, Histograms, Node, Slots, Table
 from shallowrules._kernel.shared.threads cimport Share
 
 cdef void count_mistakes(
@@ -11,6 +11,6 @@ cdef void count_mistakes(
 ) noexcept nogil
 cdef int64_t own_mistake(const Table* table, const Slots* slots, int feature, Py_ssize_t slot) noexcept nogil
 cdef void set_aside_mistakes(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, Node* child,
+    const Table* table, const Slots* slots, const CenterOrder* centers, Node* child,
     int n_threads,
 ) noexcept nogil

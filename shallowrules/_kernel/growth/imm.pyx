@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint16_t
 from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.partition cimport partition_rows
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, CenterOrder, Histograms, NearestLists, Node, Slots, Table, Tally, highest_code, lowest_code
+    BLOCK, CenterOrder, Histograms, Node, Slots, Table, Tally, highest_code, lowest_code
 )
 from shallowrules._kernel.shared.threads cimport Share
 
@@ -65,7 +65,7 @@ cdef int64_t own_mistake(const Table* table, const Slots* slots, int feature, Py
 
 
 cdef void set_aside_mistakes(
-    const Table* table, const Slots* slots, const NearestLists* lists, const CenterOrder* centers, Node* child,
+    const Table* table, const Slots* slots, const CenterOrder* centers, Node* child,
     int n_threads,
 ) noexcept nogil:
     """Put the rows that a cut separated from their center, now or before, behind the others of a child."""
@@ -77,5 +77,5 @@ cdef void set_aside_mistakes(
             slots.assigned[slot] = center = -1
         slots.side[slot] = center >= 0
         n_counted += center >= 0
-    partition_rows(table, slots, lists, child.first, child.last, n_counted, n_threads)
+    partition_rows(table, slots, child.first, child.last, n_counted, n_threads)
     child.last_counted = child.first + n_counted

@@ -3,7 +3,7 @@
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, log2
 
-from shallowrules._kernel.growth.nearest_lists cimport distance_to
+from shallowrules._kernel.growth.dense_sweep cimport distance_to
 from shallowrules._kernel.growth.objective cimport tie_limit
 from shallowrules._kernel.growth.partition cimport (
     mark_sides, partition_centers, partition_distances, partition_rows
@@ -64,7 +64,7 @@ cdef void cut_node(
     node.feature = cut.feature
     n_rows_left = mark_sides(&state.table, &state.slots, node, cut)
     n_left = partition_centers(&state.table, &state.centers, node, cut, buffer)
-    n_pairs = partition_rows(&state.table, &state.slots, &state.lists, node.first, node.last, n_rows_left, n_threads)
+    n_pairs = partition_rows(&state.table, &state.slots, node.first, node.last, n_rows_left, n_threads)
     if node.has_distances:
         partition_distances(&state.table, &state.slots, &state.centers, node, n_pairs, n_threads)
     make_children(state.nodes, index, n_rows_left, n_left, left, left + 2 * n_left - 1 if right < 0 else right)

@@ -12,7 +12,7 @@ from libc.stdint cimport uint16_t
 from shallowrules._kernel.shared.matrix cimport entry
 from shallowrules._kernel.shared.orders cimport partition_orders
 from shallowrules._kernel.growth.state cimport (
-    LIST_LENGTH, CenterOrder, Cut, NearestLists, Node, Slots, Table, distances_to
+    CenterOrder, Cut, Node, Slots, Table, distances_to
 )
 
 
@@ -84,13 +84,13 @@ cdef Py_ssize_t _pair_rows(const Slots* slots, Py_ssize_t first, Py_ssize_t last
 
 
 cdef void _swap_rows(
-    const Table* table, const Slots* slots, const NearestLists* lists, Py_ssize_t first, Py_ssize_t n_pairs,
+    const Table* table, const Slots* slots, Py_ssize_t first, Py_ssize_t n_pairs,
     Py_ssize_t what,
 ) noexcept nogil:
     """Exchange the paired slots in the codes of feature `what`, or in all else if `what` is the number of features."""
     cdef const int* left = slots.swap_left + first // 2
     cdef const int* right = slots.swap_right + first // 2
-    cdef Py_ssize_t i, j, a, b, p, q
+    cdef Py_ssize_t i, a, b
     cdef uint16_t* codes
     if what < table.n_features:
         codes = slots.codes + what * table.n_rows
@@ -105,23 +105,16 @@ cdef void _swap_rows(
             slots.weight[a], slots.weight[b] = slots.weight[b], slots.weight[a]
         if slots.assigned != NULL:
             slots.assigned[a], slots.assigned[b] = slots.assigned[b], slots.assigned[a]
-        if lists.near != NULL:
-            lists.length[a], lists.length[b] = lists.length[b], lists.length[a]
-            for j in range(LIST_LENGTH):
-                p = a * LIST_LENGTH + j
-                q = b * LIST_LENGTH + j
-                lists.near[p], lists.near[q] = lists.near[q], lists.near[p]
-                lists.distance[p], lists.distance[q] = lists.distance[q], lists.distance[p]
 
 
 cdef Py_ssize_t partition_rows(
-    const Table* table, const Slots* slots, const NearestLists* lists, Py_ssize_t first, Py_ssize_t last,
+    const Table* table, const Slots* slots, Py_ssize_t first, Py_ssize_t last,
     Py_ssize_t n_left, int n_threads,
 ) noexcept nogil:
     """Move the slots of side 1, of which there are n_left, before the others; return how many pairs changed places."""
     cdef Py_ssize_t n_pairs = _pair_rows(slots, first, last, n_left), what
     for what in prange(table.n_features + 1, num_threads=n_threads, schedule="dynamic", chunksize=1):
-        _swap_rows(table, slots, lists, first, n_pairs, what)
+        _swap_rows(table, slots, first, n_pairs, what)
     return n_pairs
 
 

@@ -15,21 +15,15 @@ from shallowrules._kernel.growth.cut_scan cimport (
     ALL_CUTS, BIN_ENDS, FIRST_CUT, LIST_BINS, CutSearch, Goal, RowSource, by_value, gather_rows, scan_feature
 )
 from shallowrules._kernel.growth.cut_search cimport mark_path_sides
-from shallowrules._kernel.growth.dense_sweep cimport AllFeatures, sum_all_features, to_differences
+from shallowrules._kernel.growth.dense_sweep cimport AllFeatures, distance_to, sum_all_features, to_differences
 from shallowrules._kernel.growth.fixed_point cimport (
     REST_BITS, ExactCost, FixedPoint, add_cost, set_cap, within_reach
 )
-from shallowrules._kernel.growth.histograms cimport clear_histograms
-from shallowrules._kernel.growth.list_sweep cimport sweep_rows
-from shallowrules._kernel.growth.nearest_lists cimport distance_to, fill_lists, list_members
 from shallowrules._kernel.growth.objective cimport Objective, objective_of_feature, tie_limit
-from shallowrules._kernel.growth.state cimport (
-    BLOCK, LANES, LIST_LENGTH, Cut, Item, Node, Scratch, State, Tally, is_dense
-)
+from shallowrules._kernel.growth.state cimport BLOCK, LANES, Cut, Item, Node, Scratch, State, Tally
 from shallowrules._kernel.growth.workspace cimport Workspace
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.matrix cimport load_point
-from shallowrules._kernel.shared.threads cimport Share
 
 
 cdef FixedPoint _point_of(fixed) except *:
@@ -58,13 +52,6 @@ cdef class NodeRows(Workspace):
         self.allocate_scratches(True, True)
         self.state.table.weight_scale = weight_scale
         self.fixed = _point_of(fixed)
-        if not is_dense(&self.state.table, self.state.nodes):
-            with nogil:
-                list_members(&self.state.centers, self.state.nodes, self.scratches.rows.members)
-                fill_lists(
-                    &self.state.table, &self.state.slots, &self.state.lists, self.state.nodes, &self.scratches.rows,
-                    Share(0, self.state.table.n_rows),
-                )
 
     def sums(self):
         """Return the sums of the rows.
@@ -81,35 +68,23 @@ cdef class NodeRows(Workspace):
         cdef State* state = &self.state
         cdef Scratch* scratch = self.scratches
         cdef Node* node = state.nodes
-        cdef Py_ssize_t d = state.table.n_features, k = state.table.n_centers, f, slot
+        cdef Py_ssize_t d = state.table.n_features, k = state.table.n_centers, f
         cdef ExactCost cost
         cdef AllFeatures all_features
-        cdef double weight
         memset(&cost, 0, sizeof(ExactCost))
-        if is_dense(&state.table, node):
-            keep = allocate([
-                (<size_t>&all_features.units, BLOCK * k, np.int64),
-                (<size_t>&all_features.sums, (d, k, LANES), np.int64),
-                (<size_t>&all_features.own, BLOCK, np.int64),
-            ])
-            with nogil:
-                sum_all_features(
-                    &state.table, &state.slots, &state.centers, node, &scratch.histograms, &scratch.rows,
-                    &scratch.dense, &self.fixed, &all_features, &cost,
-                )
-                for f in range(d):
-                    to_differences(&state.table, &state.centers, node, &scratch.histograms, f)
-            del keep
-        else:
-            with nogil:
-                clear_histograms(&state.table, &state.centers, node, &scratch.histograms)
-                sweep_rows(
-                    &state.table, &state.slots, &state.lists, &state.centers, node, &scratch.histograms,
-                    &scratch.lists, &self.fixed, Share(0, node.last),
-                )
-                for slot in range(node.last):
-                    weight = 1.0 if state.slots.weight == NULL else state.slots.weight[slot]
-                    add_cost(&cost, weight * state.lists.distance[slot * LIST_LENGTH], self.fixed.scale)
+        keep = allocate([
+            (<size_t>&all_features.units, BLOCK * k, np.int64),
+            (<size_t>&all_features.sums, (d, k, LANES), np.int64),
+            (<size_t>&all_features.own, BLOCK, np.int64),
+        ])
+        with nogil:
+            sum_all_features(
+                &state.table, &state.slots, &state.centers, node, &scratch.histograms, &scratch.rows,
+                &scratch.dense, &self.fixed, &all_features, &cost,
+            )
+            for f in range(d):
+                to_differences(&state.table, &state.centers, node, &scratch.histograms, f)
+        del keep
         tally = np.empty((d, state.table.n_codes, 3), dtype=np.int64)
         memcpy(<void*><size_t>address_of(tally), scratch.histograms.tally, tally.nbytes)
         center_step = np.empty((d, k), dtype=np.int64)
@@ -137,7 +112,7 @@ cdef class NodeRows(Workspace):
         """
         cdef State* state = &self.state
         cdef Scratch* scratch = self.scratches
-        cdef RowSource rows = RowSource(&state.slots, &state.lists, &self.fixed, &scratch.rows, NULL, 0)
+        cdef RowSource rows = RowSource(&state.slots, &self.fixed, &scratch.rows, NULL, 0)
         cdef Py_ssize_t i, count, n_values = 0
         cdef const Item* items = scratch.scan.items
         with nogil:
@@ -248,7 +223,7 @@ cdef class NodeScan(Workspace):
     cdef bint _scan(self, int feature, Goal goal, double limit, Cut* cut) except *:
         cdef State* state = &self.state
         cdef Scratch* scratch = self.scratches
-        cdef RowSource rows = RowSource(&state.slots, &state.lists, &self.fixed, &scratch.rows, NULL, 0)
+        cdef RowSource rows = RowSource(&state.slots, &self.fixed, &scratch.rows, NULL, 0)
         cdef Objective objective = objective_of_feature(
             &self.of_node, self.fixed.scale, scratch.scan.path_sides[feature]
         )

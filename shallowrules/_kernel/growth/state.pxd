@@ -13,10 +13,8 @@ from shallowrules._kernel.shared.matrix cimport Matrix
 from shallowrules._kernel.shared.threads cimport CHUNK
 
 cdef enum:
-    LIST_LENGTH = 8         # nearest centers that a row keeps, SR_LIST of list_sweep.h
-    MIN_LIST_LENGTH = 3     # shorter lists are filled again
     BLOCK = 256             # rows that are swept together
-    DENSE_BLOCK = 1024      # the same at a dense node, at most: each reads the histograms of all features once
+    DENSE_BLOCK = 1024      # the same for bounds, at most: each reads the histograms of all features once
     LANES = 16              # rows whose distances are taken together, SR_LANES of lanes.h
     MAX_RUNS = 16           # runs of cuts listed at a node; if there are more, its rows are summed exactly instead
     LEAF = -1               # as a node's feature
@@ -41,7 +39,6 @@ cdef struct Table:
     bint weighted
     double total_weight
     double weight_scale         # fixed point of the weights
-    int dense_limit             # nodes of more centers keep lists of nearest centers
 
 
 cdef struct Slots:
@@ -56,13 +53,6 @@ cdef struct Slots:
     unsigned char* side         # where the cut being made sends the row: 1 is left
     int* swap_left              # [n / 2 + 1] slots to exchange when a node's rows are partitioned
     int* swap_right
-
-
-cdef struct NearestLists:
-    # By slot, LIST_LENGTH entries each; NULL if no node needs them.
-    uint16_t* near              # the nearest centers of the row's node, then the first again
-    double* distance            # squared distances, in the same order
-    unsigned char* length       # by slot: how many are listed
 
 
 cdef struct CenterOrder:
@@ -100,19 +90,14 @@ cdef struct State:
     # it. The functions that those call get only the parts that they read.
     Table table
     Slots slots
-    NearestLists lists
     CenterOrder centers
     Node* nodes
     double* chunk_cost          # [n / CHUNK + k + 1] current costs of a node's chunks, see `costs_of_node`
     Progress progress
 
 
-cdef inline bint is_dense(const Table* table, const Node* node) noexcept nogil:
-    return node.last_center - node.first_center <= table.dense_limit
-
-
 cdef inline bint keeps_distances(const Slots* slots, const Node* node) noexcept nogil:
-    """Return whether a dense node's distances should be stored as they are computed, for the nodes below it."""
+    """Return whether a node's distances should be stored as they are computed, for the nodes below it."""
     return not node.has_distances and MAX_LAST_CENTERS < node.last_center - node.first_center <= slots.n_distances
 
 
@@ -151,7 +136,7 @@ cdef inline int highest_code(
     return table.center_codes[f * k + centers.order[f * k + node.last_center - 1]]
 
 
-cdef extern from "growth/list_sweep.h" nogil:
+cdef extern from "growth/dense_sweep.h" nogil:
     ctypedef struct Tally "sr_tally":
         # The rows of one code.
         int64_t step_up         # what they add to the induced cost of the cuts from their own value on
@@ -201,26 +186,20 @@ cdef struct RowBuffers:
     int* members                # [k] the node's centers, in the order of the first feature
 
 
-cdef struct ListBuffers:
-    int* place                  # [BLOCK] code of each row, clipped to the node's centers
-    double* points              # [BLOCK, m] a block's rows
-    int64_t* value              # [BLOCK, LIST_LENGTH] added cost of each listed center, fixed point
-    unsigned char* sides        # [BLOCK] which listed centers are on the row's side of its nearest
-    int* rest                   # [BLOCK] rows whose walk takes more than a step
-
-
 cdef struct DenseBuffers:
-    # M is the largest number of centers of a dense node.
+    # K is the number of the node's centers.
     int* place                  # [DENSE_BLOCK] code of each row, clipped to the node's centers
     int* member_place           # [k] place of a center in `members`
-    int* at                     # [d, K] place in `members` of each center in the order of each feature, K of the node
+    int* at                     # [d, K] place in `members` of each center in the order of each feature
     int* edge                   # [d, K] its code
-    int* units                  # [rows of a block / LANES, M, LANES] added cost of each center, for bounds
-    int* sums                   # [d, M, LANES]
+    int* units                  # [rows of a block / LANES, k, LANES] added cost of each center, for bounds
+    int* right                  # [k, LANES] scratch of the sweep
+    int* sums                   # [d, k, LANES]
     int* own                    # [DENSE_BLOCK] a row's own step
     bint capped                 # some row's added cost was cut off at what a bound can hold
-    int64_t* exact_units        # [M, LANES]
-    int64_t* exact_sums         # [M, LANES]
+    int64_t* exact_units        # [k, LANES]
+    int64_t* exact_right        # [k, LANES] scratch of the sweep
+    int64_t* exact_sums         # [k, LANES]
 
 
 cdef struct ScanBuffers:
@@ -253,7 +232,6 @@ cdef struct Scratch:
     # A thread's.
     Histograms histograms
     RowBuffers rows
-    ListBuffers lists
     DenseBuffers dense
     ScanBuffers scan
     FeatureResults features

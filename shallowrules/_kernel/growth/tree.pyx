@@ -10,7 +10,7 @@ import numpy as np
 
 from cython.parallel cimport prange, threadid
 
-from shallowrules._kernel.growth.cut_search cimport choose_cut, prepare_node
+from shallowrules._kernel.growth.cut_search cimport choose_cut
 from shallowrules._kernel.growth.imm cimport set_aside_mistakes
 from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf, work_below
 from shallowrules._kernel.growth.state cimport Cut, Node, Scratch, State, Table, is_imm
@@ -35,9 +35,7 @@ cdef bint _split(State* state, int index, Scratch* scratches, int n_threads, dou
     for side in range(2):
         child = &state.nodes[node.right if side else node.left]
         if is_imm(&state.slots):
-            set_aside_mistakes(&state.table, &state.slots, &state.lists, &state.centers, child, n_threads)
-        else:
-            prepare_node(state, child, scratches, n_threads, False)
+            set_aside_mistakes(&state.table, &state.slots, &state.centers, child, n_threads)
     return True
 
 
@@ -87,8 +85,6 @@ cdef int _grow_large_nodes(
     cdef int n_stacked = 1, n_tasks = 0, index
     cdef bint is_split
     cdef Node* node
-    if not is_imm(&state.slots):
-        prepare_node(state, &state.nodes[0], scratches, n_threads, True)
     stack[0] = 0
     while n_stacked and not state.progress.stopped:
         n_stacked -= 1
@@ -141,7 +137,7 @@ cdef grow_nodes(Workspace workspace, double tradeoff):
 
 
 def grow_tree(
-    inputs, double tradeoff, *, int n_threads=1, progress=None, dense_limit=None, kept_distances=None
+    inputs, double tradeoff, *, int n_threads=1, progress=None, kept_distances=None
 ):
     """Grow ExShallow's tree.
 
@@ -156,8 +152,6 @@ def grow_tree(
     progress : callable, optional
         Called from time to time with the share of the work that is done, on the calling thread. If it raises, or on an
         interrupt, the work ends and the exception is raised.
-    dense_limit : int, optional
-        For tests. Nodes of more centers keep lists of nearest centers. The tree does not depend on it.
     kept_distances : int, optional
         For tests. Nodes of more centers compute distances again. The tree does not depend on it.
 
@@ -168,7 +162,7 @@ def grow_tree(
         rows are rows[first:last]), cut, lower, upper (float64).
     """
     cdef Workspace workspace = Workspace(
-        inputs, 2 * len(inputs.cluster_centers), n_threads=n_threads, progress=progress, dense_limit=dense_limit,
+        inputs, 2 * len(inputs.cluster_centers), n_threads=n_threads, progress=progress
     )
     workspace.allocate_scratches(True)
     workspace.keep_distances(inputs, kept_distances)

@@ -22,5 +22,4 @@ cdef class Workspace:
     cdef keep_distances(self, inputs, wanted)
     cdef list _scan_fields(self, Scratch* scratch)
     cdef list _dense_fields(self, Scratch* scratch)
-    cdef list _list_fields(self, Scratch* scratch)
     cdef dict finish(self)

@@ -2,8 +2,7 @@
 
 All memory is allocated before any thread starts. Each part is declared in a table, a row for each pointer with its
 shape and dtype, and allocated in one loop (`allocate`). A mode takes the tables that it needs: every mode takes
-those of the slots and of the scanning of features; ExShallow (`sweeps`) also takes the buffers of dense nodes, and
-lists of nearest centers if there are more centers than a dense node may have.
+those of the slots and of the scanning of features; ExShallow (`sweeps`) also takes the buffers of sweeps.
 """
 
 import numpy as np
@@ -12,9 +11,8 @@ from libc.math cimport frexp, ldexp
 from libc.stdint cimport int64_t, uint16_t
 
 from shallowrules._kernel.growth.bounding cimport MAX_BLOCK_UNITS
-from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE, default_dense_limit
 from shallowrules._kernel.growth.state cimport (
-    BLOCK, DENSE_BLOCK, LANES, LIST_LENGTH, NOT_CUT_YET, UNUSED_PLACE, Item, Node, Prefix, Scratch, State, Tally
+    BLOCK, DENSE_BLOCK, LANES, NOT_CUT_YET, UNUSED_PLACE, Item, Node, Prefix, Scratch, State, Tally
 )
 from shallowrules._kernel.shared.allocation cimport address_of, allocate
 from shallowrules._kernel.shared.matrix cimport matrix_of
@@ -42,12 +40,7 @@ def keeps_all_distances(X_cluster, Py_ssize_t k):
     k : int
         Number of centers.
     """
-    return k <= min(_n_kept(X_cluster), _dense_limit(None))
-
-
-cdef int _dense_limit(wanted) except -1:
-    """Return how many centers a node may have that keeps no lists of nearest centers."""
-    return min(default_dense_limit() if wanted is None else wanted, MAX_DENSE)
+    return k <= _n_kept(X_cluster)
 
 
 cdef Py_ssize_t _n_kept(X_cluster) except -1:
@@ -67,7 +60,7 @@ cdef class Workspace:
     inputs : GrowthInput
     n_places : int
         Nodes that there may be.
-    n_threads, progress, dense_limit
+    n_threads, progress
         As for `grow_tree`.
     assigned : ndarray of int32, shape (r,), optional
         IMM's: the center of each row.
@@ -76,15 +69,13 @@ cdef class Workspace:
     """
 
     def __init__(
-        self, inputs, Py_ssize_t n_places, *, int n_threads, progress, dense_limit=None, assigned=None,
-        int ranks=0,
+        self, inputs, Py_ssize_t n_places, *, int n_threads, progress, assigned=None, int ranks=0
     ):
         if not HAS_OPENMP or len(inputs.rows) < MIN_SHARED_ROWS:
             n_threads = 1
         self.n_threads, self.n_places = n_threads, n_places
         self.failures = []
         self._keep = [inputs, assigned, progress]
-        self.state.table.dense_limit = _dense_limit(dense_limit)
         self.state.progress.callback = <void*>progress
         self.state.progress.failures = <void*>self.failures
         self._set_table(inputs, ranks)
@@ -170,19 +161,11 @@ cdef class Workspace:
             self.keep(allocate(self._scan_fields(&self.scratches[t])))
             if sweeps:
                 self.keep(allocate(self._dense_fields(&self.scratches[t])))
-            if sweeps and k > state.table.dense_limit:
-                self.keep(allocate(self._list_fields(&self.scratches[t])))
         if sweeps:
             self.keep(allocate([(<size_t>&state.chunk_cost, r // CHUNK + k + 1, np.float64)]))
-        if sweeps and k > state.table.dense_limit:
-            self.keep(allocate([
-                (<size_t>&state.lists.near, (r, LIST_LENGTH), np.uint16),
-                (<size_t>&state.lists.distance, (r, LIST_LENGTH), np.float64),
-                (<size_t>&state.lists.length, r, np.uint8),
-            ]))
 
     cdef keep_distances(self, inputs, wanted):
-        """Let dense nodes write down the distances that they take, or the root have those that are known.
+        """Let nodes write down the distances that they take, or the root have those that are known.
 
         Parameters
         ----------
@@ -194,7 +177,7 @@ cdef class Workspace:
         cdef Py_ssize_t k = state.table.n_centers
         if wanted is None:
             wanted = _n_kept(inputs.X_cluster)
-        state.slots.n_distances = <int>min(k, state.table.dense_limit, wanted)
+        state.slots.n_distances = <int>min(k, wanted)
         known = inputs.distances
         if known is None or state.slots.n_distances < k:
             known = np.empty((state.slots.n_distances, state.table.n_rows))
@@ -236,30 +219,20 @@ cdef class Workspace:
         ]
 
     cdef list _dense_fields(self, Scratch* scratch):
-        """Return the arrays that dense nodes need."""
+        """Return the arrays that sweeps need."""
         cdef Py_ssize_t d = self.state.table.n_features, k = self.state.table.n_centers
-        cdef Py_ssize_t dense = min(k, self.state.table.dense_limit)
         return [
             (<size_t>&scratch.dense.place, DENSE_BLOCK, np.int32),
             (<size_t>&scratch.dense.member_place, k, np.int32),
-            (<size_t>&scratch.dense.at, (d, dense), np.int32),
-            (<size_t>&scratch.dense.edge, (d, dense), np.int32),
-            (<size_t>&scratch.dense.units, max(MAX_BLOCK_UNITS, BLOCK * dense), np.int32),
-            (<size_t>&scratch.dense.sums, (d, dense, LANES), np.int32),
+            (<size_t>&scratch.dense.at, (d, k), np.int32),
+            (<size_t>&scratch.dense.edge, (d, k), np.int32),
+            (<size_t>&scratch.dense.units, max(MAX_BLOCK_UNITS, BLOCK * k), np.int32),
+            (<size_t>&scratch.dense.right, (k, LANES), np.int32),
+            (<size_t>&scratch.dense.sums, (d, k, LANES), np.int32),
             (<size_t>&scratch.dense.own, DENSE_BLOCK, np.int32),
-            (<size_t>&scratch.dense.exact_units, (dense, LANES), np.int64),
-            (<size_t>&scratch.dense.exact_sums, (dense, LANES), np.int64),
-        ]
-
-    cdef list _list_fields(self, Scratch* scratch):
-        """Return the arrays that nodes with lists of nearest centers need."""
-        cdef Py_ssize_t m = self.state.table.X_cluster.n_columns
-        return [
-            (<size_t>&scratch.lists.place, BLOCK, np.int32),
-            (<size_t>&scratch.lists.points, (BLOCK, m), np.float64),
-            (<size_t>&scratch.lists.value, (BLOCK, LIST_LENGTH), np.int64),
-            (<size_t>&scratch.lists.sides, BLOCK, np.uint8),
-            (<size_t>&scratch.lists.rest, BLOCK, np.int32),
+            (<size_t>&scratch.dense.exact_units, (k, LANES), np.int64),
+            (<size_t>&scratch.dense.exact_right, (k, LANES), np.int64),
+            (<size_t>&scratch.dense.exact_sums, (k, LANES), np.int64),
         ]
 
     cdef dict finish(self):

@@ -10,9 +10,8 @@ from libc.string cimport memcpy
 
 from shallowrules._kernel.growth.cut_scan cimport Candidate, Candidates
 from shallowrules._kernel.growth.cut_search cimport (
-    choose_candidates, mark_path_sides, prepare_node, restore_node
+    choose_candidates, mark_path_sides, restore_node
 )
-from shallowrules._kernel.growth.dense_sweep cimport MAX_DENSE
 from shallowrules._kernel.growth.nodes cimport cut_node, make_leaf
 from shallowrules._kernel.growth.state cimport Node, Scratch, Slots, State, Table
 from shallowrules._kernel.growth.workspace cimport Workspace
@@ -82,7 +81,6 @@ cdef double _look_ahead(
     cdef Candidate one
     cdef Candidates candidates
     cdef Node* saved = ahead.saved + 2 * level * state.table.n_centers if tries else NULL
-    cdef Node* child
     cdef double objective, best = INFINITY, codes = <double>(node.last - node.first) * state.table.n_features
     candidates.best = ahead.candidates + level * ahead.width if tries else &one
     candidates.capacity = ahead.width if tries else 1
@@ -108,11 +106,8 @@ cdef double _look_ahead(
         if i > first:
             if state.progress.stopped or ahead.work > ahead.max_work:
                 break
-            restore_node(state, node, scratches, n_threads)
+            restore_node(state, node)
         cut_node(state, index, &candidates.best[i].cut, scratches.rows.members, n_threads, index + 1, -1)
-        for side in range(2):  # both now: it reads state.centers.side, which changes below them
-            child = &state.nodes[node.right if side else node.left]
-            prepare_node(state, child, scratches, threads_for(child.last - child.first, n_threads), False)
         objective = 0.0
         for side in range(2):
             objective += _look_ahead(
@@ -132,7 +127,7 @@ cdef double _look_ahead(
 
 def grow_ahead(
     inputs, double tradeoff, lookahead, *, cuts=(0, 1), int ranks=256, int n_threads=1, progress=None,
-    dense_limit=None, kept_distances=None
+    kept_distances=None
 ):
     """Grow a tree whose first levels try several cuts, and keep the one whose finished subtree is best.
 
@@ -146,9 +141,6 @@ def grow_ahead(
         (first, step): of the root's cuts, best first, every `step`-th from `first` on is tried.
     ranks : int
         Bins of a feature, each with about as many rows: cuts are tried between them.
-    dense_limit : int, optional
-        As for `grow_tree`, but cuts are compared by rounded sums here: it may decide between nearly equal ones. The
-        default is the same on every machine.
     inputs, tradeoff, n_threads, progress, kept_distances
         As for `grow_tree`.
 
@@ -160,8 +152,7 @@ def grow_ahead(
     """
     cdef Py_ssize_t k = len(inputs.cluster_centers)
     cdef Workspace workspace = Workspace(
-        inputs, 2 * k, n_threads=n_threads, progress=progress,
-        dense_limit=MAX_DENSE if dense_limit is None else dense_limit, ranks=ranks,
+        inputs, 2 * k, n_threads=n_threads, progress=progress, ranks=ranks
     )
     cdef State* state = &workspace.state
     cdef Scratch* scratches
@@ -179,6 +170,5 @@ def grow_ahead(
     ]))
     n_threads = workspace.n_threads
     with nogil:
-        prepare_node(state, &state.nodes[0], scratches, n_threads, True)
         _look_ahead(state, 0, scratches, n_threads, &ahead, 0)
     return workspace.finish()

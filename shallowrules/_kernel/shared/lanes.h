@@ -1,7 +1,7 @@
 /* Squared distances of 16 rows at a time, vectorized over the rows.
  *
- * Every (row, center) pair sums its terms in column order whatever the width of the vectors: a list filled here and a
- * single distance computed elsewhere agree exactly.
+ * Every (row, center) pair sums its terms in column order whatever the width of the vectors: those of
+ * rows together and a single distance computed elsewhere agree exactly.
  */
 #ifndef SHALLOWRULES_LANES_H
 #define SHALLOWRULES_LANES_H
@@ -11,7 +11,6 @@
 #include "vectors.h"
 
 #define SR_LANES 16
-#define SR_NEAREST 8
 
 /* rows: n_columns x 16, column after column; centers: row-major, picked by ids; out: n_centers x 16.
  * Two vectors of rows and up to four centers at a time, the sums in registers. */
@@ -44,40 +43,6 @@ SR_CLONES static inline void sr_lane_distances(const double *rows, ptrdiff_t n_c
                 SR_STORE(o + 3 * SR_LANES, a3), SR_STORE(o + 3 * SR_LANES + SR_WIDTH, b3);
         }
     }
-}
-
-/* The places (0 .. n_centers - 1) of the 8 smallest of each lane's distances, in keys: 8 x 16.
- *
- * A key is the distance with its last 16 bits replaced by the place, so that comparing both moves both; the order is
- * that of the distances up to 2^-36, and the caller sorts the few by their exact values. Keys are compared by their
- * bits, whose order is that of the numbers, as none is negative. Every center sinks through the sorted keys without a
- * branch. */
-SR_CLONES static inline void sr_lane_nearest(const double *distances, ptrdiff_t n_centers, double *keys)
-{
-    const sr_longs zero = {0};
-    for (ptrdiff_t r = 0; r < SR_LANES; r += SR_WIDTH) {
-        sr_longs held[SR_NEAREST], sinking;
-        for (int s = 0; s < SR_NEAREST; s++)
-            held[s] = zero + 0x7FF0000000000000LL; /* infinity */
-        for (ptrdiff_t c = 0; c < n_centers; c++) {
-            SR_LOAD(sinking, distances + c * SR_LANES + r);
-            sinking = (sinking & ~0xFFFFLL) | (int64_t)c;
-            for (int s = 0; s < SR_NEAREST; s++) {
-                const sr_longs other = held[s], stays = other < sinking;
-                held[s] = SR_SELECT(stays, other, sinking);
-                sinking = SR_SELECT(stays, sinking, other);
-            }
-        }
-        for (int s = 0; s < SR_NEAREST; s++)
-            SR_STORE(keys + s * SR_LANES + r, held[s]);
-    }
-}
-
-static inline ptrdiff_t sr_place_of(double key)
-{
-    uint64_t bits;
-    memcpy(&bits, &key, sizeof bits);
-    return (ptrdiff_t)(bits & 0xFFFF);
 }
 
 /* The smallest and the second smallest of each lane's distances, and the place of the smallest, the first of equals:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +19,9 @@ from shallowrules import _kernel
 from shallowrules.encoding.rows import Encode, Rows
 from shallowrules.errors import DataError, OptionError, counted
 from shallowrules.partitions import Partitions
-from shallowrules.trees.growing import (
-    MAX_CENTERS,
-    CutTree,
-    GrownTree,
-    GrowthData,
-    Progress,
-    UniqueRows,
-    check_range,
-    find_unique_rows,
-    grow,
-    preordered,
-)
+from shallowrules.trees.growing import grow
+from shallowrules.trees.grown_tree import GrownTree, preordered, without_gaps
+from shallowrules.trees.growth_data import MAX_CENTERS, GrowthData, UniqueRows, check_range, find_unique_rows
 from shallowrules.trees.parts.cut_search import FIRST_REACH, NODE_SAMPLE, CutSearch, FoundCut, Node
 from shallowrules.trees.parts.leaf_sums import with_leaf_sums
 from shallowrules.trees.parts.node_passes import (
@@ -48,9 +38,10 @@ from shallowrules.trees.parts.node_passes import (
     sum_values,
 )
 from shallowrules.trees.parts.node_sums import Collected, Totals
+from shallowrules.trees.progress import Progress
 from shallowrules.trees.tree import LEAF
 
-__all__ = ["grow_parts"]
+__all__ = ["PartsGrowthData", "grow_parts"]
 
 SAMPLE_CELLS, MAX_SAMPLE = 2**20, 2**16
 """Maximum numbers and rows of the sample that determines the bins of all nodes; it has at least `NODE_SAMPLE` rows."""
@@ -71,13 +62,31 @@ TIE = 1e-9
 """As in the kernel's `objective`: of the centers whose cost is that close to the lowest, a leaf gets the first."""
 
 
+@dataclass(frozen=True, eq=False)
+class PartsGrowthData:
+    """A table in parts, and the centers that a tree over it should explain, as `GrowthData`.
+
+    Parameters
+    ----------
+    parts : Partitions
+    encode : callable
+        Takes a part, and returns its `Rows`, those of weight 0 left out.
+    explain_centers : ndarray of float64, shape (k, d)
+    cluster_centers : ndarray of float64, shape (k, m)
+    n_rows : int
+        Rows that count.
+    """
+
+    parts: Partitions
+    encode: Encode
+    explain_centers: NDArray[np.float64]
+    cluster_centers: NDArray[np.float64]
+    n_rows: int
+
+
 def grow_parts(
-    parts: Partitions,
-    encode: Encode,
-    explain_centers: NDArray[np.float64],
-    cluster_centers: NDArray[np.float64],
+    table: PartsGrowthData,
     *,
-    n_rows: int,
     collected_rows: int,
     method: str = "exshallow",
     tradeoff: float = 0.03,
@@ -89,13 +98,7 @@ def grow_parts(
 
     Parameters
     ----------
-    parts : Partitions
-    encode : callable
-        Takes a part, and returns its `Rows`, those of weight 0 left out.
-    explain_centers : ndarray of float64, shape (k, d)
-    cluster_centers : ndarray of float64, shape (k, m)
-    n_rows : int
-        Rows that count.
+    table : PartsGrowthData
     collected_rows : int
         Most rows that this process may collect. The tree does not depend on it. A table within the limit is
         collected in one pass and grown as a whole.
@@ -125,43 +128,31 @@ def grow_parts(
         raise OptionError(
             f'method "{method}" needs the whole table in memory; over parts there are "exshallow" and "exgreedy"'
         )
-    if len(cluster_centers) > MAX_CENTERS:
-        raise OptionError(f"{len(cluster_centers):,} clusters are more than the {MAX_CENTERS:,} that a tree can have")
-    if n_rows <= collected_rows:
-        found: Collected = parts.map_reduce(collect_part, encode)
+    k = len(table.cluster_centers)
+    if k > MAX_CENTERS:
+        raise OptionError(f"{k:,} clusters are more than the {MAX_CENTERS:,} that a tree can have")
+    if table.n_rows <= collected_rows:
+        found: Collected = table.parts.map_reduce(collect_part, table.encode)
         rows = found.rows()
-        data = GrowthData(rows.X_explain, rows.X_cluster, explain_centers, cluster_centers, rows.weight)
+        centers = table.explain_centers, table.cluster_centers
+        data = GrowthData(rows.X_explain, rows.X_cluster, *centers, rows.weight)
         unique = find_unique_rows(data, n_threads=n_threads)
         return grow(unique, method=method, tradeoff=tradeoff, n_threads=n_threads, progress=progress), unique
-    growth = _Growth(
-        parts,
-        encode,
-        np.ascontiguousarray(explain_centers, dtype=np.float64),
-        np.ascontiguousarray(cluster_centers, dtype=np.float64),
-        0.0 if method == "exgreedy" else float(tradeoff),
-        n_threads,
-    )
+    growth = _Growth(table, 0.0 if method == "exgreedy" else float(tradeoff), n_threads)
     growth.progress = progress
     if log is not None:
         growth.log = log
-    return growth.run(n_rows, collected_rows), None
+    return growth.run(table.n_rows, collected_rows), None
 
 
 class _Growth:
     """A tree that grows, level by level."""
 
-    def __init__(
-        self,
-        parts: Partitions,
-        encode: Encode,
-        explain_centers: NDArray[np.float64],
-        cluster_centers: NDArray[np.float64],
-        tradeoff: float,
-        n_threads: int,
-    ) -> None:
-        self.parts, self.encode, self.tradeoff, self.n_threads = parts, encode, tradeoff, n_threads
-        self.explain_centers, self.cluster_centers = explain_centers, cluster_centers
-        self.k, self.d = explain_centers.shape
+    def __init__(self, table: PartsGrowthData, tradeoff: float, n_threads: int) -> None:
+        self.parts, self.encode, self.tradeoff, self.n_threads = table.parts, table.encode, tradeoff, n_threads
+        self.explain_centers = np.ascontiguousarray(table.explain_centers, dtype=np.float64)
+        self.cluster_centers = np.ascontiguousarray(table.cluster_centers, dtype=np.float64)
+        self.k, self.d = self.explain_centers.shape
         self.progress: Progress | None = None
         self.log: Callable[[str], None] = lambda line: None
         self.feature, self.left, self.right, self.center = [LEAF], [LEAF], [LEAF], [0]
@@ -424,8 +415,5 @@ class _Growth:
 
     def _finished(self) -> GrownTree:
         """Return the tree with its gaps and the rows that reach each node, from one pass."""
-        blank = np.zeros(len(self.feature))
-        lists = {name: np.array(getattr(self, name)) for name in ("feature", "left", "right", "center", "cut")}
-        nodes: dict[str, NDArray[Any]] = lists | {"lower": blank, "upper": blank}
-        tree: CutTree = preordered(nodes)
-        return with_leaf_sums(self.parts, self.encode, tree, self.explain_centers)
+        nodes = {name: np.array(getattr(self, name)) for name in ("feature", "left", "right", "center", "cut")}
+        return with_leaf_sums(self.parts, self.encode, without_gaps(nodes), self.explain_centers)

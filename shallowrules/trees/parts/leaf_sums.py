@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shallowrules.encoding.rows import Encode
 from shallowrules.measures.summation import ExactSums
 from shallowrules.partitions import Partitions
-from shallowrules.trees.growing import CutTree, GrownTree
+from shallowrules.trees.grown_tree import CutTree, GrownTree
 from shallowrules.trees.tree import LEAF
 
 __all__ = ["LeafSums", "with_leaf_sums"]

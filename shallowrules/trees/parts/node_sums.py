@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules import _kernel
-from shallowrules.clustering.reference import nearest_labels
+from shallowrules.clustering.nearest import nearest_labels
 from shallowrules.encoding.rows import Rows
 
 __all__ = ["Collected", "Ends", "KeySample", "Totals", "ValueSums", "ends_of", "values_of"]

@@ -18,27 +18,21 @@ from shallowrules.clustering.centers import reference_labels
 from shallowrules.encoding.rows import RowEncoder
 from shallowrules.measures.summation import ExactSums
 from shallowrules.partitions import Part, Partitions
+from shallowrules.trees.candidates import TIE, Candidate, SearchObjective, SearchSettings, different
+from shallowrules.trees.coded_samples import broad_sizes, highest_keys, sample_of, sampled
+from shallowrules.trees.coded_table import CodedTable, key_order
 from shallowrules.trees.extending import MAX_JUDGED, found_on
-from shallowrules.trees.growing import CutTree, GrownTree, GrowthData, Objectives, Progress
+from shallowrules.trees.grown_tree import CutTree, GrownTree, Objectives
+from shallowrules.trees.growth_data import GrowthData
+from shallowrules.trees.lookahead import SearchTask, leaf_means
 from shallowrules.trees.parts.leaf_sums import with_leaf_sums
-from shallowrules.trees.refining import Refinement, Search, numbered, objective_of
-from shallowrules.trees.searching import (
-    TIE,
-    Candidate,
-    CodedTable,
-    SearchObjective,
-    broad_sizes,
-    different,
-    highest_keys,
-    key_order,
-    leaf_means,
-    sample_of,
-    sampled,
-)
+from shallowrules.trees.progress import Progress
+from shallowrules.trees.refining import Refinement, numbered, refinement_of
+from shallowrules.trees.searching import Search, objective_of
 from shallowrules.trees.thorough import Thorough
-from shallowrules.trees.tree import LEAF
+from shallowrules.trees.tree import explanation_sizes
 
-__all__ = ["PartsReference", "extend_parts", "price_parts", "refine_parts"]
+__all__ = ["ExplainedParts", "PartsReference", "extend_parts", "price_parts", "refine_parts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,28 +59,31 @@ class PartsReference:
     weight: NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class ExplainedParts:
+    """A table in parts, and the clustering that trees over it are measured against, as `ExplainedRows`."""
+
+    parts: Partitions
+    encode: RowEncoder
+    reference: PartsReference
+
+
 def refine_parts(
-    parts: Partitions,
-    encode: RowEncoder,
     tree: GrownTree,
-    reference: PartsReference,
+    table: ExplainedParts,
+    settings: SearchSettings,
     *,
-    tradeoff: float,
-    random_seed: int,
     thorough: Thorough | None = None,
-    n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Refinement | None:
     """Find a tree of lower J than the greedy one, as `refining.refine` does with a large table.
 
     Parameters
     ----------
-    parts : Partitions
-    encode : RowEncoder
     tree : GrownTree
         The greedy tree, with a leaf for each kept center.
-    reference : PartsReference
-    tradeoff, random_seed, thorough, n_threads, progress
+    table : ExplainedParts
+    settings, thorough, progress
         As for `refining.refine`.
 
     Returns
@@ -94,70 +91,58 @@ def refine_parts(
     Refinement or None
         Its J over all rows is never above that of `tree`. None if the clustering costs nothing.
     """
-    on = _Broad.of(parts, encode, tree, reference, tradeoff, n_threads)
+    on, reference = _Broad.of(tree, table, settings), table.reference
     if on is None:
         return None
     aim, broad, total = on.aim, on.rows, on.aim.weight
     coded = broad.coded
     data = GrowthData(coded.X_explain, coded.X_cluster, reference.explain_centers, reference.centers[reference.kept])
-    search = Search(tree, data, int(tree.rows[0]), aim, random_seed, thorough, progress)
+    search = Search(SearchTask(tree, data, aim), int(tree.rows[0]), settings.random_seed, thorough, progress)
     outcome = search.finalists(broad)
-    greedy, *finalists = _judged(parts, encode, reference, broad, [tree, *(one.tree for one in outcome.found)])
+    greedy, *finalists = _judged(table, broad, [tree, *(one.tree for one in outcome.found)])
     best = search.choose([one.found for one in finalists], greedy.found)
     for one in finalists:
         if one.found is best:
-            tree = numbered(with_leaf_sums(parts, encode, one.found.tree), one.shared)
-    return outcome.refinement(tree, greedy.found, best, aim, total)
+            tree = numbered(with_leaf_sums(table.parts, table.encode, one.found.tree), one.shared)
+    return refinement_of(outcome, tree, greedy.found, best, aim, total)
 
 
 def extend_parts(
-    parts: Partitions,
-    encode: RowEncoder,
     tree: GrownTree,
-    reference: PartsReference,
+    table: ExplainedParts,
+    settings: SearchSettings,
     *,
     max_leaves: int,
-    tradeoff: float,
-    random_seed: int,
     searches: bool,
-    n_threads: int = 1,
     progress: Progress | None = None,
 ) -> GrownTree:
     """Return a tree of at most `max_leaves` leaves whose J' is lower, or the tree itself, as `extending.extend` does.
 
     Parameters are those of `refine_parts` and of `extending.extend`.
     """
-    on = _Broad.of(parts, encode, tree, reference, tradeoff, n_threads)
-    if on is None or max_leaves <= len(reference.kept):
+    on, k = _Broad.of(tree, table, settings), len(table.reference.kept)
+    if on is None or max_leaves <= k:
         return tree
-    aim = replace(on.aim, n_clusters=len(reference.kept))
-    found = found_on(tree, on.rows, aim, max_leaves, random_seed, searches=searches, progress=progress)
+    aim = replace(on.aim, n_clusters=k)
+    found = found_on(tree, on.rows, aim, max_leaves, settings.random_seed, searches=searches, progress=progress)
     trees = [tree, *(one.tree for one in different(found, aim)[:MAX_JUDGED])]
-    own, *others = _judged(parts, encode, reference, on.rows, trees)
+    own, *others = _judged(table, on.rows, trees)
     best = min([own, *others], key=lambda one: aim.objective(one.found))
     after, before = (aim.objective(one.found) / aim.unit for one in (best, own))
     if after >= before * (1 - TIE):
         return tree
-    extended = numbered(with_leaf_sums(parts, encode, best.found.tree), best.shared)
-    return replace(extended, notes=tree.notes, objectives=Objectives(after, before, aim.reference_cost, tradeoff))
+    extended = numbered(with_leaf_sums(table.parts, table.encode, best.found.tree), best.shared)
+    objectives = Objectives(after, before, aim.reference_cost, settings.tradeoff)
+    return replace(extended, notes=tree.notes, objectives=objectives)
 
 
-def price_parts(
-    parts: Partitions,
-    encode: RowEncoder,
-    tree: GrownTree,
-    reference: PartsReference,
-    *,
-    max_leaves: int,
-    tradeoff: float,
-    n_threads: int = 1,
-) -> list[float]:
+def price_parts(tree: GrownTree, table: ExplainedParts, settings: SearchSettings, max_leaves: int) -> list[float]:
     """Return the normalized cost of a tree, with one more leaf, with two more, as `extending.price_more` does."""
-    on = _Broad.of(parts, encode, tree, reference, tradeoff, n_threads)
+    on = _Broad.of(tree, table, settings)
     if on is None:
         return []
-    found = sample_of(on.rows).split(tree, replace(on.aim, n_clusters=len(reference.kept)), max_leaves)
-    judged = _judged(parts, encode, reference, on.rows, [tree, *(one.tree for one in found)])
+    found = sample_of(on.rows).split(tree, replace(on.aim, n_clusters=len(table.reference.kept)), max_leaves)
+    judged = _judged(table, on.rows, [tree, *(one.tree for one in found)])
     return [one.found.figures[0] / on.aim.unit for one in judged]
 
 
@@ -172,25 +157,17 @@ class _Broad:
     aim: SearchObjective
 
     @classmethod
-    def of(
-        cls,
-        parts: Partitions,
-        encode: RowEncoder,
-        tree: GrownTree,
-        reference: PartsReference,
-        tradeoff: float,
-        n_threads: int,
-    ) -> _Broad | None:
+    def of(cls, tree: GrownTree, table: ExplainedParts, settings: SearchSettings) -> _Broad | None:
         """Examine all parts; None if the clustering costs nothing."""
-        k, leaves = len(reference.kept), tree.leaves
+        reference, k, leaves = table.reference, len(table.reference.kept), tree.leaves
         counts, weights = (
             np.bincount(tree.center[leaves], of_node[leaves], k).astype(np.float64)
             for of_node in (tree.rows, tree.weight)
         )
-        found = _look(parts, encode, tree, reference, counts.astype(np.int64), weights)
+        found = _look(table, tree, counts.astype(np.int64), weights)
         total = float(weights.sum())
-        aim = objective_of(tradeoff, found.squares.cost(reference.weight), total, total, k)
-        return cls(found.lowest.table(weights, n_threads), aim) if aim.unit > 0 else None
+        aim = objective_of(settings.tradeoff, found.squares.cost(reference.weight), total, total, k)
+        return cls(found.lowest.table(weights, settings.n_threads), aim) if aim.unit > 0 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,24 +290,19 @@ class SurveyResult:
 
 
 def _look(
-    parts: Partitions,
-    encode: RowEncoder,
-    tree: CutTree,
-    reference: PartsReference,
-    counts: NDArray[np.int64],
-    weights: NDArray[np.float64],
+    table: ExplainedParts, tree: CutTree, counts: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> SurveyResult:
     """Return the rows for the search; in one pass, or in two where many rows are equal."""
     sizes = np.minimum(broad_sizes(weights), counts)
     highest = highest_keys(sizes, counts)
-    found: SurveyResult = parts.map_reduce(_look_part, (encode, tree, reference, sizes, highest))
+    found: SurveyResult = table.parts.map_reduce(_look_part, (table.encode, tree, table.reference, sizes, highest))
     n_found = np.bincount(found.lowest.labels, minlength=len(sizes))
     any_key = np.uint64(np.iinfo(np.uint64).max)
     short = (n_found < sizes) & (highest < any_key)
     if not short.any():
         return found
     highest = np.where(short, any_key, highest)
-    again: SurveyResult = parts.map_reduce(_look_part, (encode, tree, reference, sizes, highest))
+    again: SurveyResult = table.parts.map_reduce(_look_part, (table.encode, tree, table.reference, sizes, highest))
     return again
 
 
@@ -382,18 +354,17 @@ class TreeSums:
         )
 
 
-def _judged(
-    parts: Partitions, encode: RowEncoder, reference: PartsReference, broad: CodedTable, trees: Sequence[CutTree]
-) -> list[JudgedTree]:
+def _judged(table: ExplainedParts, broad: CodedTable, trees: Sequence[CutTree]) -> list[JudgedTree]:
     """Return trees with their figures on all rows, in one pass."""
-    k = len(reference.kept)
+    k = len(table.reference.kept)
     means = [leaf_means(broad, tree, k)[1] for tree in trees]
-    found: TreeSums = parts.map_reduce(_judge_part, (encode, reference, list(trees), means))
+    found: TreeSums = table.parts.map_reduce(_judge_part, (table.encode, table.reference, list(trees), means))
     judged = []
     for tree, squares, of_leaves in zip(trees, found.squares, found.shared, strict=True):
         shared = np.zeros((k, k))
         np.add.at(shared, tree.center[tree.leaves], of_leaves)
-        conditions = float((of_leaves.sum(axis=1) * _conditions(tree)).sum())
+        sizes = explanation_sizes(tree.feature, tree.left, tree.right)[tree.leaves]
+        conditions = float((of_leaves.sum(axis=1) * sizes).sum())
         judged.append(JudgedTree(Candidate(tree, (squares.cost(shared.sum(axis=1)), conditions), False), shared))
     return judged
 
@@ -413,13 +384,3 @@ def _judge_part(
         pairs = np.searchsorted(tree.leaves, leaf) * k + clusters
         shared.append(np.bincount(pairs, rows.weight, tree.n_leaves * k).astype(np.float64).reshape(-1, k))
     return TreeSums(tuple(squares), tuple(shared))
-
-
-def _conditions(tree: CutTree) -> NDArray[np.int64]:
-    """Return the number of conditions that explain each leaf: the features that are cut, and on which side."""
-    paths: list[frozenset[tuple[int, bool]]] = [frozenset()] * len(tree.feature)
-    for node, feature in enumerate(tree.feature.tolist()):
-        if feature != LEAF:
-            paths[tree.left[node]] = paths[node] | {(feature, False)}
-            paths[tree.right[node]] = paths[node] | {(feature, True)}
-    return np.array([len(paths[leaf]) for leaf in tree.leaves])
