@@ -130,7 +130,7 @@ def _fit(
 
 
 def _page_facts(fit: TableFit, loaded: LoadedTable, chosen: FitOptions, page: PageExtras) -> dict[str, Any]:
-    """Return what the page shows besides its rules, by the names of `Fact`."""
+    """Return the facts that the page shows besides its rules, by the names of `Fact`."""
     facts: dict[str, Any] = {}
     if page.slider:
         with progress("growing the trees of the slider") as show:

@@ -53,7 +53,7 @@ class FieldLooks:
     with_digits : set of int
         Those with a digit in a field.
     with_fraction : set of int
-        Those with a number that is no whole number, whichever way its point is read.
+        Those with a number that has a fraction, whichever way its point is read.
     """
 
     numbers: dict[int, ColumnType]

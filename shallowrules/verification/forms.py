@@ -155,7 +155,7 @@ def _with_boundary(rules: RuleSet, table: Table) -> list[Part]:
 
 
 def _for_databases(rules: RuleSet, parts: Sequence[Part]) -> list[Part]:
-    """Return the rows as databases get them, and more with texts that are no numbers, at which other forms raise."""
+    """Return the rows in databases' types, and rows with texts that are not numbers, at which other forms raise."""
     found = [_in_their_types(rules, part) for part in parts]
     no_numbers = texts_without_number(rules)
     if no_numbers.n_rows:

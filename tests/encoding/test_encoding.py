@@ -20,9 +20,9 @@ from shallowrules.encoding import (
     Weighing,
     blocks,
     encode,
+    encoded,
     impute_table,
 )
-from shallowrules.encoding import encoder as encoder_module
 from shallowrules.encoding.imputing import COMPLETE, IMPUTED
 from shallowrules.errors import DataError, OptionError
 from shallowrules.rules import Leaf
@@ -100,7 +100,7 @@ def test_a_matrix_in_columns_is_turned_unless_it_is_large(dtype, monkeypatch):
     for found, columns in ((chosen.X_cluster, [2, 0]), (chosen.X_explain, [1, 2])):
         assert found.flags.c_contiguous
         np.testing.assert_array_equal(found, X[:, columns])
-    monkeypatch.setattr(encoder_module, "MAX_TURNED_BYTES", X.nbytes - 1)
+    monkeypatch.setattr(encoded, "MAX_TURNED_BYTES", X.nbytes - 1)
     assert encode(Table.of(X), matrix=X).matrix is X
 
 
