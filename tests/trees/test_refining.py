@@ -27,6 +27,7 @@ from shallowrules.trees import searching
 from shallowrules.trees.coded_samples import few_of, sample_of, some_of
 from shallowrules.trees.coded_table import CodedTable, code_rows, coded_table
 from shallowrules.trees.data_tree import from_data
+from shallowrules.trees.refining import WholeTable
 from shallowrules.trees.searching import MAX_SEARCHED_CLUSTERS, objective_of
 
 some = draws(60)
@@ -53,9 +54,11 @@ def test_a_large_table_is_searched_by_a_part_and_judged_whole(problem, n_threads
     """All tables count as large ones here; the promises hold on all rows, in any order."""
     order = np.random.default_rng(seed).permutation(len(problem.X_explain))
     cost = partition_cost(problem.X_cluster, nearest(problem), problem.weight)  # rounded in the order of rows
-    with patch.object(searching, "MAX_IMPROVED_ROWS", 0):
+    judging = patch.object(WholeTable, "judge", autospec=True, side_effect=WholeTable.judge)
+    with patch.object(searching, "MAX_IMPROVED_ROWS", 0), judging as judge:
         one = assert_refined(problem, reference_cost=cost)
         _, two = refined(shuffled(problem, order), n_threads, reference_cost=cost)
+    assert judge.called
     assert_same(one.tree, two.tree, ("feature", "center", "lower", "upper", "rows"))
     assert np.array_equal(one.tree.labels[order], two.tree.labels)
 

@@ -162,9 +162,12 @@ def test_a_path_of_thorough_searches(digits):
     model = ExplainableKMeans(6, refine="thorough", budget=20, random_state=0)
     path = tradeoff_path(model, digits[:300], tradeoffs=[0.01, 0.1])
     assert "thorough" in {point.refine for point in path} <= {"none", "thorough"}
+    notes: list[str] = []
     for point in path:
         chosen = path.select(max_cost=point.cost, max_conditions=point.conditions)
         assert (chosen.normalized_cost_, chosen.waes_) == pytest.approx((point.cost, point.conditions), rel=1e-9)
+        notes += chosen.rules_.statistics.notes
+    assert any(note.startswith("searched thoroughly for a better tree: ") for note in notes)
 
 
 @pytest.mark.parametrize("budget", [0, -1, np.nan, np.inf, True, None, "", "fast", "30 min", "-3s", "nans", [3]])
