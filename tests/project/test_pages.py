@@ -119,6 +119,15 @@ def test_what_a_command_prints_is_put_into_a_block_or_a_table(page, now):
         assert renewed("page", page, shell) == now
 
 
+def test_the_pictures_of_the_method_are_those_that_the_script_draws(tmp_path):
+    drawn = runpy.run_path(str(ROOT / "docs" / "method_pictures.py"))
+    assert drawn["main"]([str(tmp_path)]) == 0
+    names = {path.name for path in (ROOT / "docs" / "method").iterdir()}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    for name in names:
+        assert (tmp_path / name).read_bytes() == (ROOT / "docs" / "method" / name).read_bytes(), name
+
+
 def test_every_page_with_code_is_run():
     assert {"README", "CONTRIBUTING", "index", "scale", "exporter-plugins", "examples/README"} <= PAGES.keys()
     assert RUN_PAGES["PLACES"].keys() | IMPORTED.keys() <= PAGES.keys()
