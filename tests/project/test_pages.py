@@ -119,6 +119,16 @@ def test_what_a_command_prints_is_put_into_a_block_or_a_table(page, now):
         assert renewed("page", page, shell) == now
 
 
+def test_what_a_job_of_the_gallery_found_is_in_its_outputs():
+    jobs = PAGES["gallery"].split("\n## ")[1:]
+    assert len(jobs) == 5
+    for job in jobs:
+        [insight] = re.findall(r"(?:^> .*\n)+", job, re.MULTILINE)
+        blocks = re.findall(r"^```\w+\n.*?^```$|^\|[^\n]*$", job, re.MULTILINE | re.DOTALL)
+        for figure in re.findall(r"\d+(?:\.\d+)?%?", insight):
+            assert re.search(rf"(?<![\d.]){figure.rstrip('%')}(?!\.?\d)", "\n".join(blocks)), (figure, job[:40])
+
+
 def test_the_pictures_of_the_method_are_those_that_the_script_draws(tmp_path):
     drawn = runpy.run_path(str(ROOT / "docs" / "method_pictures.py"))
     assert drawn["main"]([str(tmp_path)]) == 0
