@@ -286,8 +286,7 @@ def prices() -> str:
     panel.parts.append(f'<path d="M{curve}" fill="none" stroke="{TOLD_APART[1]}" stroke-width="2"/>')
     x, bottom = panel.x(best.threshold), y(best.price)
     panel.parts.append(f'<circle cx="{x:.1f}" cy="{bottom:.1f}" r="4.5"/>')
-    panel.parts.append(line(x, bottom, x, y(1.65), more=' stroke-dasharray="3 3"'))
-    panel.parts.append(text(x - 4, y(1.6), best.words, anchor="end", size=12))
+    panel.parts.append(text(x + 44, bottom - 8, best.words, anchor="start", size=12))
     lowest = f"{best.price:.3f}, is at {best.threshold:g}"
     label = f"The price of each cut of {COLUMNS[best.column]}: a valley whose lowest point, {lowest}"
     return picture(panel.parts, label)
