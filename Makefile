@@ -296,7 +296,7 @@ format: $(VENV)/with-dev
 # Warnings are errors. NO_MKDOCS_2_WARNING is about another version of mkdocs, which the site does not use.
 docs: $(VENV)/with-dev
 	$(if $(SHORT),SHALLOWRULES_NOTEBOOKS=unrun) NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs -q build
-	@echo "build/site/index.html is the first page"
+	@echo "build/site/index.html is the first page; to search the site: python3 -m http.server -d build/site"
 
 bench: $(VENV)/with-test
 	$(BIN)/python -m pytest -m measures tests/project

@@ -9,6 +9,7 @@ A page runs in a folder of its own, database.md beside a PostgreSQL of its own; 
 - ``sh`` is run as a whole, and must succeed.
 - ``python``: the blocks of a page run after its commands, in one process, as one module.
 - ``<!-- not run: reason -->`` on the line before a block says why it is not run.
+- ``<!-- printed by: command -->`` on the line before a block or a table: this is what the command prints, and not run.
 - ``<!-- run sh`` or ``<!-- run python``, on a line of its own, begins what is run and not shown; ``-->`` ends it.
 """
 
@@ -24,21 +25,22 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from textwrap import dedent
+from textwrap import dedent, indent
 
 from shallowrules.sources import read_table
 from shallowrules.verification.engines.postgres import Postgres
 from shallowrules.verification.engines.programs import program
 
 BLOCK = re.compile(
-    r"(?P<left_out>^ *<!-- not run: [^\n]+ -->\n)?"
+    r"(?P<left_out>^ *<!-- not run: [^\n]+ -->\n)?(?:^ *<!-- printed by: (?P<printed>[^\n]+) -->\n)?"
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$"
+    r"|^(?P<margin> *)<!-- printed by: (?P<table>[^\n]+) -->\n(?P<rows>(?:(?P=margin)\|[^\n]*\n)+)"
     r"|^<!-- run (?P<unseen>sh|python)\n(?P<first>.*?)^-->$",
     re.MULTILINE | re.DOTALL,
 )
 LANGUAGES = {"console", "sh", "python"}
 """What is run."""
-SHOWN = {"text", "json", "toml", "yaml", "ini", "jinja", "c", "js"}
+SHOWN = {"text", "json", "toml", "yaml", "ini", "jinja", "c", "js", "sql"}
 """What is not code, or is a part of other code."""
 
 SETTINGS = """\
@@ -98,7 +100,13 @@ def environment_of(*programs: Path, **variables: str) -> dict[str, str]:
     path = [str(Path(sys.executable).parent), *map(str, programs), os.environ.get("PATH", os.defpath)]
     others = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     data = os.environ.get("SHALLOWRULES_DATA") or str(ROOT.parent / "shared" / "data")
-    settings = {"PATH": os.pathsep.join(path), "COLUMNS": str(COLUMNS), "DATA": data, "MPLBACKEND": "agg"}
+    settings = {
+        "PATH": os.pathsep.join(path),
+        "COLUMNS": str(COLUMNS),
+        "DATA": data,
+        "DOCS": str(DOCS),
+        "MPLBACKEND": "agg",
+    }
     return {**others, **settings, **variables}
 
 
@@ -150,7 +158,21 @@ def renewed(name: str, page: str, shell: Shell) -> str:
     """Return a page with what its commands print now, which is shown on the way; RuntimeError if its code fails."""
     module = [""] * page.count("\n")  # each line of Python where it stands in the page, for tracebacks
 
+    def printed(found: re.Match[str]) -> str:
+        command, part, margin = (
+            (found["printed"], "code", found["indent"])
+            if found["printed"]
+            else (found["table"], "rows", found["margin"])
+        )
+        lines = shell.run(command).splitlines()
+        if not lines or lines[-1].startswith("[exit status"):
+            raise RuntimeError(f"{name}, line {page.count(chr(10), 0, found.start(part))}: {command}: {lines}")
+        begin, end = (offset - found.start() for offset in found.span(part))
+        return found[0][:begin] + indent("".join(f"{line}\n" for line in lines), margin) + found[0][end:]
+
     def block(found: re.Match[str]) -> str:
+        if found["printed"] or found["table"]:
+            return printed(found)
         part = "first" if found["unseen"] else "code"
         language = found["unseen"] or found["language"]
         line = page.count("\n", 0, found.start(part))

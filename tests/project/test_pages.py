@@ -76,6 +76,8 @@ def test_the_page_of_the_database_goes_from_fit_to_undo():
         ("<!-- run sh\nfalse\n-->\n```sh\ntrue\n```", "page, line 2: exit status 1"),
         ("```\nfalse\n```", "page, line 1: a block without a language"),
         ("```bash\nfalse\n```", "page, line 1: bash"),
+        ("<!-- printed by: false -->\n```sql\n1\n```", "page, line 2: false"),
+        ("<!-- printed by: true -->\n| 1 |\n", "page, line 1: true"),
     ],
 )
 def test_code_that_fails_is_named_by_page_and_line(page, said):
@@ -95,6 +97,45 @@ def test_code_that_fails_is_named_by_page_and_line(page, said):
 def test_what_is_left_out_is_not_run_and_what_is_not_shown_is(page):
     with place_of("page") as shell:
         assert renewed("page", page, shell) == page
+
+
+@pytest.mark.parametrize(
+    ("page", "now"),
+    [
+        ("<!-- printed by: seq 2 -->\n```sql\n0\n```", "<!-- printed by: seq 2 -->\n```sql\n1\n2\n```"),
+        (
+            "<!-- printed by: echo 'no code' -->\n```python\n```",
+            "<!-- printed by: echo 'no code' -->\n```python\nno code\n```",
+        ),
+        (
+            "x\n    <!-- printed by: seq 2 -->\n    ```sql\n    ```\n",
+            "x\n    <!-- printed by: seq 2 -->\n    ```sql\n    1\n    2\n    ```\n",
+        ),
+        ("<!-- printed by: echo '| 2 |' -->\n| 1 |\n| 1 |\n\ny", "<!-- printed by: echo '| 2 |' -->\n| 2 |\n\ny"),
+    ],
+)
+def test_what_a_command_prints_is_put_into_a_block_or_a_table(page, now):
+    with place_of("page") as shell:
+        assert renewed("page", page, shell) == now
+
+
+def test_what_a_job_of_the_gallery_found_is_in_its_outputs():
+    jobs = PAGES["gallery"].split("\n## ")[1:]
+    assert len(jobs) == 5
+    for job in jobs:
+        [insight] = re.findall(r"(?:^> .*\n)+", job, re.MULTILINE)
+        blocks = re.findall(r"^```\w+\n.*?^```$|^\|[^\n]*$", job, re.MULTILINE | re.DOTALL)
+        for figure in re.findall(r"\d+(?:\.\d+)?%?", insight):
+            assert re.search(rf"(?<![\d.]){figure.rstrip('%')}(?!\.?\d)", "\n".join(blocks)), (figure, job[:40])
+
+
+def test_the_pictures_of_the_method_are_those_that_the_script_draws(tmp_path):
+    drawn = runpy.run_path(str(ROOT / "docs" / "method_pictures.py"))
+    assert drawn["main"]([str(tmp_path)]) == 0
+    names = {path.name for path in (ROOT / "docs" / "method").iterdir()}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    for name in names:
+        assert (tmp_path / name).read_bytes() == (ROOT / "docs" / "method" / name).read_bytes(), name
 
 
 def test_every_page_with_code_is_run():

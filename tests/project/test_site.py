@@ -14,6 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 
 import pytest
+import yaml
 from browser import chromium
 from conftest import ROOT
 
@@ -127,6 +128,42 @@ def test_every_link_within_the_site_leads_somewhere(site, parsed):
                 assert anchor in parsed[target].anchors or anchor.startswith("__"), (path, address)
 
 
+def test_llms_txt_has_every_page_of_the_nav(site, parsed):
+    def pages(items):
+        for item in items:
+            for target in item.values():
+                yield from pages(target) if isinstance(target, list) else [target]
+
+    title, _, summary, _, *lines = (site / "llms.txt").read_text(encoding="utf-8").splitlines()
+    assert (title, summary[:2]) == ("# shallowrules", "> ")
+    sections = [line for line in lines if line.startswith("## ")]
+    entries = [
+        re.fullmatch(r"- \[[^\]]+\]\(([^)]+)\): \S.{15,180}[.]", line) for line in lines if line.startswith("- ")
+    ]
+    assert len(sections) + len(entries) == sum(map(bool, lines))
+    places = [(site / entry[1] / "index.html").resolve() for entry in entries]
+    assert all(place in parsed or place.exists() for place in places)
+    nav = list(pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]))
+    of_nav = [re.sub(r"(^|/)(README|index)$", "", name.removesuffix(".md")) for name in nav]
+    assert [entry[1].strip("./") for entry in entries] == of_nav
+    assert len(set(places)) == len(nav)
+
+
+def test_pictures_have_words_and_are_light(site):
+    method = (site / "method" / "index.html").read_text(encoding="utf-8")
+    drawn = sorted((ROOT / "docs" / "method").glob("*.svg"))
+    assert len(drawn) >= 5
+    for path in drawn:
+        assert path.stat().st_size < 60_000
+        assert path.read_text(encoding="utf-8").strip() in method
+    assert len(re.findall(r'<svg [^>]*role="img" aria-label="[^"]{20,}"', method)) == len(drawn)
+    gallery = (site / "gallery" / "index.html").read_text(encoding="utf-8")
+    shown = re.findall(r'<img alt="([^"]{20,})" src="([\w-]+\.png)"', gallery)
+    assert sorted(name for _, name in shown) == sorted(path.name for path in (ROOT / "docs" / "gallery").iterdir())
+    assert len(shown) == 5
+    assert all((site / "gallery" / name).stat().st_size <= 150_000 for _, name in shown)
+
+
 def test_the_reference_has_every_public_name_and_every_command(parsed):
     anchors = {anchor for page in parsed.values() for anchor in page.anchors}
     for name in [*shallowrules.__all__, *(f"errors.{name}" for name in errors.__all__)]:
@@ -166,9 +203,13 @@ def test_a_browser_shows_it_and_asks_nobody_else(site):
             for place in PLACES:
                 page.goto(own + place, wait_until="networkidle")
             page.goto(own, wait_until="networkidle")
-            page.click(".md-search__input")
-            page.keyboard.type("tradeoff")
-            page.wait_for_selector(".md-search-result__item", state="attached")
+            for words, found in SEARCHED.items():
+                page.goto(own, wait_until="networkidle")
+                page.click(".md-search__input")
+                page.keyboard.type(words)
+                page.wait_for_selector(f".md-search-result__link[href*='{found}']", state="attached")
+            page.click(f".md-search-result__link[href*='{found}'] >> nth=0")
+            page.wait_for_url(f"{own}{found}*")
         assert not [address for address in asked if not address.startswith((own, "data:", "blob:"))]
         assert complaints == []
     finally:
@@ -176,8 +217,14 @@ def test_a_browser_shows_it_and_asks_nobody_else(site):
         server.server_close()
 
 
+SEARCHED = {"tradeoff": "api/estimator/", "exit status scheduler": "automation/", "Kauri": "beside/"}
+"""Words, and a page that a search for them finds."""
+
 PLACES = (
     "",
+    "beside/",
+    "gallery/",
+    "method/",
     "commands/",
     "api/estimator/",
     "examples/",
