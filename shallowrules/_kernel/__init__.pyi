@@ -16,7 +16,6 @@ class ByteScan:
     quoted: bool
     delimiters: int
     lines: int
-    newlines: int
     blank_lines: bool
     odd_numbers: bool
     whole_numbers: bool
@@ -201,9 +200,6 @@ def place_rows(
     down: float,
     first: float,
 ) -> NDArray[np.int32]: ...
-def read_number_rows(
-    content: memoryview | bytes, delimiter: int, arrays: list[NDArray[Any]], row: int, last: int
-) -> tuple[int, int]: ...
 def route_rows(
     X_explain: NDArray[Any],
     feature: NDArray[np.int32],

@@ -46,7 +46,6 @@ from shallowrules.sources.number_formats import (
     three_digits,
     two_readings,
 )
-from shallowrules.sources.number_rows import read_numbers
 from shallowrules.sources.structure import check_rows, check_single, open_text, read_header
 from shallowrules.sources.text import scan
 from shallowrules.sources.text_dates import text_field
@@ -175,9 +174,8 @@ class CsvSource(DuckDBSource):
         types = {j: self._tried[j] for j in positions if j in self._tried}
         if len(types) < len(self.names):
             return None
-        arrays = self._read_numbers(types)
         try:
-            arrays = arrays or self.database.execute(self._selection(types)).fetchnumpy()
+            arrays = self.database.execute(self._selection(types)).fetchnumpy()
         except duckdb.Error as error:  # loading the table finds the error
             self._tried = _without_wrong(self._tried, error)
             return None
@@ -187,12 +185,6 @@ class CsvSource(DuckDBSource):
         self._n_rows = n_rows
         columns = [typed_column(self.names[j], kind, arrays[f"c{j}"]) for j, kind in types.items()]
         return columns if all(column.is_numeric or _is_text(column) for column in columns) else None
-
-    def _read_numbers(self, types: Mapping[int, ColumnType]) -> dict[str, Any]:
-        """Return all columns by name if the file has no quotes, and only numbers that can be read in just one way."""
-        others = "text" in types.values() or self._scan.quoted or self.told != PLAIN
-        arrays = None if others else read_numbers(self.file, self.delimiter, self._scan, types)
-        return {f"c{j}": array for j, array in enumerate(arrays or ())}
 
     def stream_text(self, examined: Sequence[int] = ()) -> None:
         """Read all columns as text, again in every query, so that no table holds the file.

@@ -6,8 +6,8 @@ import codecs
 import io
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from dataclasses import dataclass
+from itertools import pairwise
 
 from shallowrules._kernel import ByteScan
 from shallowrules.errors import DataError, Finding, OptionError
@@ -151,8 +151,6 @@ class Scan:
     whole_numbers : bool
         Whether there are only digits, signs and blanks below the header: otherwise DuckDB may read 1.5, 1e3 or 0x1F as
         a whole number.
-    parts : tuple of (int, int)
-        Bytes at which the parts that were examined side by side begin, and the line ends before each.
     """
 
     regular: bool
@@ -162,7 +160,6 @@ class Scan:
     blank_lines: bool = False
     odd_numbers: bool = False
     whole_numbers: bool = False
-    parts: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = False) -> None:
@@ -191,8 +188,6 @@ def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
         parts = [pool.submit(_feed, each, text, *edge) for each, edge in zip(scans, pairwise(edges), strict=True)]
         for part in parts:
             part.result()
-    ends = accumulate((each.newlines for each in scans), initial=0)
-    begins = tuple(zip(edges[:-1], ends, strict=False))
     found = scans[0]
     for following, (start, end) in zip(scans[1:], pairwise(edges[1:]), strict=True):
         if not found.add(following):  # there was a quote before it, which may be open there
@@ -205,5 +200,4 @@ def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
         found.blank_lines,
         found.odd_numbers,
         found.whole_numbers,
-        begins,
     )

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from shallowrules.errors import DataError, ShallowRulesWarning
 from shallowrules.files import Reading
-from shallowrules.sources import csv as csv_source
-from shallowrules.sources import number_rows, open_source, read_table
-from shallowrules.sources import text as text_source
+from shallowrules.sources import open_source, read_table
 from shallowrules.sources.csv import CsvSource
 
 # Against the csv module ----------------------------------------------------------------------------
@@ -177,54 +175,6 @@ def test_the_quick_way_gives_what_the_slow_one_gives(tmp_path_factory, fields, s
         assert quick.values.tobytes() == slow.values.tobytes()
     else:
         assert quick.values.tolist() == slow.values.tolist()
-
-
-@pytest.mark.slow
-@draws(50, deadline=None)
-@given(
-    rows=st.lists(
-        st.tuples(
-            st.floats(-1e9, 1e9).map(repr) | st.sampled_from(["", "-0", "1e-7", "5"]), st.integers(-(10**17), 10**17)
-        ),
-        min_size=1,
-        max_size=30,
-    ),
-    cut=st.integers(20, 60),
-    line_end=st.sampled_from(["\n", "\r\n"]),
-    last_end=st.booleans(),
-)
-def test_numbers_are_read_the_same_in_parts_and_by_duckdb(tmp_path_factory, rows, cut, line_end, last_end):
-    lines = ["x,i,y", "0.5,1,2.5", *(f"{x},{i},{x}" for x, i in rows)]
-    path = tmp_path_factory.mktemp("csv") / "t.csv"
-    path.write_bytes((line_end.join(lines) + line_end * last_end).encode())
-
-    def read(part_bytes, buffer_bytes, *, quick=True):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(text_source, "PART_BYTES", part_bytes)
-            patch.setattr(text_source.os, "cpu_count", lambda: 4)
-            patch.setattr(number_rows, "BUFFER_BYTES", buffer_bytes)
-            if not quick:
-                patch.setattr(csv_source, "read_numbers", lambda *_: None)
-            return read_table(path)
-
-    whole, parts, slow = read(1 << 20, 1 << 20), read(cut, 64), read(1 << 20, 1 << 20, quick=False)
-    for table in (parts, slow):
-        assert [(c.name, c.type, c.values.tobytes()) for c in table.columns] == [
-            (c.name, c.type, c.values.tobytes()) for c in whole.columns
-        ]
-
-
-def test_nothing_but_plain_numbers_needs_no_query_and_is_one_matrix(write):
-    rows = "".join(f"{i}.5,{-i},{i}.25\n" for i in range(300))
-    with open_source(write("a,b,c\n" + rows)) as source:
-        source.database = None
-        table = source.table()
-        assert [column.type for column in table.columns] == ["float", "integer", "float"]
-        assert table["c"].values.tolist() == [i + 0.25 for i in range(300)]
-        assert table.matrix is None
-        matrix = table.select(["a", "c"]).matrix
-        assert matrix.tolist() == [[i + 0.5, i + 0.25] for i in range(300)]
-        assert matrix.flags.c_contiguous  # row by row, as distances take it
 
 
 def test_numbers_are_those_of_python_to_the_last_bit(write):

@@ -19,7 +19,7 @@ from shallowrules._kernel.growth.depth cimport DepthPlan
 from shallowrules._kernel.growth.fixed_point cimport llrint
 from shallowrules._kernel.growth.imm cimport own_mistake
 from shallowrules._kernel.growth.objective cimport (
-    Objective, highest_tie_limit, most_units_of_run, most_units_within, objective_bound, objective_of, tie_limit
+    Objective, highest_tie_limit, objective_bound, objective_of, tie_limit
 )
 from shallowrules._kernel.growth.state cimport (
     LANES, MAX_RUNS, CenterOrder, Cut, CutRun, Histograms, Item, Node, Prefix, ScanBuffers, Slots, Table, Tally,
@@ -33,9 +33,6 @@ cdef struct ScanPosition:
     Objective objective
     CutSearch search
     Prefix left
-    int64_t weight_of_run   # what lies left of the last cut of the run that `left` is in
-    double lowest           # the lowest objective that `most_units` is for
-    int64_t most_units      # cuts of the run of more units have a higher objective, or are beyond the limit
     int n_bins              # that wait to be opened, in scan.bins
     Py_ssize_t n_gathered   # their rows
 
@@ -301,30 +298,6 @@ cdef bint _visit_end(
     return at.search.goal == FIRST_CUT
 
 
-cdef void _begin_run(
-    const Table* table, ScanPosition* at, const Tally* tally, const int64_t* weights, int first, int last
-) noexcept nogil:
-    """Sum the weight up to the last cut of a run; its bins are those of the codes from `first` to before `last`."""
-    cdef int code
-    cdef int64_t weight = 0
-    for code in range(first, last):
-        weight += weights[code] if table.weighted else tally[code].rows
-    at.weight_of_run = at.left.weight_left + weight
-    at.lowest = -INFINITY
-
-
-cdef inline bint _is_beyond(ScanPosition* at, ScanBuffers* scan, int64_t induced, double lowest) noexcept nogil:
-    """Return whether no cut of the run from here on with at least `induced` units is wanted; lowest: found so far."""
-    cdef double total = at.objective.total_weight
-    if at.lowest != lowest:
-        at.lowest = lowest
-        at.most_units = most_units_of_run(
-            &at.objective, &scan.plan, at.left.n_left, <double>at.left.weight_left / total,
-            <double>at.weight_of_run / total, tie_limit(min(at.search.limit, lowest)),
-        )
-    return induced > at.most_units
-
-
 cdef bint scan_feature(
     const Table* table, const CenterOrder* centers, const Node* node, const Histograms* sums, const RowSource* rows,
     ScanBuffers* scan, const Objective* objective, CutSearch search, Cut* best,
@@ -365,7 +338,6 @@ cdef bint scan_feature(
         weight = weights[code] if table.weighted else tally[code].rows
         if (
             search.goal != BIN_ENDS and tally[code].rows > 1 and not single_valued[code] and not is_center
-            and not _is_beyond(&at, scan, at.left.induced - tally[code].step_down, best.objective)
             and at.left.rows_left + tally[code].rows > at.left.n_left
             and n - at.left.rows_left > at.objective.n_centers - at.left.n_left
             and _visit_bin(table, centers, node, rows, scan, &at, &tally[code], code, weight, best)
@@ -378,11 +350,8 @@ cdef bint scan_feature(
         at.left.induced += tally[code].step_up - tally[code].step_down
         at.left.rows_left += tally[code].rows
         at.left.weight_left += weight
-        if is_center:
-            _begin_run(table, &at, tally, weights, code + 1, center_codes[order[j]])
         if (
-            not _is_beyond(&at, scan, at.left.induced, best.objective)
-            and _is_valid(node, at.objective.n_centers, at.left.rows_left, at.left.n_left)
+            _is_valid(node, at.objective.n_centers, at.left.rows_left, at.left.n_left)
             and _visit_end(table, centers, node, rows, scan, &at, code, best)
         ):
             return True
@@ -442,7 +411,6 @@ cdef void list_candidates(
     cdef int high = highest_code(table, centers, node, feature)
     cdef uint64_t left = 0, all_of_them = 0, split = 0
     cdef double value, limit = _limit_of(candidates)
-    cdef int64_t most_units = most_units_within(objective, limit)
     cdef Prefix sums
     memset(&sums, 0, sizeof(Prefix))
     for i in range(node.first_center, node.last_center):
@@ -457,7 +425,7 @@ cdef void list_candidates(
         sums.induced += tally[code].step_up - tally[code].step_down
         sums.rows_left += tally[code].rows
         sums.weight_left += weights[code] if table.weighted else tally[code].rows
-        if sums.induced > most_units or not _is_valid(node, objective.n_centers, sums.rows_left, sums.n_left):
+        if not _is_valid(node, objective.n_centers, sums.rows_left, sums.n_left):
             continue
         value = objective_of(
             objective, plan, sums.induced, sums.n_left, <double>sums.weight_left / objective.total_weight, limit
@@ -465,4 +433,3 @@ cdef void list_candidates(
         if value < limit:
             _enter_candidate(candidates, split, value, feature, code)
             limit = _limit_of(candidates)
-            most_units = most_units_within(objective, limit)

@@ -23,7 +23,7 @@ Cuts are found without evaluating them all. Conditions for that:
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t
+from libc.stdint cimport int64_t
 
 from shallowrules._kernel.growth.depth cimport DepthPlan, bound_depth, estimate_depth, plan_depth
 
@@ -116,30 +116,6 @@ cdef inline double objective_bound(
         return INFINITY
     plan_depth(plan, objective.n_centers, n_left)
     return price + objective.tradeoff * (bound_depth(plan, low, high) * (1.0 - ROUNDING) - saved)
-
-
-cdef inline int64_t most_units_within(const Objective* objective, double limit) noexcept nogil:
-    """Return `induced` above which the price of a cut is above `limit`, and so its objective: DExp is not below 0."""
-    cdef double units
-    if objective.counts_mistakes or objective.cost == 0.0:
-        return INT64_MAX
-    units = (limit * (1.0 + ROUNDING) - 1.0) * objective.cost / objective.unit
-    if units < 0.0:
-        return INT64_MIN
-    return <int64_t>units + 1 if units < 9e18 else INT64_MAX
-
-
-cdef inline int64_t most_units_of_run(
-    const Objective* objective, DepthPlan* plan, int n_left, double low, double high, double limit
-) noexcept nogil:
-    """Return `induced` above which cuts of shares from `low` to `high` have an objective above `limit` for certain."""
-    cdef double depth
-    if limit == INFINITY or objective.tradeoff == 0.0 or objective.counts_mistakes:
-        return most_units_within(objective, limit)
-    plan_depth(plan, objective.n_centers, n_left)
-    # Where the path has nearly all of the depth, the rest is far smaller than the rounding error of the depth.
-    depth = bound_depth(plan, low, high) * (1.0 - ROUNDING) - _saved_at_most(objective, low, high)
-    return most_units_within(objective, limit * (1.0 + ROUNDING) - objective.tradeoff * depth)
 
 
 cdef inline double objective_error(const Objective* objective, double cost_error) noexcept nogil:

@@ -153,11 +153,6 @@ cdef class ByteScan:
         """The number of lines outside of quotes, the last one too where it has no end."""
         return self.seen.ended_lines + (self.seen.last != NEWLINE)
 
-    @property
-    def newlines(self):
-        """The number of line ends, those in quotes too."""
-        return self.seen.newlines
-
     def feed(self, const uint8_t[::1] chunk):
         """Examine the next bytes of the file."""
         cdef Py_ssize_t n = chunk.shape[0], start = 1, size
