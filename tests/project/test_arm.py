@@ -33,8 +33,8 @@ DEBIAN = [
 ]
 PACKAGES = ["numpy", "scipy", "scikit-learn", "threadpoolctl", "joblib", "narwhals", "jinja2", "sqlglot"]
 TREES = ROOT / "tests" / "helpers" / "trees.py"
-TABLES = ["mice", "anuran"]
-"""Real tables of a few thousand rows; qemu takes some ten times as long as this machine."""
+TABLES = ["mice"]
+"""Real tables; qemu takes some ten times as long as this machine."""
 
 
 def obtained(*command: str | Path, cwd: Path) -> None:
