@@ -118,8 +118,7 @@ def make_rules(
     }
     if "normalized_cost" not in statistics:
         figures["normalized_cost"] = figures["cost"] / figures["reference_cost"]
-    whole = tuple(node for node in nodes if node is not None)
-    return RuleSet(tuple(made), whole, tuple(clusters), Statistics(**figures))
+    return RuleSet(tuple(made), tuple(filter(None, nodes)), tuple(clusters), Statistics(**figures))
 
 
 CODES = ("3", "-7", "40000")

@@ -256,6 +256,7 @@ def test_database_prints_every_ratio() -> None:
         ["sqlite", "update: second command by first"],
         ["sqlite", "update: its statements, second by first"],
         ["sqlite", "case: for types by a person's"],
+        ["sqlite", "ordered: for types by a person's"],
         ["sqlite", "read: driver by plain cursor"],
     ]
     assert "≤" not in done.stdout
