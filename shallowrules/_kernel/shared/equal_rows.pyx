@@ -7,12 +7,10 @@ rows, in table order, stands for all of them.
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from shallowrules._kernel.shared.matrix cimport (
-    CACHE_LINE, FOUR, Matrix, entry, four_from, matrix_of, values_of_four
-)
+from shallowrules._kernel.shared.matrix cimport FOUR, Matrix, entry, four_from, matrix_of, values_of_four
 from shallowrules._kernel.shared.prefetch cimport sr_prefetch
 from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
@@ -84,17 +82,6 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     cdef const int* labels_of = &label[0] if labelled else NULL
     cdef const double* weights_of = &w[0] if weighted else NULL
     cdef const Matrix* other = NULL if same else &two
-    cdef Py_ssize_t part_size = size // n_threads
-    differ_array = np.zeros((n_threads, CACHE_LINE), dtype=np.uint8)
-    cdef unsigned char[:, ::1] differ = differ_array
-    if n_threads > 1 and not (weighted and not weight.all()):
-        for thread in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static"):
-            differ[thread, 0] = _all_differ(
-                &one, other, labels_of, &hashes[0], n, &table[thread * part_size], part_size, thread, n_threads
-            )
-        if differ_array[:, 0].all():
-            return np.arange(n, dtype=np.int32), None
-        table_array.fill(-1)
     with nogil:
         n_groups = _group_rows(
             &one, other, labels_of, weights_of, &hashes[0], n, &table[0], size, &first[0], &group[0]
@@ -124,11 +111,6 @@ cdef void _hash_rows(const Matrix* matrix, Share share, double* buffer, uint64_t
             hashes[rows[i]] = state[i] ^ (state[i] >> 29)
 
 
-cdef inline Py_ssize_t _share_of_hash(uint64_t bits, Py_ssize_t size) noexcept nogil:
-    """Return a place from 0 to ``size - 1``, below 2**31, by the last 32 bits."""
-    return <Py_ssize_t>((<uint64_t><uint32_t>bits * <uint64_t>size) >> 32)
-
-
 cdef inline bint _are_equal(
     const Matrix* one, const Matrix* two, const int* labels, const uint64_t* hashes, Py_ssize_t a, Py_ssize_t b
 ) noexcept nogil:
@@ -136,29 +118,6 @@ cdef inline bint _are_equal(
         hashes[a] == hashes[b] and _equal(one, a, b) and (two == NULL or _equal(two, a, b))
         and (labels == NULL or labels[a] == labels[b])
     )
-
-
-cdef bint _all_differ(
-    const Matrix* one, const Matrix* two, const int* labels, const uint64_t* hashes, Py_ssize_t n, int* table,
-    Py_ssize_t size, int part, int n_parts,
-) noexcept nogil:
-    """Return whether no two rows whose hashes are in one part are equal; also False if the table has no room."""
-    cdef Py_ssize_t i, slot, n_rows = 0
-    for i in range(n):
-        if i + PREFETCH_DISTANCE < n and _share_of_hash(hashes[i + PREFETCH_DISTANCE] >> 32, n_parts) == part:
-            sr_prefetch(&table[_share_of_hash(hashes[i + PREFETCH_DISTANCE], size)])
-        if _share_of_hash(hashes[i] >> 32, n_parts) != part:
-            continue
-        slot = _share_of_hash(hashes[i], size)
-        n_rows += 1
-        if 4 * n_rows > 3 * size:
-            return False
-        while table[slot] >= 0:
-            if _are_equal(one, two, labels, hashes, table[slot], i):
-                return False
-            slot = slot + 1 if slot + 1 < size else 0
-        table[slot] = <int>i
-    return True
 
 
 cdef Py_ssize_t _group_rows(
