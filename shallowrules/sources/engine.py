@@ -244,6 +244,7 @@ def open_database(scratch: str) -> Iterator[DuckDBPyConnection]:
         "autoload_known_extensions": False,
     }
     with duckdb.connect(config=settings) as database:
+        database.execute("SET enable_progress_bar = false")  # it prints one in a notebook
         try:
             yield database
         except duckdb.Error as error:

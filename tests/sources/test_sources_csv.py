@@ -411,6 +411,17 @@ def test_a_pipe_is_read(tmp_path):
     assert done.stdout == "[2]\n"
 
 
+def test_no_progress_bar_is_printed_into_a_notebook():
+    # DuckDB takes a Python without a script for one.
+    code = """if True:
+        from shallowrules.sources.engine import open_database
+        with open_database("") as database:
+            print(database.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0])
+    """
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
+
+
 def test_nothing_is_left_in_the_temporary_folder(write, tmp_path, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
