@@ -40,16 +40,17 @@ find_python() { \
 	done; true; }
 endef
 
-.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre coverage sanitize wheel test-installed \
-	release lint format lock docs bench conformance clean
+.PHONY: help build demo demo-database examples test test-all test-others setup-others test-lowest setup-lowest test-pre test-ports coverage sanitize wheel \
+	test-installed 	release lint format lock docs bench conformance clean
 
 help:
 	@echo "make demo      a table of wines, clustered, explained and written as rules"
 	@echo "make demo-database  the commands of docs/database.md, on a PostgreSQL of their own"
 	@echo "make examples  rewrite docs/examples from the tables in SHALLOWRULES_DATA"
 	@echo "make test      the quick tests: a tenth of what is drawn, no servers, builds, benchmarks or pages"
-	@echo "make test-all  all tests but those of benchmarks, and the quick ones on every other Python found ($(VERSIONS))"
+	@echo "make test-all  all tests but those of benchmarks and ports, and the quick ones on every other Python found ($(VERSIONS))"
 	@echo "make test-lowest  the quick tests of what depends on other packages, on the lowest versions that pyproject.toml allows"
+	@echo "make test-ports  the kernel by other compilers, and for Windows, musl and ARM; what is missing is named"
 	@echo "make test-pre  the quick tests, on the newest packages, versions before their release included"
 	@echo "make coverage  the lines that no quick test runs, in Python and in the kernel, and docs/coverage.md"
 	@echo "make sanitize  the kernel's tests with AddressSanitizer and UndefinedBehaviorSanitizer; SHORT=1 for a few minutes"
@@ -124,13 +125,13 @@ examples: $(VENV)/with-cli
 
 # The tests run in as many processes as there are cores, and many grow with several threads: a thread that waits for
 # others sleeps then, in place of taking a core from them. The benchmarks wait as OpenMP does by default.
-test test-lowest test-pre coverage sanitize wheel test-installed: export OMP_WAIT_POLICY = passive
+test test-lowest test-pre test-ports coverage sanitize wheel test-installed: export OMP_WAIT_POLICY = passive
 
-QUICK := 'not (docs or services or builds or measures or renders or slow)'
+QUICK := 'not (docs or services or builds or measures or ports or renders or slow)'
 
 # While some tests of EVERYTHING wait for servers, a third process uses the cores.
 test: $(VENV)/with-test
-	$(BIN)/python -m pytest -n $(if $(EVERYTHING),3 --no-loadscope-reorder,auto) --dist loadfile -m $(if $(EVERYTHING),'not measures',$(QUICK)) \
+	$(BIN)/python -m pytest -n $(if $(EVERYTHING),3 --no-loadscope-reorder,auto) --dist loadfile -m $(if $(EVERYTHING),'not (measures or ports)',$(QUICK)) \
 		$(PYTEST_FLAGS)
 
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
@@ -214,6 +215,10 @@ test-pre:
 	@.venv-pre/bin/uv pip install -q --python .venv-pre/bin/python --prerelease allow --upgrade --no-build-isolation -e '.[test]'
 	@touch .venv-pre/with-test
 	@$(MAKE) test VENV=.venv-pre
+
+# Not part of test-all: Debian's musl has the Java of Spark load the wrong libraries, and emulators take minutes.
+test-ports: $(VENV)/with-dev
+	$(BIN)/python -m pytest -n auto --dist loadfile -m ports $(PYTEST_FLAGS) tests/kernel tests/project
 
 # gcov counts the lines of the kernel, which is built below build/coverage, so that the usual one stays. Few tables are drawn:
 # they are for what a line computes.

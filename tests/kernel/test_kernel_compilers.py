@@ -18,7 +18,7 @@ KERNEL = ROOT / "shallowrules" / "_kernel"
 TRANSLATED = ROOT / "build" / "cython" / "shallowrules" / "_kernel"
 
 pytestmark = [
-    pytest.mark.builds,
+    pytest.mark.ports,
     pytest.mark.skipif(sys.platform == "win32", reason="it is about Windows as seen from elsewhere"),
     pytest.mark.skipif("SHALLOWRULES_SANITIZE" in os.environ, reason="it runs nothing of the kernel"),
     pytest.mark.skipif("SHALLOWRULES_WHEEL" in os.environ, reason="a wheel has no sources"),
@@ -76,7 +76,6 @@ def compiler(request) -> str:
     return request.param
 
 
-@pytest.mark.slow
 def test_every_module_compiles(compiler, headers, tmp_path, setup_script):
     python = sysconfig.get_path("include") if compiler == "musl" else str(headers)
     flags = [f"-DPy_LIMITED_API={setup_script.STABLE_ABI}", "-DSHALLOWRULES_OPENMP=1", "-I", python, "-I", str(KERNEL)]

@@ -20,7 +20,7 @@ from test_packaging import NOT_SOURCE, run
 TOOLS = ("aarch64-linux-gnu-gcc", "qemu-aarch64", "apt-get", "dpkg")
 MISSING = [name for name in TOOLS if shutil.which(name) is None]
 pytestmark = [
-    pytest.mark.builds,
+    pytest.mark.ports,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
     pytest.mark.skipif("SHALLOWRULES_WHEEL" in os.environ, reason="it builds a wheel of its own"),
 ]

@@ -14,8 +14,7 @@ from test_packaging import NOT_SOURCE, TWO_OPENMPS, run
 
 LIBOMP = next(iter(sorted(Path("/usr/lib").glob("llvm-*/lib/libomp.so*"))), None)
 pytestmark = [
-    pytest.mark.builds,
-    pytest.mark.slow,
+    pytest.mark.ports,
     pytest.mark.skipif(
         not sys.platform.startswith("linux") or shutil.which("clang") is None or LIBOMP is None,
         reason="not installed: clang and LLVM's libomp",
