@@ -44,7 +44,7 @@ PARTS = {
     "distinct rows": ("shallowrules.fitting.regions", "find_unique_rows"),
     "growing": ("shallowrules.trees.growing", "grow"),
     "refining": ("shallowrules.fitting.regions", "refine"),
-    "finishing": ("shallowrules.models.estimator", "finish"),
+    "finishing": ("shallowrules.models.fits", "finish"),
     "exporting": ("shallowrules.exporters", "export_by"),
 }
 began, spent = {}, dict.fromkeys(PARTS, 0.0)
