@@ -75,9 +75,9 @@ class Partition:
     Parameters
     ----------
     X : ndarray of float64, shape (n_rows, n_columns)
-        What is explained.
+        The explained columns.
     X_cluster : ndarray of float64, shape (n_rows, n_columns)
-        What was clustered; X itself where it was not scaled.
+        The clustered columns; X itself if they are not scaled.
     kmeans : KMeans
     threads : int
         To grow with.

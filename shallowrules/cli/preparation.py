@@ -105,7 +105,7 @@ class LoadedTable:
 
     @property
     def measure(self) -> Column | None:
-        """What is added up by cluster, of rows in memory."""
+        """The column whose total is shown by cluster, of rows in memory."""
         return None if self.measure_column is None else self._whole[self.measure_column]
 
     @property
@@ -231,7 +231,7 @@ def _distances(rows: Rows, space: Space, facts: Survey, fit: FitOptions) -> tupl
 
 
 def _role_notes(roles: Roles) -> list[Note]:
-    """Return notes on the columns of weights and of what is added up."""
+    """Return notes on the column of weights and on the measure."""
     notes = []
     if roles.weight is not None:
         notes.append(Note(f"rows are weighted by column {roles.weight!r}"))

@@ -46,14 +46,14 @@ def into_space(clusterer: Any, X_cluster: NDArray[Any], source: Any = None) -> N
     ----------
     clusterer : fitted estimator or None
     X_cluster : ndarray of float, shape (n_rows, n_clustered)
-        The rows as they are clustered where there is no transformer.
+        The rows as they are clustered without a transformer.
     source : array-like or dataframe of shape (n_rows, n_columns), optional
         What a Pipeline takes, if not `X_cluster`.
 
     Returns
     -------
     ndarray of float32 or float64, shape (n_rows, n_components)
-        `X_cluster` itself where there is no transformer.
+        `X_cluster` itself if there is no transformer.
     """
     transformers, _ = split_pipeline(clusterer)
     if not transformers:

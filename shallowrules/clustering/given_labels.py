@@ -49,7 +49,7 @@ class Labelling:
         values : ndarray, shape (n_rows,)
             Numbers, or objects.
         absent : ndarray of bool, shape (n_rows,)
-            Where there is no label.
+            Whether a row has no label.
 
         Raises
         ------

@@ -47,7 +47,7 @@ class ClusteredTable(FitData):
     fit_weight : ndarray of float64, shape (n_rows,), or None
         The weights that rows are fitted with: 0 also for those that are in no cluster.
     measure : Column, optional
-        What is added up by cluster.
+        The column to add up by cluster.
     """
 
     given: GivenTable

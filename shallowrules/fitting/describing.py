@@ -263,7 +263,7 @@ class LabelledRows:
     n_threads : int
         The result does not depend on it.
     added_up : Column, optional
-        What is added up by cluster.
+        The column to add up by cluster.
     given_weight : ndarray of float64, shape (n_rows,), optional
         The weights with which it is added up, as they were given.
     leaf : ndarray of int32, shape (n_rows,), optional

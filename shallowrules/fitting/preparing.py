@@ -51,7 +51,7 @@ def prepare(
         Not negative, not all 0.
     log : callable
     measure : Column, optional
-        What is added up by cluster.
+        The column to add up by cluster.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from benchmarkpages import SCRIPTS, page_of_both, stale_page
+from benchmarkpages import SCRIPTS, page_of_both, renewed
 
 from shallowrules import ExplainableKMeans
 
@@ -59,40 +59,29 @@ def test_quality_prints_every_sheet_and_judges_no_time_of_a_quick_run(tmp_path: 
 
 @pytest.mark.measures
 def test_rounding_prints_its_sheet_and_renews_its_page(tmp_path: Path) -> None:
-    page = stale_page(tmp_path / "rounding.md", "rounding.py")
-    command = [sys.executable, str(SCRIPTS / "rounding.py"), "--quick", "--markdown", str(page)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
+    page = tmp_path / "rounding.md"
+    done = renewed(page, "rounding.py")
     assert re.search(r"^wine +3 +0\.20% +[12]\.\d\d +0\.[01]\d\d% +\d\.\d\d%$", done.stdout, re.MULTILINE)
     assert "| breast_cancer | 10 | 0.00% |" in page.read_text()
-    assert "a stale table" not in page.read_text()
 
 
 @pytest.mark.measures
 def test_refits_prints_its_sheets_and_renews_its_page(tmp_path: Path) -> None:
-    page = stale_page(tmp_path / "editing.md", "refits.py")
-    command = [sys.executable, str(SCRIPTS / "refits.py"), "--quick", "--markdown", str(page)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
+    page = tmp_path / "editing.md"
+    done = renewed(page, "refits.py")
     assert re.search(r"^wine +refit +\d+\.\d% +\d+\.\d% +\d+% +0 ", done.stdout, re.MULTILINE)
     assert "| 2.0% |" in page.read_text()
-    assert "a stale table" not in page.read_text()
 
 
 @pytest.mark.measures
 def test_mixed_prints_its_pairs_and_renews_its_page(tmp_path: Path) -> None:
-    page = stale_page(tmp_path / "mixed.md", "mixed.py")
+    page = tmp_path / "mixed.md"
     rows = [f"{i};{1 + i % 2};{1 + i % 3};{i * i % 97};{i % 3 * 50 + i * 7 % 11}" for i in range(150)]
     (tmp_path / "wholesale_customers.csv").write_text("\n".join(["Customer ID;Channel;Region;Fresh;Milk", *rows]))
-    command = [sys.executable, str(SCRIPTS / "mixed.py"), "--quick", "--tables", "wholesale"]
-    done = subprocess.run(
-        [*command, "--data", str(tmp_path), "--markdown", str(page)], capture_output=True, encoding="utf-8", check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = renewed(page, "mixed.py", "--tables", "wholesale", "--data", str(tmp_path))
     assert "wholesale: 150 rows, 2 numbers, 2 categories" in done.stderr
     assert len(re.findall(r"^(?:none|minmax|standard|robust|ranks) ", done.stdout, re.MULTILINE)) == 22
     assert "| wholesale | standard | pooled |" in page.read_text()
-    assert "a stale table" not in page.read_text()
 
 
 @pytest.mark.measures

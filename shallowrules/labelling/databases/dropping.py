@@ -10,7 +10,7 @@ __all__ = ["drop", "forget", "leftovers", "unregister"]
 
 
 def leftovers(database: Database, plan: Plan) -> list[str]:
-    """Return the clean-up statements for a failed plan where there is no rollback; others' objects stay."""
+    """Return the statements that clean up after a failed plan without a rollback; objects of others stay."""
     statements = [drop(database, thing) for thing in plan.beside if database.find(thing) is not None]
     for thing, mark in plan.made:
         found = database.find(thing)
