@@ -7,8 +7,6 @@ from shallowrules._kernel.growth.parts import NodeRows, NodeScan, cost_of, fixed
 from shallowrules._kernel.growth.tree import grow_imm, grow_tree
 from shallowrules._kernel.growth.workspace import keeps_all_distances, openmp_enabled
 from shallowrules._kernel.inputs import CodedRows, GrowthInput, Ranges
-from shallowrules._kernel.reading.byte_scan import ByteScan
-from shallowrules._kernel.reading.python_values import numbers_of
 from shallowrules._kernel.refinement.data_tree import grow_data_tree
 from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead

@@ -11,19 +11,6 @@ from shallowrules._kernel.inputs import Ranges as Ranges
 _Progress = Callable[[float], object] | None
 _Nodes = dict[str, NDArray[Any]]
 
-class ByteScan:
-    regular: bool
-    quoted: bool
-    delimiters: int
-    lines: int
-    blank_lines: bool
-    odd_numbers: bool
-    whole_numbers: bool
-    def __init__(self, delimiter: int, single: bool) -> None: ...
-    def feed(self, chunk: memoryview | bytes) -> None: ...
-    def begin_behind(self, before: bytes) -> None: ...
-    def add(self, following: ByteScan) -> bool: ...
-
 class NodeRows:
     def __init__(
         self,
@@ -188,9 +175,6 @@ def nearest_centers(
     distances: NDArray[np.float64] | None = None,
     n_threads: int = 1,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...
-def numbers_of(
-    values: list[Any] | tuple[Any, ...],
-) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.bool_] | None] | None: ...
 def openmp_enabled() -> bool: ...
 def place_rows(
     values: NDArray[Any],
