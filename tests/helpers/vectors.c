@@ -123,11 +123,11 @@ static void of_codes(int n)
 {
     static double sums[CODES * SR_GROUP], other[CODES * SR_GROUP];
     int64_t counts[2][MOST];
-    const uint16_t *four[4] = {codes, codes + n, codes + 2 * n, codes + 3 * n};
     const int64_t is_other[2][SR_GROUP] = {{0, 0, 0, 0}, {-1, 0, -1, 0}};
     uint16_t low[MOST] = {400, 0, 30, 30}, high[MOST] = {0};
     double base[2 * SR_GROUP], lowest[2 * SR_GROUP];
-    sr_widen_ranges(four, n, low, high);
+    for (int r = 0; r < 4; r++)
+        sr_widen_ranges(codes + r * n, n, low, high);
     PRINT("widen_ranges low", low);
     PRINT("widen_ranges high", high);
     draw(base, 2 * SR_GROUP);
