@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shallowrules.cli.escaping import join_words, shell_word
-from shallowrules.cli.options.shared import typed_arguments
+from shallowrules.cli.options.shared import split_at_dashes, typed_arguments
 from shallowrules.cli.output import Note, show_message
 from shallowrules.errors import DataError, Finding, OptionName, counted
 from shallowrules.tables.conversion import has_digit
@@ -101,7 +101,7 @@ def amended(
     columns, excluded : sequence of str
         The names given by ``--columns`` and ``--exclude``.
     """
-    end = typed.index("--") if "--" in typed else len(typed)
+    options, arguments = split_at_dashes(typed)
     added: list[str] = []
     kept = [name for name in columns or () if name not in remedy.exclude]
     if kept and len(kept) < len(columns or ()):
@@ -111,7 +111,7 @@ def amended(
         remedy = replace(remedy, exclude=tuple(dict.fromkeys((*excluded, *remedy.exclude))))
     added += remedy.arguments()
     replaced = {word for word in added if word in ("--columns", "--exclude", "--encoding", "--missing", "--impute")}
-    return [*_without(typed[:end], replaced), *added, *typed[end:]]
+    return [*_without(options, replaced), *added, *arguments]
 
 
 def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
@@ -211,11 +211,11 @@ def worded() -> Iterator[None]:
 def _commands(error: DataError) -> list[str]:
     """Return a command for each option that an error names: the one that was typed, with this option."""
     typed = typed_arguments() or []
-    end = typed.index("--") if "--" in typed else len(typed)
+    options, arguments = split_at_dashes(typed)
     commands: list[str] = []
     for option in (part for part in error.parts if isinstance(part, OptionName) and typed):
         words = [f"--{option.name}", str(option.value)]
-        commands.append(join_words(["shallowrules", *_without(typed[:end], words[:1]), *words, *typed[end:]]))
+        commands.append(join_words(["shallowrules", *_without(options, words[:1]), *words, *arguments]))
     return commands
 
 

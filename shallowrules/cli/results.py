@@ -17,6 +17,7 @@ import click
 
 from shallowrules.cli.escaping import as_utf8, spell_plainly
 from shallowrules.cli.failures import MISUSED, STOPPED, RefusedOutputError, failure_kind
+from shallowrules.cli.options.shared import split_at_dashes
 from shallowrules.cli.options.verbosity import is_quiet
 from shallowrules.errors import OptionError, OptionName
 
@@ -104,7 +105,7 @@ def recording(typed: Sequence[str]) -> Iterator[Record]:
     A document is wanted from the first moment, so that a wrong option too is reported as one; the option itself, once
     it is parsed, may tell otherwise.
     """
-    words = typed[: typed.index("--")] if "--" in typed else typed
+    words, _ = split_at_dashes(typed)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         record = Record(sys.stdout, nowhere)
         record.want(OPTION in words and not NOT_RUN & set(words))
