@@ -17,7 +17,9 @@ from shallowrules.errors import DataError, SettingsError
 
 __all__ = [
     "FULL",
+    "RULES_FILE",
     "SETTINGS_FILE",
+    "STANDARD_INPUT",
     "Reading",
     "atomic_path",
     "atomic_write",
@@ -29,6 +31,12 @@ __all__ = [
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file on a full disk."""
+
+STANDARD_INPUT = "-"
+"""The name that stands for data piped to the command."""
+
+RULES_FILE = "rules.json"
+"""The file of rules that `run` writes, by which its folder is known to hold results."""
 
 SETTINGS_FILE = "shallowrules.toml"
 """The file of the current folder with databases and with defaults of the command line."""
