@@ -27,15 +27,17 @@ __all__ = [
     "Remedy",
     "amended",
     "column_list",
+    "counts_of",
+    "either_of",
     "exclude",
     "first_of",
     "format_notes",
     "listed",
+    "names_of",
     "number_remedy",
     "refusals_of",
     "refused_table",
     "remedy_of",
-    "remedy_words",
     "show_doubts",
     "worded",
 ]
@@ -158,6 +160,22 @@ def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, Note]] 
     return RefusedTable(message, [finding for refusal in refusals for finding in refusal.findings], remedy, said)
 
 
+def names_of(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return the columns that findings are about."""
+    return tuple(finding.column for finding in findings if finding.column is not None)
+
+
+def counts_of(findings: Iterable[Finding]) -> str:
+    """Return columns with the number of rows concerned in each, as a list."""
+    return ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
+
+
+def either_of(ways: Sequence[str]) -> str:
+    """Return alternatives as a list that ends with "or"."""
+    *others, last = ways
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def first_of(shown: Sequence[str]) -> str:
     """Return the first of many columns in a list, and how many more there are."""
     more = len(shown) - MAX_NAMED
@@ -204,7 +222,7 @@ def worded() -> Iterator[None]:
         before = str(error).removesuffix(told)
         # Commands that apply rules have no categories to choose, and need the columns that they read.
         told_of = [replace(finding, distinct=None) for finding in error.findings]
-        advised = "; ".join(f"{finding.message}{remedy_words(finding, needed=True)}" for finding in told_of)
+        advised = "; ".join(f"{finding.message}{_remedy_words(finding, needed=True)}" for finding in told_of)
         raise DataError(before + advised, findings=error.findings) from error
 
 
@@ -219,7 +237,7 @@ def _commands(error: DataError) -> list[str]:
     return commands
 
 
-def remedy_words(finding: Finding, *, needed: bool = False) -> str:
+def _remedy_words(finding: Finding, *, needed: bool = False) -> str:
     """Return the remedy for a finding, to follow its message; "" where the message is complete.
 
     A `needed` column, such as that of the weights, cannot be excluded.
@@ -268,7 +286,7 @@ def refusals_of(findings: Sequence[Finding], where: str, needed: Collection[str]
             )
             continue
         is_needed = first.column in needed
-        message = f"{place}{first.message}{remedy_words(first, needed=is_needed)}"
+        message = f"{place}{first.message}{_remedy_words(first, needed=is_needed)}"
         refusals.append(Refusal((first,), message, remedy_of(first, needed=is_needed)))
     return refusals
 
@@ -369,7 +387,7 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "missing words": _missing_words,
     "dates": _dates,
 }
-"""By the kind of a finding that sources make."""
+"""Remedies for findings of sources, by their kind."""
 
 CHOICES = ("delimiter", "extent", "sheet")
 """Kinds of findings whose message names an option for each remedy."""
@@ -455,10 +473,10 @@ def show_doubts(rules: RuleSet, category_weight: float) -> None:
     from shallowrules.rules.words.doubts import doubts_about
 
     for doubt in doubts_about(rules):
-        show_message("warning", Note(doubt.text, f" {_remedy_of(doubt, category_weight)}"))
+        show_message("warning", Note(doubt.text, f" {_doubt_remedy(doubt, category_weight)}"))
 
 
-def _remedy_of(doubt: Doubt, category_weight: float) -> str:
+def _doubt_remedy(doubt: Doubt, category_weight: float) -> str:
     if doubt.kind == "poor":
         return "Try other numbers of clusters (`shallowrules clusters`), another --scale, or more rules (--max-leaves)."
     lighter = f"--category-weight {category_weight / 2:.2g}"
