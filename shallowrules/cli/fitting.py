@@ -80,7 +80,7 @@ def fit_with_slider(
             raise OptionError(
                 OptionName("sample_rows"), " needs the table in memory: leave it out, or allow more memory"
             )
-    with prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
+    with _prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
         if isinstance(names, NamedRules):
             names.check_columns(loaded.columns, loaded.other_columns)
         if isinstance(names, EarlierRules):
@@ -165,12 +165,12 @@ def prepare_model(
     rows: Tables | DatabaseRows, chosen: FitOptions, reading: Reading, parameters: dict[str, Any]
 ) -> tuple[LoadedTable, ExplainableKMeans]:
     """Read a table into memory and show notes on it; return it with the model to fit."""
-    with prepared_model(rows, chosen, reading, parameters) as found:
+    with _prepared_model(rows, chosen, reading, parameters) as found:
         return found
 
 
 @contextmanager
-def prepared_model(
+def _prepared_model(
     rows: Tables | DatabaseRows,
     chosen: FitOptions,
     reading: Reading,

@@ -135,13 +135,13 @@ def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ShallowRulesWarning)
                 opened = open_rows(sources, where, fit, reading, memory, refusals)
-            yield judged(opened, fit, refusals, messages_of(caught))
+            yield _judged(opened, fit, refusals, messages_of(caught))
         except DataError:
             sources.pop_all().close()  # which would say again in which file
             raise
 
 
-def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, Note]]) -> LoadedTable:
+def _judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, Note]]) -> LoadedTable:
     """Return a table that can be clustered, with notes on it, or raise the reasons why it cannot.
 
     `said` are notes and warnings of its reading.

@@ -247,14 +247,14 @@ def labelled_query(rules: RuleSet, output: Output, numbered: str, number: str, p
     number, precision : str
         Their columns of the number and, where it is wanted, of the precision.
     """
-    new = f"{cluster_name(rules, quote_name(number))} AS {quote_name(output.cluster_column)}"
+    new = f"{_cluster_name(rules, quote_name(number))} AS {quote_name(output.cluster_column)}"
     if output.precision_column is None:
         return f"SELECT *, {new} FROM {numbered}"
     given = quote_name(precision)
     return f"SELECT * EXCLUDE ({given}), {new}, {given} AS {quote_name(output.precision_column)} FROM {numbered}"
 
 
-def cluster_name(rules: RuleSet, number: str) -> str:
+def _cluster_name(rules: RuleSet, number: str) -> str:
     """Return SQL for the label of a row's cluster: its name if a person named any cluster, else its number.
 
     If all names are whole numbers, as given labels may be, they stay numbers.
