@@ -272,11 +272,9 @@ def _known_of(rows: Tables | DatabaseRows, table: str | None, wanted: Set[str]) 
         if (dialect := dialect_of_database(rows.backend)) is not None:
             facts["dialect"] = dialect
             if "types" in wanted and rows.name_parts:
-                from shallowrules.labelling.column_types import column_types, dialect_of
-                from shallowrules.sources.database import open_rows
+                from shallowrules.labelling.column_types import table_facts
 
-                with open_rows(rows) as source:
-                    facts |= {"types": column_types(source), "dialect": dialect_of(source)}
+                facts |= table_facts(rows)
     return re.sub(r"[^\w. -]", "_", facts["table"][-1]), facts
 
 
