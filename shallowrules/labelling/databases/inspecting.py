@@ -142,11 +142,11 @@ class Database:
             column_text=string(identifier(thing.column)) if thing.column else "NULL",
             bare=identifier(name),
             catalog=f"{identifier(schema[-1] if schema else 'main')}.",
-            place=self._place(schema),
+            place=self._in_schema(schema),
             **values,
         )
 
-    def _place(self, schema: Sequence[str]) -> str:
+    def _in_schema(self, schema: Sequence[str]) -> str:
         """Return the predicate for DuckDB's objects in a schema, or a database and a schema."""
         if not schema:
             return "schema_name = current_schema() AND database_name = current_database()"

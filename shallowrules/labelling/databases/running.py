@@ -11,7 +11,7 @@ from shallowrules.exporters.base import ClusterAs
 from shallowrules.labelling.databases.counting import count_made
 from shallowrules.labelling.databases.dropping import leftovers
 from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
-from shallowrules.labelling.databases.plan import Plan
+from shallowrules.labelling.databases.plan import UNDO, Plan
 from shallowrules.labelling.databases.planning import plan_in
 from shallowrules.labelling.databases.refusals import explain
 from shallowrules.labelling.drift import Counts
@@ -20,7 +20,7 @@ from shallowrules.sources.connecting import connect, find_url, raise_interrupt
 __all__ = ["run_plan"]
 
 KILLED_SECONDS = 10
-"""Longest wait for an interrupted statement of a server."""
+"""Longest wait for a server to end the session of an interrupted statement."""
 
 
 def run_plan(
@@ -71,9 +71,8 @@ def run_plan(
     except BaseException as failure:
         made = database is not None and database.has_made and (plan.beside or plan.made)
         if made and not _take_back(plan, session) and isinstance(failure, DataError):
-            undo = OptionName("undo")
             raise DataError(
-                *failure.parts, ", except for objects that could not be reached: ", undo, " drops them"
+                *failure.parts, ", except for objects that could not be reached: ", UNDO, " drops them"
             ) from None
         raise
 
@@ -126,7 +125,7 @@ def _make(plan: Plan, database: Database, show: Callable[[Counts], None] | None)
 def _write(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> int:
     """Run the update and the statements after it, and return how many rows it has written."""
     connection = database.connection
-    update = None if plan.changes == 0 else plan.update  # which would examine each row again
+    update = None if plan.changes == 0 else plan.update  # it would examine each row again
     written = 0
     if update is not None and plan.batches is not None:
         for looked_at, so_far in plan.batches.run(database, update):
