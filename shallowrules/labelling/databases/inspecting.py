@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallowrules.errors import DataError, OptionError
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
-from shallowrules.labelling.databases.databases import DATABASES, REGISTRY
+from shallowrules.labelling.databases.databases import DATABASES, REGISTRY, REGISTRY_COLUMNS
 from shallowrules.labelling.databases.marks import Mark
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource
@@ -218,7 +218,7 @@ class Database:
         if not found:
             return False
         names = self.connection.exec_driver_sql(f"SELECT * FROM {self.quoted(registry.name)} WHERE 1 = 0").keys()
-        if [str(found[0][0]), *names] != ["table", "kind", "name", "part", "mark", "definition"]:
+        if [str(found[0][0]), *names] != ["table", *REGISTRY_COLUMNS]:
             raise DataError(
                 f"there is a {found[0][0]} {REGISTRY} that was not made here, and {self.facts.title} keeps no comment "
                 f"on a {thing.kind}: rename it"
