@@ -118,13 +118,9 @@ def apply_labels(
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels
 
-    said = {
-        name: value
-        for name, value in vars(options).items()
-        if name in ("into", "key", "replace", "batch", "lock_timeout")
-    }
+    chosen = {name: getattr(options, name) for name in ("into", "key", "replace", "batch", "lock_timeout")}
     of_rules = {old: new for old, new in columns.items() if old != measure}
-    application = Application(style=str(options.apply), columns=of_rules, **said, **values)
+    application = Application(style=str(options.apply), columns=of_rules, **chosen, **values)
     with progress(f"looking at {rows}"):
         plan = plan_labels(rules, rows, application, undo=options.undo, counted=options.dry_run)
         totals = None if measure is None or options.undo else _total(plan, measure, columns)

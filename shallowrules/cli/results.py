@@ -52,11 +52,11 @@ class Record:
     nowhere : text stream
         Where the text for people goes if the command is quiet.
     wanted : bool
-        Whether there is to be one.
+        Whether a document is written.
     command : click.Command or None
         None until it is known which one runs.
     result : mapping or None
-        What it found; None if it did not come so far.
+        What it found; None if it stopped before that.
     notes : list of dict
     """
 

@@ -50,7 +50,7 @@ TOLD: Mapping[str, Sequence[str]] = {
     "parquet": ("format",),
     "workbook": ("decimal", "thousands", "format", "null", "keep_text"),
 }
-"""By the kind of a file, the options of `Reading` that apply to it."""
+"""By the kind of a file, the options of `Reading` that apply to it; a source refuses the others that do not itself."""
 
 
 def label_file(

@@ -104,8 +104,8 @@ def find_columns(
         Of all columns of the table.
     given : mapping from str to str
         The table's names of columns of the rules that have a different name there.
-    where : str, optional
-        What the table is called in a message; by default the message stands after it.
+    where : str or None
+        The table's name in a message; None where the caller puts it before the message.
     *folds : callable
         As `find_name` has them.
 

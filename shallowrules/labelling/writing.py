@@ -36,7 +36,7 @@ MEMORY_PER_THREAD = 256
 """MiB for each thread that labels a file, and for two more: enough for 400 columns of text. The rest is on disk."""
 
 COUNTING = 0.3
-"""Share of the time that counting the rows of each cluster takes, before they are written: 0.28 to 0.74 s of CSV."""
+"""Share of the time that counting the rows of each cluster takes: 0.28 s before 0.74 s of writing a CSV file."""
 
 WATCH_EVERY = 0.2
 """Seconds between two checks of a query's progress."""

@@ -174,11 +174,9 @@ def measure_option(help_text: str) -> Callable[[Command], Command]:
 
 def answer_options(*kinds: str) -> Callable[[Command], Command]:
     """Return the options for the labels in SQL, as for `export`, with the choices for a cluster's label."""
-    said = (
-        "number, the name that it was given by --labels, or both"
-        if "both" in kinds
-        else ("number, or the name that it was given by --labels")
-    )
+    said = "number, or the name that it was given by --labels"
+    if "both" in kinds:
+        said = "number, the name that it was given by --labels, or both"
     return together(
         click.option(
             "--cluster-as",

@@ -32,10 +32,10 @@ def run_plan(
     ----------
     plan : Plan
     progress : callable, optional
-        Called after each batch with the rows that are looked at so far.
+        Called after each batch with the number of rows examined so far.
     show : callable, optional
-        Called with the rows of each cluster in a table that is made, before it is there for good, if the plan does not
-        have them.
+        Called with the rows of each cluster in a new table, before it is committed or gets its name, if the plan has
+        not counted them.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def _run(
 ) -> int:
     database.has_made = not database.facts.transactional
     _make(plan, database, show)
-    if plan.update is not None and not plan.is_whole:  # so that no one waits while rows are written
+    if plan.update is not None and not plan.is_whole:  # so that nobody waits for the column's lock meanwhile
         database.has_made = True
         database.connection.commit()
         database.begin()
