@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from shallowrules.errors import ExportError, OptionError, ShallowRulesError
+from shallowrules.errors import ExportError, OptionError, OptionName, ShallowRulesError
 from shallowrules.exporters.base import precision_column_of
 from shallowrules.files import atomic_path
 from shallowrules.labelling.workbook import write_sheet
@@ -121,7 +121,8 @@ def check_format(target: Path) -> tuple[str, str, bool]:
     ending = Path(name.removesuffix(".gz")).suffix
     if ending not in FORMATS or (compressed and FORMATS[ending][0] in ("parquet", "xlsx")):
         raise OptionError(
-            f"-o {target}: the ending decides the format; use one of: {', '.join(FORMATS)}, and .gz for text"
+            OptionName("output", str(target)),
+            f": the ending decides the format; use one of: {', '.join(FORMATS)}, and .gz for text",
         )
     return ending, FORMATS[ending][0], compressed
 
@@ -131,7 +132,9 @@ def refuse_taken(new_columns: Sequence[str], names: Sequence[str]) -> None:
     new = {name.casefold() for name in new_columns}
     for name in names:
         if name.casefold() in new:
-            raise ExportError(f"the table already has a column {name!r}: name the new one with --cluster-column")
+            raise ExportError(
+                f"the table already has a column {name!r}: name the new one with ", OptionName("cluster_column")
+            )
 
 
 def bound_memory(database: DuckDBPyConnection) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.errors import DataError, OptionError
+from shallowrules.errors import DataError, OptionError, OptionName
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
 from shallowrules.labelling.databases.databases import DATABASES, REGISTRY, REGISTRY_COLUMNS
 from shallowrules.labelling.databases.marks import Mark
@@ -170,7 +170,8 @@ class Database:
         [[schema, usual]] = self.ask(query, DatabaseObject("table", tuple(table)))
         if len(into) == 1 and usual is None:
             raise DataError(
-                f"there is no schema to make {into[0]!r} in; put the schema before the name: --into SCHEMA.NAME"
+                f"there is no schema to make {into[0]!r} in; put the schema before the name: ",
+                OptionName("into", "SCHEMA.NAME"),
             )
         return (schema, table[-1]), tuple(into) if len(into) > 1 else (usual, *into)
 
