@@ -48,10 +48,10 @@ TEXT_FORMATS = ("csv", "workbook")
 MAX_SHOWN = 5
 """Maximum number of columns with only one value that a note names."""
 
-
 UUID = "UUID"
+"""The example of a finding on a column all of whose values are UUIDs, which a message then calls so."""
+
 IS_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""A universally unique identifier: messages call a column of these UUIDs."""
 
 CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msisdn)(?![a-z])")
 """Words in the names of columns whose whole numbers are codes more often than quantities."""

@@ -31,8 +31,8 @@ MAX_DROPPED_SHARE = 0.2
 MAX_SHOWN = 3
 """Maximum number of columns whose substitute for missing values is shown."""
 
-
 CATEGORY = Filling(missing="category")
+"""Missing categories as a category of their own."""
 
 
 @dataclass(frozen=True)
