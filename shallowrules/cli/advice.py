@@ -149,7 +149,7 @@ class Refusal:
     remedy: Remedy
 
 
-def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, Note]] = ()) -> RefusedTable:
+def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, Note]]) -> RefusedTable:
     """Return why a table is refused; a column's content does not matter if another refusal excludes the column."""
     left_out = {name for refusal in refusals for name in refusal.remedy.exclude}
     remedy = Remedy()
@@ -237,7 +237,7 @@ def _commands(error: DataError) -> list[str]:
     return commands
 
 
-def _remedy_words(finding: Finding, *, needed: bool = False) -> str:
+def _remedy_words(finding: Finding, *, needed: bool) -> str:
     """Return the remedy for a finding, to follow its message; "" where the message is complete.
 
     A `needed` column, such as that of the weights, cannot be excluded.

@@ -133,7 +133,7 @@ def apply_labels(
         largest_first = sorted(counts, key=lambda index: (-counts[index], index is None, index or 0))
         clusters = clusters_of_rows(rules, {index: counts[index] for index in largest_first}, totals)
         result.update(rows=sum(counts.values()), clusters=clusters)
-        show_labels(rules, clusters, totals=totals)
+        show_labels(rules, clusters, totals)
 
     if plan.counts is not None:
         show(plan.counts)

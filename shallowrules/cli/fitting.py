@@ -47,8 +47,9 @@ def fit_rules(
     chosen: FitOptions,
     growing: MethodOptions,
     reading: Reading,
-    memory: int | None = None,
-    names: ClusterNames | NamedRules | None = None,
+    *,
+    memory: int | None,
+    names: ClusterNames | NamedRules | None,
 ) -> RuleSet:
     """Return the rules of a table, which is read, clustered and explained; its clusters are named."""
     return fit_with_slider(rows, chosen, growing, reading, memory=memory, names=names, page=PageExtras())[0]
@@ -60,10 +61,10 @@ def fit_with_slider(
     growing: MethodOptions,
     reading: Reading,
     *,
-    check: Callable[[Sequence[str]], None] | None = None,
-    memory: int | None = None,
-    names: ClusterNames | NamedRules | None = None,
+    memory: int | None,
+    names: ClusterNames | NamedRules | None,
     page: PageExtras,
+    check: Callable[[Sequence[str]], None] | None = None,
 ) -> tuple[RuleSet, dict[str, Any]]:
     """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be.
 

@@ -146,7 +146,7 @@ def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:
         console.print(Text(f"cost below 1   {path.price_remark}"))
 
 
-def show_cluster_counts(found: ClusterCounts, way_beyond: str = "") -> None:
+def show_cluster_counts(found: ClusterCounts, way_beyond: str) -> None:
     """Print the results of each number of clusters, and the recommended one; `way_beyond` extends the range tried."""
     figures = ("explained", "silhouette", "stability", "price", "conditions per row", "rules", "smallest cluster")
     table = _table("k", *figures)
@@ -177,8 +177,8 @@ def show_cluster_counts(found: ClusterCounts, way_beyond: str = "") -> None:
 def show_labels(
     rules: RuleSet,
     clusters: Sequence[Mapping[str, Any]],
+    totals: Totals | None,
     written: str | None = None,
-    totals: Totals | None = None,
 ) -> None:
     """Print to stderr how many rows of a table got each cluster or none (`clusters_of_rows`), and sums of a column."""
     console = _console(True)
@@ -247,7 +247,7 @@ def show_exporters(installed: Iterable[InstalledExporter]) -> None:
     _console(False).print(table)
 
 
-def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun] = ()) -> None:
+def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun]) -> None:
     """Print the result of every form of the rules, the forms not run, and the first wrong row of each form."""
     from shallowrules.verification.comparing import grouped_by_reason
 

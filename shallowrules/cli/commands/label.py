@@ -200,7 +200,7 @@ def _write_file(
             "files": [str(output)],
         }
     )
-    show_labels(rules, clusters, str(output), labelled.totals)
+    show_labels(rules, clusters, labelled.totals, str(output))
     if unlabelled := labelled.counts.get(None):
         show_message(
             "note",
