@@ -106,7 +106,7 @@ def fit_with_slider(
 def _fit(
     model: ExplainableKMeans, loaded: LoadedTable, chosen: FitOptions, growing: MethodOptions, memory: int | None
 ) -> TableFit | None:
-    """Fit a table, and return the fit; of a table in parts, the model is fitted and there is none."""
+    """Fit the model; return the fit of a table in memory, None for a table in parts."""
     from shallowrules.models.sliding import fit_table
 
     with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:

@@ -139,7 +139,7 @@ def json_wanted() -> bool:
 
 
 def record_command(command: click.Command | None) -> None:
-    """Keep which command is run."""
+    """Keep the command that is run."""
     if (record := _record.get(None)) is not None:
         record.command = command
 
@@ -151,7 +151,7 @@ def is_for_document(path: Path) -> bool:
         return False
     try:
         return os.path.samestat(os.stat(path), os.fstat(record.stdout.fileno()))
-    except (OSError, ValueError):  # there is no such file, or the stream has none
+    except (OSError, ValueError):  # the file does not exist, or the stream is not one of a file
         return False
 
 

@@ -94,7 +94,7 @@ class ColumnShift:
     unseen : int
         Rows whose category training did not have.
     examples : tuple of str or bool
-        Such categories, the most frequent first, some of them.
+        The most frequent of these categories.
     """
 
     column: RuleColumn

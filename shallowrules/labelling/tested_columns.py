@@ -32,9 +32,9 @@ class FoundColumns:
     names : mapping from str to str
         The database's names of columns of the rules: the tested ones, and others that were given.
     types : mapping from str to str
-        What it declares each column of the table as; none of a query.
+        The declared type of each column of the table; empty for a query.
     dialect : str
-        Its SQL.
+        The dialect of the database's SQL.
     """
 
     columns: tuple[RuleColumn, ...]

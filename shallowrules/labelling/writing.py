@@ -60,7 +60,7 @@ FORMULA = "^[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
 """The beginnings of texts that a spreadsheet may run as a formula: OWASP's list for CSV injection."""
 
 NUMBER = "^[+-]?([0-9][0-9.,]*|[.,][0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(inf|infinity|nan)$"
-"""The texts with such a beginning that are numbers, and stay."""
+"""The texts with one of these beginnings that are numbers, and stay as they are."""
 
 
 @dataclass(frozen=True)
