@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shallowrules.errors import DataError, MissingExtraError, OptionError
+from shallowrules.errors import DataError, MissingExtraError, OptionError, counted
 from shallowrules.rules import RuleSet
 from shallowrules.tables.labels import label_type
 
@@ -63,7 +63,10 @@ def assign(table: Any, rules: RuleSet) -> Any:
         return table[tested].map_partitions(_labels, rules, meta=(SERIES, dtype))
     if isinstance(table, dask.array.Array):
         if table.ndim != 2 or table.shape[1] != len(names):
-            raise DataError(f"the rules are over {len(names)} columns, and the array has the shape {table.shape}")
+            raise DataError(
+                f"the rules are over {counted(len(names), 'column')}, and the array has the shape {table.shape}; "
+                f"give an array of the shape (n_rows, {len(names)})"
+            )
         whole_rows: Any = dask.array.rechunk(table, {1: -1})  # type: ignore[no-untyped-call]
         return whole_rows.map_blocks(rules.assign, dtype=dtype, drop_axis=1)
     raise OptionError(f"table is a {type(table).__name__}: give a dataframe or an array of Dask, or call rules.assign")

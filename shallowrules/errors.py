@@ -44,6 +44,7 @@ __all__ = [
     "check_choice",
     "counted",
     "nearest",
+    "refuse_unknown",
     "suggestion",
 ]
 
@@ -76,15 +77,11 @@ class _InPieces(Exception):
 
     def worded(self, spell: Callable[[OptionName], str]) -> str:
         """Return the message with its options as `spell` writes them."""
-        return _worded(self.parts, spell)
+        return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
 
 class ShallowRulesError(_InPieces):
     """Base of every error that the package raises on purpose; the parameters are the pieces of its message."""
-
-
-def _worded(parts: Iterable[str | OptionName], spell: Callable[[OptionName], str]) -> str:
-    return "".join(part if isinstance(part, str) else spell(part) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -94,9 +91,9 @@ class Finding:
     Parameters
     ----------
     kind : str
-        Its kind, for example "nearly numeric", "missing values" or "encoding".
+        Such as "nearly numeric", "missing values" or "encoding".
     message : str
-        The same for a reader, with its place.
+        What is wrong and where, for a reader.
     column : str, optional
     count : int, optional
         Rows (or, for "too many values", distinct values) concerned.

@@ -17,7 +17,9 @@ from shallowrules.errors import DataError, SettingsError
 
 __all__ = [
     "FULL",
+    "RULES_FILE",
     "SETTINGS_FILE",
+    "STANDARD_INPUT",
     "Reading",
     "atomic_path",
     "atomic_write",
@@ -29,6 +31,12 @@ __all__ = [
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file on a full disk."""
+
+STANDARD_INPUT = "-"
+"""The name that stands for data piped to the command."""
+
+RULES_FILE = "rules.json"
+"""The file of rules that `run` writes, by which its folder is known to hold results."""
 
 SETTINGS_FILE = "shallowrules.toml"
 """The file of the current folder with databases and with defaults of the command line."""
@@ -55,8 +63,8 @@ class Reading:
         What groups the digits of numbers in a CSV file: a comma, a point, an apostrophe or a blank. Where it is a
         point, the decimal separator is a comma. By default it is found, column by column.
     format : sequence of str
-        How columns of text are written, where that is not found: ``"revenue=$1,234.50"``, the name and an example of a
-        number; with no example, as any program reads it.
+        How columns write numbers, where that is not detected: the name and an example, as ``"revenue=$1,234.50"``;
+        without an example, as any program reads them.
     null : sequence of str
         Texts that mean "no value", compared without the blanks around them: ``""`` is a field
         of nothing but spaces. An empty field has no value in any case.

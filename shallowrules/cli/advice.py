@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shallowrules.cli.escaping import join_words, shell_word
-from shallowrules.cli.options.shared import typed_arguments
+from shallowrules.cli.options.shared import split_at_dashes, typed_arguments
 from shallowrules.cli.output import Note, show_message
 from shallowrules.errors import DataError, Finding, OptionName, counted
 from shallowrules.tables.conversion import has_digit
@@ -27,15 +27,17 @@ __all__ = [
     "Remedy",
     "amended",
     "column_list",
+    "counts_of",
+    "either_of",
     "exclude",
     "first_of",
     "format_notes",
     "listed",
+    "names_of",
     "number_remedy",
     "refusals_of",
     "refused_table",
     "remedy_of",
-    "remedy_words",
     "show_doubts",
     "worded",
 ]
@@ -101,7 +103,7 @@ def amended(
     columns, excluded : sequence of str
         The names given by ``--columns`` and ``--exclude``.
     """
-    end = typed.index("--") if "--" in typed else len(typed)
+    options, arguments = split_at_dashes(typed)
     added: list[str] = []
     kept = [name for name in columns or () if name not in remedy.exclude]
     if kept and len(kept) < len(columns or ()):
@@ -111,7 +113,7 @@ def amended(
         remedy = replace(remedy, exclude=tuple(dict.fromkeys((*excluded, *remedy.exclude))))
     added += remedy.arguments()
     replaced = {word for word in added if word in ("--columns", "--exclude", "--encoding", "--missing", "--impute")}
-    return [*_without(typed[:end], replaced), *added, *typed[end:]]
+    return [*_without(options, replaced), *added, *arguments]
 
 
 def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
@@ -147,7 +149,7 @@ class Refusal:
     remedy: Remedy
 
 
-def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, Note]] = ()) -> RefusedTable:
+def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, Note]]) -> RefusedTable:
     """Return why a table is refused; a column's content does not matter if another refusal excludes the column."""
     left_out = {name for refusal in refusals for name in refusal.remedy.exclude}
     remedy = Remedy()
@@ -156,6 +158,22 @@ def refused_table(refusals: Sequence[Refusal], said: Sequence[tuple[str, Note]] 
         remedy |= Remedy(exclude=refusal.remedy.exclude) if needless else refusal.remedy
     message = "\n".join(refusal.message for refusal in refusals)
     return RefusedTable(message, [finding for refusal in refusals for finding in refusal.findings], remedy, said)
+
+
+def names_of(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return the columns that findings are about."""
+    return tuple(finding.column for finding in findings if finding.column is not None)
+
+
+def counts_of(findings: Iterable[Finding]) -> str:
+    """Return columns with the number of rows concerned in each, as a list."""
+    return ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
+
+
+def either_of(ways: Sequence[str]) -> str:
+    """Return alternatives as a list that ends with "or"."""
+    *others, last = ways
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def first_of(shown: Sequence[str]) -> str:
@@ -204,22 +222,22 @@ def worded() -> Iterator[None]:
         before = str(error).removesuffix(told)
         # Commands that apply rules have no categories to choose, and need the columns that they read.
         told_of = [replace(finding, distinct=None) for finding in error.findings]
-        advised = "; ".join(f"{finding.message}{remedy_words(finding, needed=True)}" for finding in told_of)
+        advised = "; ".join(f"{finding.message}{_remedy_words(finding, needed=True)}" for finding in told_of)
         raise DataError(before + advised, findings=error.findings) from error
 
 
 def _commands(error: DataError) -> list[str]:
     """Return a command for each option that an error names: the one that was typed, with this option."""
     typed = typed_arguments() or []
-    end = typed.index("--") if "--" in typed else len(typed)
+    options, arguments = split_at_dashes(typed)
     commands: list[str] = []
     for option in (part for part in error.parts if isinstance(part, OptionName) and typed):
         words = [f"--{option.name}", str(option.value)]
-        commands.append(join_words(["shallowrules", *_without(typed[:end], words[:1]), *words, *typed[end:]]))
+        commands.append(join_words(["shallowrules", *_without(options, words[:1]), *words, *arguments]))
     return commands
 
 
-def remedy_words(finding: Finding, *, needed: bool = False) -> str:
+def _remedy_words(finding: Finding, *, needed: bool) -> str:
     """Return the remedy for a finding, to follow its message; "" where the message is complete.
 
     A `needed` column, such as that of the weights, cannot be excluded.
@@ -268,7 +286,7 @@ def refusals_of(findings: Sequence[Finding], where: str, needed: Collection[str]
             )
             continue
         is_needed = first.column in needed
-        message = f"{place}{first.message}{remedy_words(first, needed=is_needed)}"
+        message = f"{place}{first.message}{_remedy_words(first, needed=is_needed)}"
         refusals.append(Refusal((first,), message, remedy_of(first, needed=is_needed)))
     return refusals
 
@@ -369,7 +387,7 @@ WAYS_OUT: Mapping[str, Callable[[Finding, bool], str]] = {
     "missing words": _missing_words,
     "dates": _dates,
 }
-"""By the kind of a finding that sources make."""
+"""Remedies for findings of sources, by their kind."""
 
 CHOICES = ("delimiter", "extent", "sheet")
 """Kinds of findings whose message names an option for each remedy."""
@@ -455,10 +473,10 @@ def show_doubts(rules: RuleSet, category_weight: float) -> None:
     from shallowrules.rules.words.doubts import doubts_about
 
     for doubt in doubts_about(rules):
-        show_message("warning", Note(doubt.text, f" {_remedy_of(doubt, category_weight)}"))
+        show_message("warning", Note(doubt.text, f" {_doubt_remedy(doubt, category_weight)}"))
 
 
-def _remedy_of(doubt: Doubt, category_weight: float) -> str:
+def _doubt_remedy(doubt: Doubt, category_weight: float) -> str:
     if doubt.kind == "poor":
         return "Try other numbers of clusters (`shallowrules clusters`), another --scale, or more rules (--max-leaves)."
     lighter = f"--category-weight {category_weight / 2:.2g}"

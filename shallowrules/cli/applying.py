@@ -118,13 +118,9 @@ def apply_labels(
     from shallowrules.cli.summary import show_labels, show_new_values
     from shallowrules.labelling.databases import Application, plan_labels
 
-    said = {
-        name: value
-        for name, value in vars(options).items()
-        if name in ("into", "key", "replace", "batch", "lock_timeout")
-    }
+    chosen = {name: getattr(options, name) for name in ("into", "key", "replace", "batch", "lock_timeout")}
     of_rules = {old: new for old, new in columns.items() if old != measure}
-    application = Application(style=str(options.apply), columns=of_rules, **said, **values)
+    application = Application(style=str(options.apply), columns=of_rules, **chosen, **values)
     with progress(f"looking at {rows}"):
         plan = plan_labels(rules, rows, application, undo=options.undo, counted=options.dry_run)
         totals = None if measure is None or options.undo else _total(plan, measure, columns)
@@ -137,7 +133,7 @@ def apply_labels(
         largest_first = sorted(counts, key=lambda index: (-counts[index], index is None, index or 0))
         clusters = clusters_of_rows(rules, {index: counts[index] for index in largest_first}, totals)
         result.update(rows=sum(counts.values()), clusters=clusters)
-        show_labels(rules, clusters, totals=totals)
+        show_labels(rules, clusters, totals)
 
     if plan.counts is not None:
         show(plan.counts)

@@ -6,7 +6,17 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from shallowrules.cli.advice import TAKEN_AS_TEXT, Refusal, Remedy, column_list, exclude, number_remedy
+from shallowrules.cli.advice import (
+    TAKEN_AS_TEXT,
+    Refusal,
+    Remedy,
+    column_list,
+    counts_of,
+    either_of,
+    exclude,
+    names_of,
+    number_remedy,
+)
 from shallowrules.cli.escaping import shell_word
 from shallowrules.cli.missing import MAX_DROPPED_SHARE
 from shallowrules.cli.opening import Opened
@@ -38,10 +48,10 @@ TEXT_FORMATS = ("csv", "workbook")
 MAX_SHOWN = 5
 """Maximum number of columns with only one value that a note names."""
 
-
 UUID = "UUID"
+"""The example of a finding on a column all of whose values are UUIDs, which a message then calls so."""
+
 IS_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""A universally unique identifier: messages call a column of these UUIDs."""
 
 CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msisdn)(?![a-z])")
 """Words in the names of columns whose whole numbers are codes more often than quantities."""
@@ -49,7 +59,7 @@ CODE = re.compile(r"(?i)(?<![a-z])(zip|plz|post_?code|postal|region|code|sku|msi
 
 def columns_of(refusals: Sequence[Refusal]) -> set[str]:
     """Return the columns that are already refused; their other faults do not matter."""
-    return {finding.column for refusal in refusals for finding in refusal.findings if finding.column is not None}
+    return {name for refusal in refusals for name in names_of(refusal.findings)}
 
 
 def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: Sequence[Refusal]) -> list[Refusal]:
@@ -60,14 +70,14 @@ def unusable_columns(opened: Opened, facts: Survey, fit: FitOptions, refusals: S
         (find_without_values, _without_values),
         (lambda columns: _find_too_many_values(rows, columns), _too_many_values),
         (
-            lambda columns: find_ids(rows, opened.first, columns, insisted(fit)),
-            lambda findings: _ids(findings, find_date_numbers(opened.first, facts, _names(findings))),
+            lambda columns: find_ids(rows, opened.first, columns, _insisted(fit)),
+            lambda findings: _ids(findings, find_date_numbers(opened.first, facts, names_of(findings))),
         ),
     ):
         refused = columns_of([*refusals, *found])
         findings = find([column for column in facts.columns if column.name not in refused])
         if findings:
-            found.append(Refusal(tuple(findings), word(findings), Remedy(exclude=_names(findings))))
+            found.append(Refusal(tuple(findings), word(findings), Remedy(exclude=names_of(findings))))
     return found
 
 
@@ -88,21 +98,21 @@ def _other_types(findings: Sequence[Finding]) -> str:
     return (
         f"{counted(len(findings), 'column holds', 'columns hold')} neither numbers nor categories: "
         f"{', '.join(f'{finding.column!r} ({finding.example})' for finding in findings)}; "
-        f"exclude columns that should not be used: {exclude(_names(findings))}"
+        f"exclude columns that should not be used: {exclude(names_of(findings))}"
     )
 
 
 def _without_values(findings: Sequence[Finding]) -> str:
     return (
         f"{counted(len(findings), 'column has', 'columns have')} no values: {_listed(findings)}; "
-        f"exclude {'it' if len(findings) == 1 else 'them'}: {exclude(_names(findings))}"
+        f"exclude {'it' if len(findings) == 1 else 'them'}: {exclude(names_of(findings))}"
     )
 
 
 def _too_many_values(findings: Sequence[Finding]) -> str:
     rows = counted(findings[0].rows or 0, "row")
     ids = "UUIDs" if all(finding.example == UUID for finding in findings) else "IDs or free text"
-    ways = f"exclude columns that should not be used: {exclude(_names(findings))}"
+    ways = f"exclude columns that should not be used: {exclude(names_of(findings))}"
     shown = [(repr(finding.column), values_counted(finding.count or 0)) for finding in findings]
     if len(shown) == 1:
         [(name, values)] = shown
@@ -115,7 +125,7 @@ def _ids(findings: Sequence[Finding], times: Sequence[Finding]) -> str:
     looks, meant = ("looks like a row ID", "it is") if len(findings) == 1 else ("look like row IDs", "they are")
     but = "".join(f"; {time.column!r} also looks like {''.join(_written_time(time))}" for time in times)
     return (
-        f"{_listed(findings)} {looks} (a different value in every row): use {exclude(_names(findings))}, or, if "
+        f"{_listed(findings)} {looks} (a different value in every row): use {exclude(names_of(findings))}, or, if "
         f"{meant} meant, list all columns to cluster by in --columns{but}"
     )
 
@@ -145,8 +155,7 @@ def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[R
     findings = find_infinite(columns)
     if not findings:
         return []
-    listed = ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
-    names = tuple(name for name in _names(findings) if facts.weight is None or name != facts.weight.name)
+    names = tuple(name for name in names_of(findings) if facts.weight is None or name != facts.weight.name)
     often = tuple(
         f.column for f in findings if f.column in names and (f.count or 0) > MAX_DROPPED_SHARE * (f.rows or 0)
     )
@@ -160,8 +169,8 @@ def infinite_columns(opened: Opened, facts: Survey, refused: set[str]) -> list[R
         ways.insert(0, f"treat infinity as missing ({' '.join(f'--null {word}' for word in words)})")
     if names:
         ways.append(f"exclude columns ({exclude(names)})")
-    way = " or ".join(filter(None, (", ".join(ways[:-1]), ways[-1])))
-    return [Refusal(tuple(findings), f"values are infinite in {listed}: {way}", remedy)]
+    message = f"values are infinite in {counts_of(findings)}: {either_of(ways)}"
+    return [Refusal(tuple(findings), message, remedy)]
 
 
 def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Finding], fit: FitOptions) -> list[Note]:
@@ -170,10 +179,10 @@ def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Findin
     `ids` are the columns that look like IDs; columns named by options need no note.
     """
     doubtful = _doubtful(opened, fit)
-    dates = find_date_numbers(opened.first, facts, doubtful - columns_of_findings(ids))
+    dates = find_date_numbers(opened.first, facts, doubtful - set(names_of(ids)))
     few = {str(f.column) for f in ids if f.distinct is not None and f.distinct <= MAX_CATEGORIES}
     many = [finding for finding in ids if finding.column not in few]
-    others = doubtful - columns_of_findings([*dates, *many])
+    others = doubtful - set(names_of([*dates, *many]))
     whole = {column.name for column in facts.columns if is_whole(opened.first, column)}
     return [
         *_truth_values(rows, opened.columns),
@@ -187,7 +196,7 @@ def column_notes(rows: Rows, opened: Opened, facts: Survey, ids: Sequence[Findin
 
 def label_warnings(opened: Opened, facts: Survey, fit: FitOptions) -> list[Note]:
     """Return a warning of columns that look like the labels of an earlier clustering."""
-    names = _names(find_labels(facts, {name for name in opened.columns if name not in insisted(fit)}))
+    names = names_of(find_labels(facts, {name for name in opened.columns if name not in _insisted(fit)}))
     if not names:
         return []
     looks, decide = ("looks like the", "decides") if len(names) == 1 else ("look like", "decide")
@@ -201,19 +210,14 @@ def label_warnings(opened: Opened, facts: Survey, fit: FitOptions) -> list[Note]
     ]
 
 
-def insisted(fit: FitOptions) -> set[str]:
+def _insisted(fit: FitOptions) -> set[str]:
     """Return the columns that options name as something to use."""
     return {*(fit.columns or ()), *(fit.explain or ())}
 
 
 def repeated_ids(opened: Opened, facts: Survey, fit: FitOptions, refused: set[str]) -> list[Finding]:
     """Return the columns that look like repeating IDs, except those that are refused or that options name."""
-    return find_repeated_ids(opened.rows, opened.first, facts, _doubtful(opened, fit) - insisted(fit) - refused)
-
-
-def columns_of_findings(findings: Sequence[Finding]) -> set[str]:
-    """Return the columns that findings are about."""
-    return set(_names(findings))
+    return find_repeated_ids(opened.rows, opened.first, facts, _doubtful(opened, fit) - _insisted(fit) - refused)
 
 
 def _doubtful(opened: Opened, fit: FitOptions) -> set[str]:
@@ -249,7 +253,7 @@ def _repeated_ids(findings: Sequence[Finding]) -> list[Note]:
         f"{f.column!r}" + (f" ({f.distinct:,} distinct values in {f.rows or 0:,} rows)" if f.distinct else "")
         for f in findings
     )
-    names, one = column_list(_names(findings)), len(findings) == 1
+    names, one = column_list(names_of(findings)), len(findings) == 1
     return [
         Note(
             f"{listed} {'looks like an ID' if one else 'look like IDs'}, and IDs are not quantities",
@@ -263,7 +267,7 @@ def _date_numbers(findings: Sequence[Finding]) -> list[Note]:
     """Return a note on each column of whole numbers that look like dates, which are unevenly spaced, or times."""
     notes = []
     for finding in findings:
-        name = column_list(_names([finding]))
+        name = column_list(names_of([finding]))
         what, way = _written_time(finding)
         notes.append(
             Note(
@@ -347,8 +351,4 @@ def _shown(column: ColumnFacts) -> str:
 
 
 def _listed(findings: Sequence[Finding]) -> str:
-    return ("column " if len(findings) == 1 else "columns ") + ", ".join(map(repr, _names(findings)))
-
-
-def _names(findings: Sequence[Finding]) -> tuple[str, ...]:
-    return tuple(finding.column for finding in findings if finding.column is not None)
+    return ("column " if len(findings) == 1 else "columns ") + ", ".join(map(repr, names_of(findings)))

@@ -33,7 +33,6 @@ INTERRUPTED = 130
 TRACEBACK = "SHALLOWRULES_TRACEBACK"
 """The environment variable that also shows the traceback of a failure."""
 
-
 KINDS: tuple[tuple[type[BaseException], str], ...] = (
     (KeyboardInterrupt, "interrupted"),
     (SettingsError, "settings"),
@@ -59,6 +58,7 @@ class RefusedOutputError(ShallowRulesError):
 
 
 DATABASE_PACKAGES = ("sqlalchemy", "adbc_driver_manager")
+"""Packages whose exceptions are about a database."""
 
 
 def failure_kind(causes: Sequence[BaseException]) -> str:

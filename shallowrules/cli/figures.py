@@ -131,9 +131,7 @@ def path_of(path: TradeoffPath, files: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def clusters_of_rows(
-    rules: RuleSet, counts: Mapping[int | None, int], totals: Totals | None = None
-) -> list[dict[str, Any]]:
+def clusters_of_rows(rules: RuleSet, counts: Mapping[int | None, int], totals: Totals | None) -> list[dict[str, Any]]:
     """Return how many rows of a table got each cluster or none, and the sums of a column.
 
     A table without rows has 0 rows without a cluster.
@@ -198,7 +196,7 @@ def gain_of(gain: RefitGain) -> dict[str, Any]:
 
 def comparisons_of(
     comparisons: Iterable[Comparison],
-    not_run: Iterable[NotRun] = (),
+    not_run: Iterable[NotRun],
     remarks: Iterable[str] = (),
     failed: Iterable[Failed] = (),
 ) -> dict[str, Any]:

@@ -47,8 +47,9 @@ def fit_rules(
     chosen: FitOptions,
     growing: MethodOptions,
     reading: Reading,
-    memory: int | None = None,
-    names: ClusterNames | NamedRules | None = None,
+    *,
+    memory: int | None,
+    names: ClusterNames | NamedRules | None,
 ) -> RuleSet:
     """Return the rules of a table, which is read, clustered and explained; its clusters are named."""
     return fit_with_slider(rows, chosen, growing, reading, memory=memory, names=names, page=PageExtras())[0]
@@ -60,10 +61,10 @@ def fit_with_slider(
     growing: MethodOptions,
     reading: Reading,
     *,
-    check: Callable[[Sequence[str]], None] | None = None,
-    memory: int | None = None,
-    names: ClusterNames | NamedRules | None = None,
+    memory: int | None,
+    names: ClusterNames | NamedRules | None,
     page: PageExtras,
+    check: Callable[[Sequence[str]], None] | None = None,
 ) -> tuple[RuleSet, dict[str, Any]]:
     """Read a table, check its column names, cluster it, grow the tree, name the clusters; in parts, if need be.
 
@@ -80,7 +81,7 @@ def fit_with_slider(
             raise OptionError(
                 OptionName("sample_rows"), " needs the table in memory: leave it out, or allow more memory"
             )
-    with prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
+    with _prepared_model(rows, chosen, reading, growing.parameters(), check, memory) as (loaded, model):
         if isinstance(names, NamedRules):
             names.check_columns(loaded.columns, loaded.other_columns)
         if isinstance(names, EarlierRules):
@@ -105,7 +106,7 @@ def fit_with_slider(
 def _fit(
     model: ExplainableKMeans, loaded: LoadedTable, chosen: FitOptions, growing: MethodOptions, memory: int | None
 ) -> TableFit | None:
-    """Fit a table, and return the fit; of a table in parts, the model is fitted and there is none."""
+    """Fit the model; return the fit of a table in memory, None for a table in parts."""
     from shallowrules.models.sliding import fit_table
 
     with progress(f"{describe_work(loaded, chosen)} and growing the tree") as show:
@@ -165,12 +166,12 @@ def prepare_model(
     rows: Tables | DatabaseRows, chosen: FitOptions, reading: Reading, parameters: dict[str, Any]
 ) -> tuple[LoadedTable, ExplainableKMeans]:
     """Read a table into memory and show notes on it; return it with the model to fit."""
-    with prepared_model(rows, chosen, reading, parameters) as found:
+    with _prepared_model(rows, chosen, reading, parameters) as found:
         return found
 
 
 @contextmanager
-def prepared_model(
+def _prepared_model(
     rows: Tables | DatabaseRows,
     chosen: FitOptions,
     reading: Reading,

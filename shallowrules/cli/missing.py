@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shallowrules.cli.advice import Refusal, Remedy, column_list, exclude
+from shallowrules.cli.advice import Refusal, Remedy, column_list, counts_of, either_of, exclude, names_of
 from shallowrules.cli.options.fitting import FitOptions
 from shallowrules.cli.output import Note
 from shallowrules.encoding.checks import find_missing
@@ -31,8 +31,8 @@ MAX_DROPPED_SHARE = 0.2
 MAX_SHOWN = 3
 """Maximum number of columns whose substitute for missing values is shown."""
 
-
 CATEGORY = Filling(missing="category")
+"""Missing categories as a category of their own."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def complete_rows(
     ids : sequence of Finding
         Columns that look like IDs, whose values cannot be made up.
     """
-    unfillable = _names(ids)
+    unfillable = names_of(ids)
     columns = [column for column in facts.columns if column.name not in refused]
     used = [column for column in columns if column.name in unfillable or not fit.filling.fills(column)]
     findings = find_missing([*used, *([] if facts.weight is None else [facts.weight])])
@@ -90,15 +90,15 @@ def complete_rows(
         return rows, [], []
     if not fit.drop_missing:
         return rows, [], _refusals(rows, findings, facts, roles, fit, unfillable)
-    lacking = _names(findings)
+    lacking = names_of(findings)
     n_rows = count_incomplete(rows, lacking)
     if n_rows == facts.rows:
         mostly = [finding for finding in findings if _is_mostly_missing(finding, roles)]
-        names = tuple(name for name in _names(mostly or findings) if name != roles.weight)
+        names = tuple(name for name in names_of(mostly or findings) if name != roles.weight)
         leave_out = f"; exclude columns ({exclude(names)})" if names else ": correct the file"
-        message = f"every row lacks a value, in {_counts(findings)}{leave_out}"
+        message = f"every row lacks a value, in {counts_of(findings)}{leave_out}"
         return rows, [], [Refusal(tuple(findings), message, Remedy(exclude=names))]
-    note = Note(f"{n_rows:,} of {counted(facts.rows, 'row')} excluded for missing values: {_counts(findings)}")
+    note = Note(f"{n_rows:,} of {counted(facts.rows, 'row')} excluded for missing values: {counts_of(findings)}")
     return rows.complete(lacking), [note], []
 
 
@@ -130,25 +130,27 @@ def _refusals(
     mostly = [f for f in findings if f not in (*unfit, *of_text) and _is_mostly_missing(f, roles)]
     refusals = []
     if unfit:
-        names = _names(unfit)
-        looks, it_is = ("looks like an ID", "it is") if len(unfit) == 1 else ("look like IDs", "they are")
+        names = names_of(unfit)
+        looks, it_is = "look like IDs", "they are quantities"
+        if len(unfit) == 1:
+            looks, it_is = "looks like an ID", "it is a quantity"
         message = (
-            f"values are missing in {_counts(unfit)}, which {looks}: no other value can stand for an ID; exclude "
-            f"{_columns(unfit)} ({exclude(names)}), or use --numbers {column_list(names)} if {it_is} a quantity"
+            f"values are missing in {counts_of(unfit)}, which {looks}: no other value can stand for an ID; exclude "
+            f"{_columns(unfit)} ({exclude(names)}), or use --numbers {column_list(names)} if {it_is}"
         )
         refusals.append(Refusal(tuple(unfit), message, Remedy(exclude=names)))
     if of_text:
-        names = _names(of_text)
+        names = names_of(of_text)
         n_rows = count_incomplete(rows, names)
         its = "its" if len(of_text) == 1 else "their"
         message = (
-            f"values are missing in {_counts(of_text)}: treat missing as a category of {its} own (--missing category), "
-            f"exclude {n_rows:,} of {counted(facts.rows, 'row')} (--drop-missing), or exclude {_columns(of_text)} "
-            f"({exclude(names)})"
+            f"values are missing in {counts_of(of_text)}: treat missing as a category of {its} own "
+            f"(--missing category), exclude {n_rows:,} of {counted(facts.rows, 'row')} (--drop-missing), or exclude "
+            f"{_columns(of_text)} ({exclude(names)})"
         )
         refusals.append(Refusal(tuple(of_text), message, Remedy(missing=CATEGORY.missing)))
     if mostly:
-        names = _names(mostly)
+        names = names_of(mostly)
         shares = ", ".join(f"{f.column!r} ({f.count:,} of {counted(facts.rows, 'row')})" for f in mostly)
         message = (
             f"most values are missing in {shares}: exclude {_columns(mostly)} ({exclude(names)}), since --impute "
@@ -163,8 +165,8 @@ def _refusals(
 
 def _cheapest_first(rows: Rows, findings: Sequence[Finding], facts: Survey, roles: Roles, fit: FitOptions) -> Refusal:
     """Return why some missing values are refused, with the cost of each remedy, the cheapest first."""
-    n_rows = count_incomplete(rows, _names(findings))
-    names = tuple(name for name in _names(findings) if name != roles.weight)
+    n_rows = count_incomplete(rows, names_of(findings))
+    names = tuple(name for name in names_of(findings) if name != roles.weight)
     filled = _fillable(rows, names, roles) if fit.impute is None and len(names) == len(findings) else []
     instead = "" if fit.impute is None else f" instead of --impute {fit.impute}"
     drop = f"exclude these rows (--drop-missing{instead})"
@@ -176,8 +178,8 @@ def _cheapest_first(rows: Rows, findings: Sequence[Finding], facts: Survey, role
     if names:
         ways.append(f"exclude {len(names):,} of {counted(len(facts.columns), 'column')} ({exclude(names)})")
     message = (
-        f"values are missing in {_counts(findings)}, {n_rows:,} of {counted(facts.rows, 'row')} in all: "
-        f"{' or '.join([', '.join(ways[:-1]), ways[-1]]) if ways[1:] else ways[0]}"
+        f"values are missing in {counts_of(findings)}, {n_rows:,} of {counted(facts.rows, 'row')} in all: "
+        f"{either_of(ways)}"
     )
     remedy = Remedy(impute="median") if filled and not few else Remedy(drop_missing=True)
     return Refusal(tuple(findings), message, remedy)
@@ -198,11 +200,3 @@ def _columns(findings: Sequence[Finding]) -> str:
 
 def _is_mostly_missing(finding: Finding, roles: Roles) -> bool:
     return finding.column != roles.weight and (finding.count or 0) > MOSTLY * (finding.rows or 0)
-
-
-def _counts(findings: Sequence[Finding]) -> str:
-    return ", ".join(f"{finding.column!r} ({counted(finding.count or 0, 'row')})" for finding in findings)
-
-
-def _names(findings: Sequence[Finding]) -> tuple[str, ...]:
-    return tuple(finding.column for finding in findings if finding.column is not None)

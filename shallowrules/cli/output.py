@@ -17,7 +17,7 @@ import click
 
 from shallowrules.cli.escaping import join_words, spell_plainly
 from shallowrules.cli.failures import FOUND, RefusedOutputError
-from shallowrules.cli.options.shared import typed_arguments
+from shallowrules.cli.options.shared import split_at_dashes, typed_arguments
 from shallowrules.cli.options.verbosity import is_quiet, is_verbose, log_shown, log_stage
 from shallowrules.cli.results import is_for_document, record_note
 from shallowrules.errors import ShallowRulesNote, ShallowRulesWarning
@@ -149,8 +149,8 @@ def _forced() -> list[str]:
     typed = typed_arguments()
     if not typed:
         return []
-    end = typed.index("--") if "--" in typed else len(typed)
-    return [join_words(["shallowrules", *typed[:end], "--force", *typed[end:]])]
+    options, arguments = split_at_dashes(typed)
+    return [join_words(["shallowrules", *options, "--force", *arguments])]
 
 
 def _check_unread(target: Path, sources: Iterable[str], option: str = "-o") -> None:

@@ -63,9 +63,9 @@ class LoadedTable:
     left_out : int
         Rows that are left out for missing values.
     filled : tuple of Filled
-        What missing values are taken as.
+        The substitutes for missing values.
     scale : str or None
-        In place of "auto".
+        The scale of the clustering; "auto" is replaced by the one that it stands for.
     """
 
     rows: Rows
@@ -121,7 +121,7 @@ def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None
     Raises
     ------
     RefusedTable
-        If columns hold dates or the like, have too many categories, look like an id, have no values or are nearly
+        If columns hold dates or the like, have too many categories, look like an ID, have no values or are nearly
         numbers; if values are missing or infinite. All of these are reported at once.
     DataError
         If the file is not a table; if weights are negative or all zero; if there are fewer distinct rows than
@@ -135,13 +135,13 @@ def prepared(where: Where, fit: FitOptions, reading: Reading, memory: int | None
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ShallowRulesWarning)
                 opened = open_rows(sources, where, fit, reading, memory, refusals)
-            yield judged(opened, fit, refusals, messages_of(caught))
+            yield _judged(opened, fit, refusals, messages_of(caught))
         except DataError:
             sources.pop_all().close()  # which would say again in which file
             raise
 
 
-def judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, Note]]) -> LoadedTable:
+def _judged(opened: Opened, fit: FitOptions, refusals: list[Refusal], said: Sequence[tuple[str, Note]]) -> LoadedTable:
     """Return a table that can be clustered, with notes on it, or raise the reasons why it cannot.
 
     `said` are notes and warnings of its reading.
@@ -259,7 +259,7 @@ def _refuse_labels(name: str, distinct: int, n_rows: int) -> None:
 
 
 def _weights_without_numbers(name: str, kind: str) -> Refusal:
-    message = f"the weights {name!r} are not numbers; they were read as {kind}"
+    message = f"the weights {name!r} are not numbers: they were read as {kind}; name a column of numbers (--weight)"
     return Refusal((Finding("not numeric", message, name),), message, Remedy())
 
 

@@ -21,7 +21,7 @@ MAX_TRIALS = 6
 
 
 def working_remedy(
-    where: Where, fit: FitOptions, reading: Reading, refused: RefusedTable, memory: int | None = None
+    where: Where, fit: FitOptions, reading: Reading, refused: RefusedTable, memory: int | None
 ) -> tuple[Remedy, str] | None:
     """Return options with which the table is accepted, tried out, and their cost; None if none are found.
 

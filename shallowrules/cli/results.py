@@ -17,6 +17,7 @@ import click
 
 from shallowrules.cli.escaping import as_utf8, spell_plainly
 from shallowrules.cli.failures import MISUSED, STOPPED, RefusedOutputError, failure_kind
+from shallowrules.cli.options.shared import split_at_dashes
 from shallowrules.cli.options.verbosity import is_quiet
 from shallowrules.errors import OptionError, OptionName
 
@@ -51,11 +52,11 @@ class Record:
     nowhere : text stream
         Where the text for people goes if the command is quiet.
     wanted : bool
-        Whether there is to be one.
+        Whether a document is written.
     command : click.Command or None
         None until it is known which one runs.
     result : mapping or None
-        What it found; None if it did not come so far.
+        What it found; None if it stopped before that.
     notes : list of dict
     """
 
@@ -104,7 +105,7 @@ def recording(typed: Sequence[str]) -> Iterator[Record]:
     A document is wanted from the first moment, so that a wrong option too is reported as one; the option itself, once
     it is parsed, may tell otherwise.
     """
-    words = typed[: typed.index("--")] if "--" in typed else typed
+    words, _ = split_at_dashes(typed)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         record = Record(sys.stdout, nowhere)
         record.want(OPTION in words and not NOT_RUN & set(words))
@@ -138,7 +139,7 @@ def json_wanted() -> bool:
 
 
 def record_command(command: click.Command | None) -> None:
-    """Keep which command is run."""
+    """Keep the command that is run."""
     if (record := _record.get(None)) is not None:
         record.command = command
 
@@ -150,7 +151,7 @@ def is_for_document(path: Path) -> bool:
         return False
     try:
         return os.path.samestat(os.stat(path), os.fstat(record.stdout.fileno()))
-    except (OSError, ValueError):  # there is no such file, or the stream has none
+    except (OSError, ValueError):  # the file does not exist, or the stream is not one of a file
         return False
 
 

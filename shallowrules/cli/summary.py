@@ -14,12 +14,7 @@ from shallowrules.cli.output import show_message, written_line
 from shallowrules.cli.terminal import Terminal
 from shallowrules.errors import counted
 from shallowrules.exporters.rendering import one_line
-from shallowrules.exporters.wording import (
-    describe_separation,
-    describe_total,
-    describe_totals,
-    format_number,
-)
+from shallowrules.exporters.wording import describe_separation, describe_total, describe_totals, format_number
 from shallowrules.rules.figures import percent, show_figure
 from shallowrules.tables.labels import NO_CLUSTER
 
@@ -151,7 +146,7 @@ def show_path(path: TradeoffPath, *, stderr: bool = False) -> None:
         console.print(Text(f"cost below 1   {path.price_remark}"))
 
 
-def show_cluster_counts(found: ClusterCounts, way_beyond: str = "") -> None:
+def show_cluster_counts(found: ClusterCounts, way_beyond: str) -> None:
     """Print the results of each number of clusters, and the recommended one; `way_beyond` extends the range tried."""
     figures = ("explained", "silhouette", "stability", "price", "conditions per row", "rules", "smallest cluster")
     table = _table("k", *figures)
@@ -182,8 +177,8 @@ def show_cluster_counts(found: ClusterCounts, way_beyond: str = "") -> None:
 def show_labels(
     rules: RuleSet,
     clusters: Sequence[Mapping[str, Any]],
+    totals: Totals | None,
     written: str | None = None,
-    totals: Totals | None = None,
 ) -> None:
     """Print to stderr how many rows of a table got each cluster or none (`clusters_of_rows`), and sums of a column."""
     console = _console(True)
@@ -203,10 +198,6 @@ def show_labels(
         console.print(Text(written_line(written)))
 
 
-def _sum_of(totals: Totals, cluster: int | None) -> str:
-    return describe_total(totals.sums.get(cluster, 0.0), totals.share(cluster))
-
-
 def _show_total(console: Terminal, name: str, total: float, unmeasured: int) -> None:
     """Print the sum of a column over all rows."""
     without = f"; {counted(unmeasured, 'row')} without a value" if unmeasured else ""
@@ -215,11 +206,12 @@ def _show_total(console: Terminal, name: str, total: float, unmeasured: int) -> 
 
 def show_new_values(shifts: Iterable[ColumnShift]) -> None:
     """Print the values of tested columns that did not occur in training."""
-    for sentence in (sentence for shift in shifts for sentence in shift.sentences()):
-        show_message("note", one_line(sentence))
+    for shift in shifts:
+        for sentence in shift.sentences():
+            show_message("note", one_line(sentence))
 
 
-def show_shifts(shifts: Iterable[Shift], totals: Totals | None = None) -> None:
+def show_shifts(shifts: Iterable[Shift], totals: Totals | None) -> None:
     """Print each cluster's share of the rows beside that in training, and its share of the total of a column."""
     of_totals = [] if totals is None else [one_line(totals.name), "in training"]
     table = _table("cluster", "rows", "share", "in training", "shift", *of_totals)
@@ -232,9 +224,9 @@ def show_shifts(shifts: Iterable[Shift], totals: Totals | None = None) -> None:
             f"{shift.trained:.1%}",
             f"{100 * shift.size:+z.1f} points",
         )
-        if totals is not None:
+        if shift.total is not None:
             trained = "–" if shift.total_trained is None else percent(shift.total_trained)
-            figures = (*figures, _sum_of(totals, shift.cluster), trained)
+            figures = (*figures, describe_total(shift.total, shift.total_share), trained)
         table.add_row(Text(one_line(shift.title)), *figures)
     console = _console(False)
     console.print(table)
@@ -255,7 +247,7 @@ def show_exporters(installed: Iterable[InstalledExporter]) -> None:
     _console(False).print(table)
 
 
-def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun] = ()) -> None:
+def show_comparisons(comparisons: Sequence[Comparison], not_run: Sequence[NotRun]) -> None:
     """Print the result of every form of the rules, the forms not run, and the first wrong row of each form."""
     from shallowrules.verification.comparing import grouped_by_reason
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from shallowrules.errors import OptionError
 from shallowrules.exporters.sql import DIALECTS, declared_types, dialect_of_database
-from shallowrules.sources.database import DatabaseSource
+from shallowrules.sources import DatabaseRows
+from shallowrules.sources.database import DatabaseSource, open_rows
 
-__all__ = ["column_types", "dialect_of"]
+__all__ = ["column_types", "dialect_of", "table_facts"]
 
 POSTGRES = (
     "SELECT a.attname, format_type(a.atttypid, a.atttypmod) "
@@ -25,13 +26,24 @@ DUCKDB = (
 )
 """Whether a column of text may have a collation: DuckDB does not report which columns have one."""
 
-
 OWN_TABLE = (
     "SELECT bool_and(coalesce(type = 'duckdb', false)) FROM "
     "(SELECT database_name, table_name FROM duckdb_tables() UNION ALL SELECT NULL, view_name FROM duckdb_views()) "
     "LEFT JOIN duckdb_databases() USING (database_name) WHERE lower(table_name) = lower({table})"
 )
 """Whether DuckDB stores a table itself; a view may read files, whose statistics leave NaN out."""
+
+
+def table_facts(rows: DatabaseRows) -> dict[str, str | Mapping[str, str]]:
+    """Return the dialect of a database and the declared types of a table there, by the names of each `Fact`.
+
+    Raises
+    ------
+    DataError
+        If the database cannot be reached, or has no such table.
+    """
+    with open_rows(rows) as source:
+        return {"types": column_types(source), "dialect": dialect_of(source)}
 
 
 def dialect_of(source: DatabaseSource) -> str:

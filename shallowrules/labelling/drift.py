@@ -94,7 +94,7 @@ class ColumnShift:
     unseen : int
         Rows whose category training did not have.
     examples : tuple of str or bool
-        Such categories, the most frequent first, some of them.
+        The most frequent of these categories.
     """
 
     column: RuleColumn
@@ -255,7 +255,7 @@ def count_labels(rules: RuleSet, source: DatabaseSource, columns: Mapping[str, s
 def query_counts(
     rules: RuleSet, source: DatabaseSource, columns: Mapping[str, str], measure: str | None = None
 ) -> Sequence[Any]:
-    """Return the rows that SQL of the style ``drift`` gives for an open table; the options are those of the style."""
+    """Return the rows that SQL of the style ``drift`` gives for an open table; `measure` is a column to add up."""
     known = find_tested_columns(rules, source, columns).options
     query = export(rules, "sql", style="drift", table=source.rows.name_parts, measure=measure, **known)
     return source.connection.exec_driver_sql(query).all()
@@ -266,7 +266,7 @@ def unseen_in_database(
 ) -> tuple[ColumnShift, ...]:
     """Return the columns of text of an open table with categories that did not occur in training.
 
-    They are counted in the database; the parameters are those of `count_labels`.
+    They are counted in the database; `n_rows` are the rows of the table, the others are as in `count_labels`.
     """
     found = find_tested_columns(rules, source, columns)
     shifts = []
@@ -274,8 +274,8 @@ def unseen_in_database(
         name = found.names[column.name]
         unknown = unknown_predicate(column, name, found.dialect)
         quoted = find_dialect(found.dialect).identifier(name)
-        counted = f"SELECT {quoted}, COUNT(*) FROM {source.relation} WHERE {unknown} GROUP BY {quoted}"
-        rows = source.connection.exec_driver_sql(counted).all()
+        query = f"SELECT {quoted}, COUNT(*) FROM {source.relation} WHERE {unknown} GROUP BY {quoted}"
+        rows = source.connection.exec_driver_sql(query).all()
         values: Counter[Value] = Counter()
         for value, count in rows:  # in a column of codes, a number that may be 3.00
             values[value if isinstance(value, str) else number_text(value)] += int(count)

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import cast
 
-from shallowrules.errors import DataError, OptionError
+from shallowrules.errors import DataError, OptionError, OptionName
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import neither_predicate, precision_case, unknown_predicate
 from shallowrules.files import Reading
@@ -50,7 +50,7 @@ TOLD: Mapping[str, Sequence[str]] = {
     "parquet": ("format",),
     "workbook": ("decimal", "thousands", "format", "null", "keep_text"),
 }
-"""By the kind of a file, the options of `Reading` that apply to it."""
+"""By the kind of a file, the options of `Reading` that apply to it; a source refuses the others that do not itself."""
 
 
 def label_file(
@@ -136,9 +136,7 @@ def _refuse_meaningless(reading: Reading, source: DuckDBSource) -> None:
     for name, value in vars(reading).items():
         if name in TOLD["csv"] and name not in TOLD[kind] and value and tuple(value) != tuple(default[name] or ()):
             shown = {"json": "JSON", "parquet": "Parquet", "workbook": "workbook"}[kind]
-            raise OptionError(
-                f"--{name.replace('_', '-')} means nothing to a {shown} file, whose values have types; omit it"
-            )
+            raise OptionError(OptionName(name), f" means nothing to a {shown} file, whose values have types; omit it")
 
 
 def _unseen(files: Sequence[_Labelling], n_rows: int) -> tuple[ColumnShift, ...]:

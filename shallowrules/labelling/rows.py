@@ -36,7 +36,7 @@ from shallowrules.tables.table import Table
 __all__ = ["label_rows"]
 
 FETCHING = 0.8
-"""Share of the time that the rows of a database take to arrive, before they are written: 0.76 to 0.94 of it."""
+"""Share of the time that the rows of a database take to arrive, before they are written: from 0.76 to 0.94."""
 
 
 def label_rows(

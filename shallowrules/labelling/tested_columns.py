@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shallowrules.errors import DataError, Finding, nearest
+from shallowrules.errors import DataError, Finding, OptionName, nearest
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
 from shallowrules.files import Reading
 from shallowrules.labelling.column_types import column_types, dialect_of
@@ -33,9 +32,9 @@ class FoundColumns:
     names : mapping from str to str
         The database's names of columns of the rules: the tested ones, and others that were given.
     types : mapping from str to str
-        What it declares each column of the table as; none of a query.
+        The declared type of each column of the table; empty for a query.
     dialect : str
-        Its SQL.
+        The dialect of the database's SQL.
     """
 
     columns: tuple[RuleColumn, ...]
@@ -104,8 +103,8 @@ def find_columns(
         Of all columns of the table.
     given : mapping from str to str
         The table's names of columns of the rules that have a different name there.
-    where : str, optional
-        What the table is called in a message; by default the message stands after it.
+    where : str or None
+        The table's name in a message; None where the caller puts it before the message.
     *folds : callable
         As `find_name` has them.
 
@@ -114,7 +113,8 @@ def find_columns(
     DataError
         If one is missing.
     """
-    missing, positions, near = [], [], []
+    missing, positions = [], []
+    near: list[OptionName] = []
     for column in tested:
         name = given.get(column.name, column.name)
         found = find_name(name, names, *folds)
@@ -123,15 +123,18 @@ def find_columns(
             continue
         missing.append(name)
         if (alike := nearest(name, names)) is not None:
-            near.append(f"--column {shlex.quote(f'{column.name}={alike}')}")
+            near.append(OptionName("columns", f"{column.name}={alike}"))
     if missing:
         listed, shown = ", ".join(show_absent(name, names) for name in missing), ", ".join(map(repr, names))
         lacking = f"the rules test {listed}, which {where} does not have; its columns are: {shown}"
         if where is None:
             lacking = f"there is no column {listed}, which the rules test; the columns are: {shown}"
-        use = f"; if that is the column, use {' '.join(near)}" if len(near) == len(missing) else ""
+        parts: list[str | OptionName]
+        parts = [f"{lacking}. ", OptionName("columns", "OLD=NEW"), " says what a column is called there"]
+        if len(near) == len(missing):
+            parts += ["; if that is the column, use", *(part for option in near for part in (" ", option))]
         findings = [Finding("missing column", f"the rules test {show_absent(name, names)}", name) for name in missing]
-        raise DataError(f"{lacking}. --column OLD=NEW says what a column is called there{use}", findings=findings)
+        raise DataError(*parts, findings=findings)
     return tuple(positions)
 
 
@@ -143,7 +146,7 @@ def _check_types(tested: tuple[RuleColumn, ...], positions: tuple[int, ...], sou
         if (kind := source.declared[j].kind) is not None and kind not in _allowed_kinds(column)
     ]
     if wrong:
-        raise DataError(f"{'; '.join(wrong)}; cast it in a view, or with --query")
+        raise DataError(f"{'; '.join(wrong)}; cast it in a view, or with ", OptionName("query"))
 
 
 def _allowed_kinds(column: RuleColumn) -> set[str]:

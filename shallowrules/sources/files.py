@@ -17,6 +17,7 @@ from tempfile import gettempdir
 from typing import BinaryIO, Literal, cast
 
 from shallowrules.errors import DataError
+from shallowrules.files import RULES_FILE, STANDARD_INPUT
 from shallowrules.sources.base import named
 from shallowrules.sources.looking import is_file, is_folder, look, matches, walk
 
@@ -26,9 +27,6 @@ FileKind = Literal["csv", "json", "parquet", "workbook"]
 
 CHUNK = 1 << 20
 """Bytes that are read at once."""
-
-STANDARD_INPUT = "-"
-"""The name that stands for data piped to the command."""
 
 ZIP = b"PK\x03\x04"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -43,7 +41,6 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 CSV_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 
-RULES_FILE = "rules.json"
 RULES_DOCUMENT = re.compile(rb'\s*\{\s*"format"\s*:\s*"shallowrules/')
 """The beginnings of this package's own documents: they lie beside tables, and are not tables."""
 

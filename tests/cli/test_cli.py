@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
 # The main job --------------------------------------------------------------------------------------
 
 
-def test_run_writes_four_files_and_a_summary(folder):
+def test_run_writes_its_files_and_a_summary(folder):
     result = call("run", write_groups(), "-k", 3)
     assert result.exit_code == 0
     assert sorted(os.listdir(folder / "t_rules")) == FILES

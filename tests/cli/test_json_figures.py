@@ -122,6 +122,7 @@ def test_the_figures_of_diff():
     share = result["moved_rows"] / result["rows"]
     assert f"{result['moved_rows']} of {result['rows']} rows change cluster ({share:.1%})" in text
     assert sum(move["rows"] for move in result["moved"]) == result["moved_rows"]
+    assert result["rules"]
     for change in result["rules"]:
         words = {"old": "is gone", "new": "is new"}
         gone = [

@@ -199,7 +199,7 @@ def test_a_url_in_place_of_anything_else(folder, name):
         check(call(name, *arguments_of(command), f"--nonsense={url}"), (name, url))
     url = f"postgresql://me:{password_of('@')}@{NOWHERE}"
     for parameter in command.params:
-        if parameter.name == "cluster_column":  # which is called as it is said
+        if parameter.name == "cluster_column":  # the column gets the name that is typed
             continue
         placed = [url] if isinstance(parameter, click.Argument) else [parameter.opts[-1], url]
         for rows in ([], ["--database", url, "--table", "small"]):

@@ -121,20 +121,23 @@ def test_ids_are_not_filled(tmp_path, in_parts, memory):
         assert done.exit_code == 3
         assert "'CustomerID' (14 rows), which looks like an ID" in done.stderr
         assert done.stderr.endswith("--exclude CustomerID\n")
+    _, done = notes_of(tmp_path, *memory, CustomerID=gaps, OrderID=gaps)
+    assert "'CustomerID' (14 rows), 'OrderID' (14 rows), which look like IDs" in done.stderr
+    assert "use --numbers CustomerID,OrderID if they are quantities" in done.stderr
     _, done = notes_of(tmp_path, "--impute", "median", "--numbers", "CustomerID", *memory, CustomerID=gaps)
     assert done.exit_code == 0
 
 
 @given(
     others=st.lists(st.integers(-50, 50), min_size=6, max_size=30, unique=True),
-    sentinels=st.lists(st.sampled_from([-9999, -999, 999, 9999]), min_size=1, max_size=1),
+    sentinel=st.sampled_from([-9999, -999, 999, 9999]),
     count=st.integers(1, 5),
 )
 @draws(60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_a_sentinel_is_found_if_it_repeats(tmp_path, others, sentinels, count):
-    values = [others[i % len(others)] for i in range(N_ROWS - count)] + sentinels * count
+def test_a_sentinel_is_found_if_it_repeats(tmp_path, others, sentinel, count):
+    values = [others[i % len(others)] for i in range(N_ROWS - count)] + [sentinel] * count
     notes, _ = notes_of(tmp_path, value=values)
-    found = [note for note in notes if f"--null {sentinels[0]}" in note]
+    found = [note for note in notes if f"--null {sentinel}" in note]
     assert len(found) == (count > 1)
     for note in found:
         assert f"in {count} of {N_ROWS} rows" in note

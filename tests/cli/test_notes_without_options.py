@@ -108,7 +108,7 @@ FILES = {
     "a measure": (TABLE, ["--measure", "y"], "added up in each cluster"),
     "labels": (TABLE, ["--labels", "kind"], "to measure distances"),
     "the label -1": (text_of({"g": of(range(-1, 3))}), ["--labels", "g"], "explained as a cluster like any other"),
-    "noise": (text_of({"g": of(range(-1, 3))}), ["--labels", "g", "--noise", "cluster"], ""),
+    "noise": (text_of({"g": of(range(-1, 3))}), ["--labels", "g", "--noise", "cluster"], "to measure distances"),
     "rows without a value": (GAPS, ["--drop-missing"], "excluded for missing values"),
     "imputed values": (GAPS, ["--impute", "median", "--missing", "category"], "the median"),
     "a thorough search": (TABLE, ["--refine", "thorough", "--budget", "3"], "searched thoroughly"),

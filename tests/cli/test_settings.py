@@ -102,6 +102,19 @@ def test_what_is_typed_goes_before(table) -> None:
     assert (options["clusters"], options["seed"], options["exclude"]) == (2, 5, ["code"])
 
 
+def test_options_and_outputs_are_of_the_same_settings_however_they_are_spelt(table):
+    for name, clusters, exporter in (("two", 2, "sql"), ("three", 3, "mermaid")):
+        call("run", "t.csv", "-k", clusters, "--exclude", '"group, given"', "--write", exporter, "-o", name)
+    for spelt in (
+        ["--settings", "two/settings.json", "--settings=three/settings.json"],
+        ["--settings=two/settings.json", "--settings", "three/settings.json"],
+    ):
+        done = call("run", *spelt, "-o", "again", "--force")
+        assert done.exit_code == 0, done.stderr
+        kept = json.loads((table / "again" / "settings.json").read_text())
+        assert (kept["options"]["clusters"], kept["write"]) == (3, ["mermaid"])
+
+
 def test_it_has_a_value_for_every_option(table):
     first = call("run", "t.csv", "-k", 3, "--exclude", '"group, given"', "-o", "first")
     assert first.exit_code == 0, first.stderr

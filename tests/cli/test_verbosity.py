@@ -128,8 +128,7 @@ def test_an_interrupt_is_logged(folder, monkeypatch):
     assert not logging.getLogger("shallowrules").handlers
 
 
-def test_a_text_of_the_table_is_one_line_of_the_log(folder):
-    Path("names.csv").write_text('number,name\n0,"a\n2026-01-01 00:00:00+0000 forged\x1b[2J"\n', encoding="utf-8")
+def test_a_name_with_a_line_break_is_one_line_of_the_log(folder):
     call("fit", "none\n2026-01-01 00:00:00+0000 forged\x1b.csv", "-k", "3", "--log-file", "log")
     assert not any(line.startswith("forged") for line in logged())
     assert b"\x1b" not in Path("log").read_bytes()

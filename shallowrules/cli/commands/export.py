@@ -188,18 +188,15 @@ def _named_by_file(choice: ExporterChoice, output: Path | None) -> Iterator[None
 
 def _typed(choice: ExporterChoice, database: str) -> dict[str, Any]:
     """Return the options, with the dialect of a database and the types that it declares for the table's columns."""
-    from shallowrules.labelling.column_types import column_types, dialect_of
-    from shallowrules.sources.database import DatabaseRows, open_rows
+    from shallowrules.labelling.column_types import table_facts
+    from shallowrules.sources import DatabaseRows
 
     if "types" not in choice.facts:
         raise click.UsageError(f"{choice.name} does not depend on the types of columns; omit --database")
     table = choice.given_for("table")
     if table is None:
         raise click.UsageError("--database needs --table, the table whose column types are read")
-    rows = DatabaseRows(database, table)
-    with open_rows(rows) as source:
-        facts = {"types": column_types(source), "dialect": dialect_of(source)}
-    return {**choice.following(facts), **choice.given}
+    return {**choice.following(table_facts(DatabaseRows(database, table))), **choice.given}
 
 
 def _with_vectors(

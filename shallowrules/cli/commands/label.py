@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shallowrules.cli.applying import ApplyOptions, apply_options
+from shallowrules.cli.applying import ApplyOptions, apply_labels, apply_options
 from shallowrules.cli.naming import NamedRules, files_of_names, names_option, with_names
 from shallowrules.cli.options.reading import (
     Tables,
@@ -29,15 +29,14 @@ from shallowrules.cli.options.shared import (
 )
 from shallowrules.cli.output import check_target, progress, show_message, warnings_shown
 from shallowrules.cli.results import json_option, report
-from shallowrules.errors import OptionError
+from shallowrules.errors import OptionError, counted
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:
-    from shallowrules.rules import ClusterNames
+    from shallowrules.rules import ClusterNames, RuleSet
     from shallowrules.sources import DatabaseRows
 
 __all__ = ["command"]
-
 
 APPLYING = [*(field.name for field in fields(ApplyOptions)), "cluster_as", "otherwise"]
 TEXT_FILES = [field.name for field in fields(Reading)]
@@ -110,9 +109,6 @@ def command(
       shallowrules label rules.json --database @shop --table sales.visits --apply update
       shallowrules label rules.json --database @shop --table sales.visits --apply labels --key id
     """  # noqa: D301 (click wants a backspace)
-    from shallowrules.cli.applying import apply_labels
-    from shallowrules.exporters.sql import refuse_measure
-    from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows
 
     if not cluster_column.strip():
@@ -134,15 +130,25 @@ def command(
         raise click.UsageError("-o and --apply exclude each other: a file is written, or the database")
     if not isinstance(rows, DatabaseRows):
         raise click.UsageError("--apply puts labels into a database; name it with --database URL and --table NAME")
-    with warnings_shown():
-        rules = with_names(RuleSet.from_json(rules_file), names)
-    if options["measure"] is not None:
-        refuse_measure(rules, options["measure"])
+    rules = _read_rules(rules_file, names, options["measure"])
     others = {name: options[name] for name in ("measure", "columns", "cluster_as", "otherwise", "with_precision")}
     apply_labels(rules, rows, applying, cluster_column=cluster_column, **others)
 
 
+def _read_rules(path: str, names: ClusterNames | NamedRules | None, measure: str | None) -> RuleSet:
+    """Return the rules with the names of --names; OptionError if the measure is one of their columns."""
+    from shallowrules.exporters.sql import refuse_measure
+    from shallowrules.rules import RuleSet
+
+    with warnings_shown():
+        rules = with_names(RuleSet.from_json(path), names)
+    if measure is not None:
+        refuse_measure(rules, measure)
+    return rules
+
+
 def _refuse_options_of_apply(applying: ApplyOptions, options: dict[str, Any]) -> None:
+    """Raise UsageError for an option of labels in a database without --apply."""
     given = list(applying.given)
     given += ["--else"] if options["otherwise"] is not None else []
     given += ["--cluster-as"] if options["cluster_as"] != "number" else []
@@ -163,25 +169,20 @@ def _write_file(
     from shallowrules.cli.advice import worded
     from shallowrules.cli.figures import clusters_of_rows, new_categories, total_of
     from shallowrules.cli.summary import show_labels, show_new_values
-    from shallowrules.errors import counted
-    from shallowrules.exporters.sql import refuse_measure
     from shallowrules.labelling.files import label_file
     from shallowrules.labelling.rows import label_rows
     from shallowrules.labelling.writing import Output, check_format
-    from shallowrules.rules import RuleSet
     from shallowrules.sources import DatabaseRows, files_of
 
     _, kind, _ = check_format(output)
     if options["csv_safe"] and kind != "csv":
         raise click.UsageError(f"--csv-safe is for a CSV file, and -o {output} is not one; omit it")
-    files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)  # or the result of an earlier run
+    # The result of an earlier run may stand in the folder that is read.
+    files = [] if isinstance(rows, DatabaseRows) else files_of(rows, besides=output)
     check_target(output, rules_file, *files, *files_of_names(names), force=force)
-    with warnings_shown():
-        rules = with_names(RuleSet.from_json(rules_file), names)
-    written = Output(output, cluster_column, options["csv_safe"], options["with_precision"])
     columns, measure = options["columns"], options["measure"]
-    if measure is not None:
-        refuse_measure(rules, measure)
+    rules = _read_rules(rules_file, names, measure)
+    written = Output(output, cluster_column, options["csv_safe"], options["with_precision"])
     with progress(f"labelling {show_tables(rows)}") as show:
         if isinstance(rows, DatabaseRows):
             labelled = label_rows(rules, rows, written, columns, show, measure)
@@ -199,7 +200,7 @@ def _write_file(
             "files": [str(output)],
         }
     )
-    show_labels(rules, clusters, str(output), labelled.totals)
+    show_labels(rules, clusters, labelled.totals, str(output))
     if unlabelled := labelled.counts.get(None):
         show_message(
             "note",

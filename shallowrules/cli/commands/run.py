@@ -28,7 +28,7 @@ from shallowrules.cli.options.reading import (
 )
 from shallowrules.cli.options.settings import (
     PAGE,
-    SETTINGS_FILE,
+    RUN_SETTINGS_FILE,
     exporters_of_settings,
     repeated_names,
     settings_option,
@@ -38,7 +38,7 @@ from shallowrules.cli.options.shared import gather, output_option, split_list, v
 from shallowrules.cli.output import check_folder, progress, show_message, write_files
 from shallowrules.cli.results import json_option, report
 from shallowrules.errors import OptionError
-from shallowrules.files import Reading
+from shallowrules.files import RULES_FILE, STANDARD_INPUT, Reading
 
 if TYPE_CHECKING:
     from shallowrules.rules import ClusterNames, RuleSet
@@ -48,8 +48,6 @@ __all__ = ["command"]
 
 WRITTEN = "sql,python,markdown,html"
 """The exporters whose files are written unless the user names others."""
-
-RULES_FILE = "rules.json"
 
 
 def _choose(command: ExporterCommand, context: click.Context, arguments: list[str]) -> list[ExporterChoice]:
@@ -85,8 +83,7 @@ def _split_names(values: Sequence[str]) -> list[str]:
     short_help="Cluster a table and write its rules in every format.",
     epilog="The exporters that --write names have options of their own, prefixed with the exporter's name: "
     "--sql-dialect postgres, --markdown-title X. Those of sql also work without the prefix: --dialect, --table, "
-    "--style, "
-    "--column, --cluster-column. `shallowrules run --write NAMES --help` shows them, "
+    "--style, --column, --cluster-column. `shallowrules run --write NAMES --help` shows them, "
     "`shallowrules exporters` lists the exporters.",
 )
 @table_or_database
@@ -245,7 +242,7 @@ def _check_distinct(files: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the files of a run: the rules themselves, and those of each exporter; OptionError if two share a name."""
     from shallowrules.exporters.exported import find_clash
 
-    claims = [("the rules themselves", RULES_FILE), ("the settings", SETTINGS_FILE)]
+    claims = [("the rules themselves", RULES_FILE), ("the settings", RUN_SETTINGS_FILE)]
     claims += [(f"those of exporter {name!r}", file) for name, given in files.items() for file in given]
     names = [file for _, file in claims]
     clash = find_clash(names)
@@ -275,18 +272,14 @@ def _known_of(rows: Tables | DatabaseRows, table: str | None, wanted: Set[str]) 
         if (dialect := dialect_of_database(rows.backend)) is not None:
             facts["dialect"] = dialect
             if "types" in wanted and rows.name_parts:
-                from shallowrules.labelling.column_types import column_types, dialect_of
-                from shallowrules.sources.database import open_rows
+                from shallowrules.labelling.column_types import table_facts
 
-                with open_rows(rows) as source:
-                    facts |= {"types": column_types(source), "dialect": dialect_of(source)}
+                facts |= table_facts(rows)
     return re.sub(r"[^\w. -]", "_", facts["table"][-1]), facts
 
 
 def _stem(tables: Tables) -> str:
     """Return the name of the first file without folder and endings; of a pattern, without its wildcards."""
-    from shallowrules.sources.files import STANDARD_INPUT
-
     path = Path(tables if isinstance(tables, str) else tables[0])
     if str(path) == STANDARD_INPUT:
         return "table"

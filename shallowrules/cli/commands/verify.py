@@ -19,7 +19,7 @@ from shallowrules.cli.options.reading import (
 from shallowrules.cli.options.shared import answer_options, columns_option, gather, output_option, seed_option
 from shallowrules.cli.output import FindingsReported, check_target, progress, warnings_shown, write_result
 from shallowrules.cli.results import json_option, report
-from shallowrules.errors import OptionError
+from shallowrules.errors import DataError, OptionError
 from shallowrules.files import Reading
 
 if TYPE_CHECKING:
@@ -160,8 +160,8 @@ def _verify_files(
     from shallowrules.verification import verify as verify_forms
 
     with progress(f"reading {show_tables(tables)}"), worded():
-        told, table = read_tested(rules, tables, reading)  # as it stands: does every form know how to convert it?
-    _refuse_unknown(rules, told, table)
+        told, table = read_tested(rules, tables, reading)  # text as it stands, which every form has to convert
+    _refuse_own_reading(rules, told, table)
     same = replace(reading, delimiter=None, keep_text=()) == Reading()
     file = tables if isinstance(tables, str) and same else None
     delimiter = None if file is None else delimiter_of(file, reading.delimiter)
@@ -201,7 +201,6 @@ def _verify_files(
 def _judge(comparisons: Sequence[Comparison], failed: Sequence[Failed], remarks: Sequence[str]) -> Sequence[str]:
     """Show the remarks, and return the forms that disagree; DataError if some end in an error, and all others agree."""
     from shallowrules.cli.summary import show_lines
-    from shallowrules.errors import DataError
     from shallowrules.verification.comparing import grouped_by_reason
 
     wrong = [comparison.form for comparison in comparisons if comparison.disagreements]
@@ -217,8 +216,8 @@ def _judge(comparisons: Sequence[Comparison], failed: Sequence[Failed], remarks:
     return wrong
 
 
-def _refuse_unknown(rules: RuleSet, told: RuleSet, table: Table) -> None:
-    """Raise OptionError for a null marker that only `told` has, since no exported format knows it."""
+def _refuse_own_reading(rules: RuleSet, told: RuleSet, table: Table) -> None:
+    """Raise OptionError for a null marker or a decimal comma that only `told` has: no exported format knows it."""
     for feature in rules.tested_columns:
         known, column = rules.columns[feature], told.columns[feature]
         if column == known:

@@ -95,10 +95,11 @@ def folder_defaults(
     known = {each: _options(command_of(each)) for each in names}
     if EXPORTERS in shared:
         raise SettingsError(f"{file}: {EXPORTERS} must be a table of tables")
-    _refuse_unknown(shared, {key: option for options in known.values() for key, option in options.items()}, f"{file}:")
+    of_any = {key: option for options in known.values() for key, option in options.items()}
+    _refuse_unknown_options(shared, of_any, f"{file}:")
     own = {each: tables.get(each, {}) for each in names if each != EXPORTERS}  # that command has none of its own
     for each, values in own.items():
-        _refuse_unknown(values, known[each], f"{file}: [{each}]")
+        _refuse_unknown_options(values, known[each], f"{file}: [{each}]")
     options = known[name]
     given = {key: (key, value) for key, value in shared.items() if key in options}
     given |= {key: (f"[{name}] {key}", value) for key, value in own.get(name, {}).items()}
@@ -115,13 +116,18 @@ def folder_defaults(
 def exporter_defaults(context: click.Context, choices: Sequence[Any]) -> dict[str, Any]:
     """Return the defaults that the folder's file gives the options of exporters, by their names in click.
 
+    Parameters
+    ----------
+    context : Context
+        Gets the choices, for `given_by_file`.
+    choices : sequence of ExporterChoice
+
     Raises
     ------
     SettingsError
         If it names an exporter that is not installed, an unknown option or a file, or a value has the wrong type.
     """
     from shallowrules.exporters import exporter_names
-    from shallowrules.exporters.options import describe_options
 
     file, tables = context.meta.get(FILE_READ), context.meta.get(EXPORTERS_GIVEN, {})
     if not tables or not choices:
@@ -133,7 +139,7 @@ def exporter_defaults(context: click.Context, choices: Sequence[Any]) -> dict[st
         where, values = f"{file}: [exporters.{choice.name}]", tables.get(choice.name, {})
         if not isinstance(values, dict):
             raise SettingsError(f"{where} must be a table of options")
-        specs = {spec.spelling: spec for spec in describe_options(choice.exporter.options)}
+        specs = {spec.spelling: spec for spec in choice.specs}
         refuse_unknown(values, tuple(specs), f"{where} option")
         for key in values:
             if specs[key].kind == "path":
@@ -223,7 +229,7 @@ def type_in_words(kind: str, shape: str) -> str:
     return shapes[shape]
 
 
-def _refuse_unknown(keys: Iterable[str], known: Mapping[str, click.Option], where: str) -> None:
+def _refuse_unknown_options(keys: Iterable[str], known: Mapping[str, click.Option], where: str) -> None:
     """Raise SettingsError for a key that is not an option's, with the most similar one, or that of its short name."""
     for key in keys:
         if key not in known:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shallowrules.exporters import Exporter
     from shallowrules.exporters.options import OptionSpec
 
-__all__ = ["ExporterChoice", "ExporterCommand"]
+__all__ = ["ExporterChoice", "ExporterCommand", "prefix_of"]
 
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
 """The sources of a user's value: the command line, or a file of settings."""
@@ -55,6 +55,13 @@ class ExporterChoice:
         return self.exporter.name
 
     @property
+    def specs(self) -> Sequence[OptionSpec]:
+        """The descriptions of the exporter's options."""
+        from shallowrules.exporters.options import describe_options
+
+        return describe_options(self.exporter.options)
+
+    @property
     def paths(self) -> list[str]:
         """The files that the user named in options."""
         values = (item for value in self.given.values() for item in (value if isinstance(value, tuple) else (value,)))
@@ -63,7 +70,7 @@ class ExporterChoice:
     @property
     def facts(self) -> set[str]:
         """The facts of a run that options of the exporter use as defaults."""
-        sources = (spec.command_line.default_from for spec in self._specs)
+        sources = (spec.command_line.default_from for spec in self.specs)
         return {source for source in sources if source is not None}
 
     def offer(self, arguments: Sequence[str], taken: Iterable[str], unprefixed: Iterable[str]) -> None:
@@ -83,9 +90,8 @@ class ExporterChoice:
         PluginError
             If the command has an option of that longer spelling as well.
         """
-        from shallowrules.exporters.options import describe_options
-
-        for spec in describe_options(self.exporter.options):
+        typed = [word.partition("=")[0] for word in arguments]
+        for spec in self.specs:
             names = [f"{self.prefix}{spec.spelling}"]
             if self.prefix and spec.name in unprefixed:
                 names.append(spec.spelling)
@@ -97,7 +103,6 @@ class ExporterChoice:
                 )
             spelt = [f"--{name}" for name in names] + [f"--no-{name}" for name in names if spec.kind == "flag"]
             self.spellings[spec.name] = f"--{names[-1]}"
-            typed = [word.partition("=")[0] for word in arguments]
             used = [word for word in typed if word in spelt]
             if used:
                 self.typed[spec.name] = used[-1]
@@ -146,7 +151,6 @@ class ExporterChoice:
         shorten : callable
             Returns the name for a file.
         """
-        from shallowrules.exporters.options import describe_options
 
         def written(value: Any) -> Any:
             if isinstance(value, Mapping):
@@ -156,7 +160,7 @@ class ExporterChoice:
             return shorten(value) if isinstance(value, Path) else value
 
         found: dict[str, Any] = {}
-        for spec in describe_options(self.exporter.options):
+        for spec in self.specs:
             source = spec.command_line.default_from
             default = spec.default if source is None else table if source == "table" else None
             found[spec.name] = written(self.given.get(spec.name, default))
@@ -177,11 +181,10 @@ class ExporterChoice:
             If a value of the folder's file has the wrong type, or is not one of the option's choices.
         """
         from shallowrules.exporters.base import check_option_names
-        from shallowrules.exporters.options import describe_options
 
         check_option_names(self.exporter, values)
         found: dict[str, Any] = {}
-        for spec in describe_options(self.exporter.options):
+        for spec in self.specs:
             if (value := values.get(spec.name)) is not None:
                 if spec.name in self.by_file:
                     _check_value(spec, value, self.by_file[spec.name])
@@ -192,29 +195,22 @@ class ExporterChoice:
                     found[_parameter_name(self.name, spec.name)] = _as_given(spec, value, place)
         return found
 
-    @property
-    def _specs(self) -> Sequence[OptionSpec]:
-        from shallowrules.exporters.options import describe_options
-
-        return describe_options(self.exporter.options)
-
     def following(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options that follow from facts."""
-        sources = {spec.name: spec.command_line.default_from for spec in self._specs}
+        sources = {spec.name: spec.command_line.default_from for spec in self.specs}
         return {name: facts[source] for name, source in sources.items() if source is not None and source in facts}
 
     def given_for(self, fact: str) -> Any:
         """Return the user's value for the option that would follow from a fact; None if there is none."""
-        names = (spec.name for spec in self._specs if spec.command_line.default_from == fact)
+        names = (spec.name for spec in self.specs if spec.command_line.default_from == fact)
         return next((self.given[name] for name in names if name in self.given), None)
 
-    def settings(self, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def settings(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options for the exporter: those given, and those that follow from the `facts` of a run."""
-        known = dict(facts or {})
-        if {spec.command_line.default_from for spec in self._specs if spec.name in self.given} & {"table", "dialect"}:
+        known = dict(facts)
+        if {spec.command_line.default_from for spec in self.specs if spec.name in self.given} & {"table", "dialect"}:
             known.pop("types", None)  # they belong to another table
-        followed = self.following(known)
-        return {**followed, **self.given}
+        return {**self.following(known), **self.given}
 
     @contextmanager
     def as_typed(self) -> Iterator[None]:
@@ -338,11 +334,9 @@ def prefix_of(name: str) -> str:
 
 def _unprefixed(chosen: Sequence[ExporterChoice], taken: Iterable[str]) -> dict[str, set[str]]:
     """Return the options that need no prefix, by exporter: those whose name nothing else has."""
-    from shallowrules.exporters.options import describe_options
-
     wanted: dict[str, list[tuple[str, str]]] = {}
     for choice in chosen:
-        for spec in describe_options(choice.exporter.options):
+        for spec in choice.specs:
             if spec.command_line.unprefixed:
                 wanted.setdefault(f"--{spec.spelling}", []).append((choice.name, spec.name))
     found: dict[str, set[str]] = {}

@@ -77,7 +77,7 @@ class FitOptions:
         return "standard" if kinds >= BOTH else "minmax"
 
     def balances(self, kinds: Set[str | None]) -> bool:
-        """Return whether the weight of the categories of such a table depends on its numbers."""
+        """Return whether the weight of the categories of a table with these columns depends on its numbers."""
         return self.category_weight == AUTO and kinds >= BOTH
 
     def as_fitted(self, scale: str | None, weight: float) -> FitOptions:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shallowrules.cli.options.reading import Tables, show_tables
-from shallowrules.cli.options.shared import together
 from shallowrules.cli.output import show_message
 
 if TYPE_CHECKING:
@@ -33,8 +32,13 @@ TEXT_SHARE = 1.0
 """Size of the numbers of a text file as float64, as a multiple of the file: a number takes about 8 characters."""
 
 PACKED_SHARE = 5.0
+"""The same for a compressed file."""
+
 PACKED = (".gz", ".xlsx", ".ods")
-"""The same for a compressed text file, by the ending; sheets are compressed too."""
+"""The endings of compressed files, sheets among them."""
+
+MIN_INSPECTED = LEAST_MEMORY // 100
+"""Bytes of a Parquet file from which on DuckDB, which takes a while to load, is asked how many numbers it has."""
 
 
 class _Memory(click.ParamType[int]):
@@ -55,14 +59,12 @@ class _Memory(click.ParamType[int]):
         return n_bytes
 
 
-memory_option = together(
-    click.option(
-        "--memory",
-        type=_Memory(),
-        metavar="SIZE",
-        help="Use at most about this much memory, such as 2GB; a larger table is read in parts. [default: "
-        "what is available]",
-    )
+memory_option = click.option(
+    "--memory",
+    type=_Memory(),
+    metavar="SIZE",
+    help="Use at most about this much memory, such as 2GB; a larger table is read in parts. [default: "
+    "what is available]",
 )
 """How much memory a fit may take."""
 
@@ -100,7 +102,7 @@ def memory_for_parts(rows: Tables | DatabaseRows, memory: int | None) -> int | N
 def _numbers_size(file: str) -> float:
     """Return about how many bytes the numbers of a file take as float64."""
     size = os.path.getsize(file)
-    if file.lower().endswith((".parquet", ".pq")) and size > LEAST_MEMORY // 100:
+    if file.lower().endswith((".parquet", ".pq")) and size > MIN_INSPECTED:
         import duckdb
 
         counts = "SELECT sum(num_values) FROM parquet_metadata(?)"

@@ -48,7 +48,7 @@ def rows_of(tables: Tables, options: Mapping[str, Any]) -> Tables | DatabaseRows
     """Return the input of a command with `table_or_database`; UsageError unless there is exactly one."""
     source_of = click.get_current_context().get_parameter_source
     if tables and source_of("tables") is ParameterSource.COMMANDLINE:
-        # A table that is typed goes before the database of a file of defaults.
+        # A typed TABLE takes precedence over the database of a file of defaults.
         options = {name: None if source_of(name) is ParameterSource.DEFAULT_MAP else options[name] for name in options}
     database, sample = options["database"], options["sample"]
     if database is None:

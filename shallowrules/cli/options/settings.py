@@ -23,7 +23,7 @@ from shallowrules.cli.options.reading import Tables, reading_options
 from shallowrules.cli.options.shared import FILE_NAME, TYPED, gather, values_typed
 from shallowrules.cli.output import show_message
 from shallowrules.errors import DataError, OptionError, suggestion
-from shallowrules.files import Reading, distinct_keys, read_whole
+from shallowrules.files import STANDARD_INPUT, Reading, distinct_keys, read_whole
 
 if TYPE_CHECKING:
     from shallowrules.cli.naming import NamedRules
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAGE",
-    "SETTINGS_FILE",
+    "RUN_SETTINGS_FILE",
     "exporters_of_settings",
     "options_of",
     "refuse_without_settings",
@@ -45,7 +45,8 @@ __all__ = [
     "with_tables",
 ]
 
-SETTINGS_FILE = "settings.json"
+RUN_SETTINGS_FILE = "settings.json"
+"""The file of settings that `run` writes; the folder's defaults are in `shallowrules.files.SETTINGS_FILE`."""
 
 FORMAT = "shallowrules-settings/1"
 
@@ -54,8 +55,6 @@ TABLES = "tables"
 
 PAGE: dict[str, bool | int] = {"slider": True, "sample_rows": 0}
 """Options of `run` for the page, and their defaults."""
-
-STANDARD_INPUT = "-"
 
 GOALS = ("--max-cost", "--max-conditions")
 """Options that search the trade-off, and so exclude one."""
@@ -295,7 +294,7 @@ def _load(path: str) -> dict[str, Any]:
         raise DataError(f"{path} is not valid JSON in UTF-8: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(
-            f'{path} is not a file of settings: it lacks "format": "{FORMAT}"; `run` writes {SETTINGS_FILE}'
+            f'{path} is not a file of settings: it lacks "format": "{FORMAT}"; `run` writes {RUN_SETTINGS_FILE}'
         )
     for part, is_right, what in (
         ("options", _is_object, "an object"),
@@ -348,6 +347,6 @@ settings_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_read,
-    help=f"Take options, TABLE, the names of clusters and the outputs from the {SETTINGS_FILE} of an earlier run; "
+    help=f"Take options, TABLE, the names of clusters and the outputs from the {RUN_SETTINGS_FILE} of an earlier run; "
     "options on the command line take precedence.",
 )

@@ -6,7 +6,6 @@ import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +25,7 @@ __all__ = [
     "measure_option",
     "output_option",
     "seed_option",
+    "split_at_dashes",
     "split_list",
     "split_pair",
     "together",
@@ -48,11 +48,22 @@ def typed_arguments() -> list[str] | None:
     return None if context is None else context.meta.get(TYPED)
 
 
+def split_at_dashes(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words before ``--``, where options stand, and the others: ``--`` and the arguments after it."""
+    end = words.index("--") if "--" in words else len(words)
+    return words[:end], words[end:]
+
+
 def values_typed(option: str, arguments: Sequence[str]) -> list[str]:
-    """Return the values of an option, before all options are known and can be parsed."""
-    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    values = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
-    return values + [value for word, value in pairwise(words) if word == option]
+    """Return the values of an option in their order, before all options are known and can be parsed."""
+    words, _ = split_at_dashes(arguments)
+    values: list[str] = []
+    for place, word in enumerate(words):
+        if word == option:
+            values += words[place + 1 : place + 2]
+        elif word.startswith(f"{option}="):
+            values.append(word.removeprefix(f"{option}="))
+    return values
 
 
 def gather(kind: type[Options], values: Mapping[str, Any]) -> Options:
@@ -163,11 +174,9 @@ def measure_option(help_text: str) -> Callable[[Command], Command]:
 
 def answer_options(*kinds: str) -> Callable[[Command], Command]:
     """Return the options for the labels in SQL, as for `export`, with the choices for a cluster's label."""
-    said = (
-        "number, the name that it was given by --labels, or both"
-        if "both" in kinds
-        else ("number, or the name that it was given by --labels")
-    )
+    said = "number, or the name that it was given by --labels"
+    if "both" in kinds:
+        said = "number, the name that it was given by --labels, or both"
     return together(
         click.option(
             "--cluster-as",

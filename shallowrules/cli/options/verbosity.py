@@ -127,7 +127,7 @@ def _is_note(record: logging.LogRecord) -> bool:
 
 
 def _choose(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    """Keep the choice; once both are known, show stages if these are wanted. What is typed goes before a file."""
+    """Keep the choice: a typed option takes precedence over a file. Once both are known, show stages if wanted."""
     name = str(parameter.name)
     chosen: dict[str, int] = context.meta.setdefault(CHOSEN, {})
     chosen[name] = wanted * (2 if context.get_parameter_source(name) is ParameterSource.COMMANDLINE else 1)

@@ -38,12 +38,12 @@ class Application:
     columns : mapping from str to str
         What the database calls columns of the rules that have another name there.
     replace : bool
-        Whether to make again what was made here.
+        Whether to recreate an object that was made here.
     batch : int, optional
         How many rows an update writes in one transaction; by default all of a table of up to a million rows or without
         a primary key, and `BATCH_ROWS` of a longer one.
     lock_timeout : float
-        Seconds to wait for another's lock.
+        Seconds to wait for a lock that another transaction holds.
 
     Raises
     ------

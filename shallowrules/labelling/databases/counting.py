@@ -1,4 +1,4 @@
-"""Rows by cluster, counted in a database before its labels are put there, or before they are final."""
+"""Rows by cluster, counted in a database before labels are written there, or before they are committed."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ def count_made(
     column : str
         That of the clusters.
     cluster_as : {"number", "name"}
+        The labels in the table.
     otherwise : str or int, optional
-        The labels that it has, and in place of one.
+        The value of rows without a cluster.
     """
     cluster, answers = database.dialect.identifier(column), Answers(rules, cluster_as, otherwise)
     query = f"SELECT {cluster}, COUNT(*) FROM {database.quoted(thing.name)} GROUP BY {cluster}"

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["DATABASES", "REGISTRY", "DatabaseFacts"]
+__all__ = ["DATABASES", "REGISTRY", "REGISTRY_COLUMNS", "DatabaseFacts"]
 
 REGISTRY = "shallowrules_objects"
 """The table that records objects made here, where the database keeps no comments on them."""
+
+REGISTRY_COLUMNS = ("kind", "name", "part", "mark", "definition")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,73 +27,74 @@ class DatabaseFacts:
     ----------
     title : str
     transactional : bool
-        Whether objects are made and dropped in a transaction, and all of it undone together.
+        Whether statements that create or drop objects are part of a transaction, and are rolled back with it.
     begin : str or None
-        The statement that begins a transaction, where the driver begins none before a statement that makes an object.
+        The statement that begins a transaction, where the driver begins none before a statement that creates an object.
     settings : tuple of str
-        Statements that take from a session what changes the meaning of SQL.
+        Statements that turn off settings of the session under which SQL has another meaning.
     patience : tuple of str
-        Statements that limit the wait for locks of others: ``{seconds}`` and ``{milliseconds}``.
+        Statements that limit the wait for locks of others to ``{seconds}`` or ``{milliseconds}``.
     schema_of_table : str or None
-        A query for the schema that a table is found in by its name, and for that in which an object is made.
+        A query for the schema in which a table is found by its name, and for the one in which an object is created.
     objects : str
         A query for the kind of an object ("view", "table" or another word) and the comment on it.
     columns : str or None
-        A query for the comment on a column; None where there is none.
+        A query for the comment on a column; None where columns have none.
     comments : mapping from str to str
-        The statement that writes the comment on an object, by its kind; the kinds that are not here go to the registry.
+        The statement that writes the comment on an object, by its kind; objects of other kinds go to the registry.
     definitions : mapping from str to str
-        A query for what the database knows of an object of such a kind, by which it is known to be the same.
+        By the kind of an object in the registry, a query for its definition: an object whose definition has changed
+        is no longer the one that was made here.
     registry : str
-        The statement that makes the registry.
+        The statement that creates the registry.
     marked_column : str or None
-        The statement that adds an empty column and the comment on it at once, where two would not be one transaction.
+        The statement that adds an empty column and the comment on it, where two statements are two transactions.
     marked_table : str or None
-        The statement that makes a table of a ``{query}`` and the comment on it at once, where two would not be one
-        transaction.
+        The statement that makes a table of a ``{query}`` and the comment on it, where two statements are two
+        transactions.
     replaced_view : str or None
-        The statement that makes a view of a ``{query}`` in place of another, where two would not be one transaction.
+        The statement that puts a view of a ``{query}`` in place of another, where two statements are two transactions.
     compares_rows : bool
-        Whether an index finds rows beyond several columns that are compared as one: ``(a, b) > (x, y)``.
+        Whether a comparison of several columns as one, ``(a, b) > (x, y)``, uses an index.
     temporary : str
-        What stands before the name of a temporary table, so that no other table of that name is meant.
+        The prefix of a temporary table's name, so that no other table of that name is meant.
     heirs : str or None
-        A query for the tables that would share a new column of a table, and have one of that name for themselves.
+        A query for the tables that inherit a table's columns and already have one of the new column's name.
     kept_columns : str or None
-        A query for the columns that the database writes by itself where an update does not say what they are.
+        A query for the columns that the database updates by itself unless an update assigns them.
     interferes : str or None
-        A query for how many triggers and policies may keep an update from rows, or write something else.
+        A query for the number of triggers and policies that may keep an update from rows, or change what it writes.
     rights : str or None
-        A query for the statements that give others their rights on an object again, where these go with it.
+        A query for the statements that restore the rights of others on an object, where dropping it takes them away.
     key : str
         A query for the columns of the primary key, in order.
     many_rows : int or None
-        An update of a table with more rows is run in batches; None where no index finds those of a batch.
+        An update of a table with more rows is run in batches; None where no index finds the rows of a batch.
     primary_key : str
-        The statement that makes columns, ``{key}``, the key of a table; an ``{index}`` may have a name.
+        The statement that makes the columns ``{key}`` the key of a table; an ``{index}`` may have a name.
     stamp : tuple of str
-        The type of a column of points in time, and the present one.
+        The type of a column of timestamps, and the expression for the current time.
     merge : str
         The end of an INSERT that updates the row of the same ``{key}``, by the assignments ``{assigned}``, where
-        ``{changed}`` is true. If it assigns the others in any case, only ``{stamp}``, which becomes
-        ``{inserted_stamp}``, depends on that.
+        ``{changed}`` is true. If it makes these assignments in any case, ``{stamp}`` alone, which becomes
+        ``{inserted_stamp}``, depends on ``{changed}``.
     inserted : str
         The inserted value of a ``{column}``, in that end.
     holders : str or None
-        A query for who has locks on a table: a number, a name and since when.
+        A query for the sessions that hold locks on a table: number, user and since when.
     strict : tuple of str
-        Statements by which a value that a column cannot hold ends a statement, in place of being cut.
+        Statements that make a value which a column cannot hold an error; otherwise it is cut.
     needs_key : bool
-        Whether `merge` silently makes a row twice in a table without its key.
+        Whether `merge` silently inserts a row a second time into a table without its key.
     same : str
-        The predicate that a ``{one}`` key is the ``{other}``, character by character.
+        The predicate that a ``{one}`` key equals the ``{other}``, character by character.
     claim : str or None
-        A query that waits at most ``{seconds}`` for the sole right to a ``{name}``, or not at all, and gives 1 where
-        the connection has it from then on; None where a transaction keeps two runs apart.
+        A query that waits at most ``{seconds}`` for the sole right to a ``{name}``, or not at all, and gives 1 if the
+        connection has it from then on; None where transactions keep two runs apart.
     session : str or None
-        A query for the number of the connection, where a statement goes on after its client has gone.
+        A query for the number of the connection, where a statement continues after its client has gone.
     kill, is_alive : str
-        The statement that ends the session ``{number}``, and a query for how many have that number.
+        The statement that ends the session ``{number}``, and a query for how many sessions have that number.
     """
 
     title: str
@@ -129,8 +132,6 @@ class DatabaseFacts:
     kill: str = ""
     is_alive: str = ""
 
-
-_PARTS = ("kind", "name", "part", "mark", "definition")
 
 _POSTGRES = DatabaseFacts(
     title="PostgreSQL",
@@ -233,7 +234,7 @@ _MARIADB = DatabaseFacts(
     replaced_view="CREATE OR REPLACE VIEW {quoted} AS\n{query}",
     many_rows=1_000_000,
     stamp=("DATETIME", "UTC_TIMESTAMP()"),
-    # It makes the assignments in their order: the first still sees the columns that the others change.
+    # Assignments are made in order: the first still sees the columns as they were before the others.
     merge="ON DUPLICATE KEY UPDATE {stamp} = IF({changed}, {inserted_stamp}, {stamp}), {assigned}",
     inserted="VALUES({column})",
     strict=("SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES')",),
@@ -283,7 +284,7 @@ DATABASES: Mapping[str, DatabaseFacts] = {
                 "FROM pragma_table_xinfo({name}, COALESCE({schema}, 'main')) WHERE name = {column} COLLATE NOCASE"
             ),
         },
-        registry=f"CREATE TABLE IF NOT EXISTS {{quoted}} ({', '.join(f'{part} TEXT' for part in _PARTS)})",
+        registry=f"CREATE TABLE IF NOT EXISTS {{quoted}} ({', '.join(f'{part} TEXT' for part in REGISTRY_COLUMNS)})",
         key="SELECT name FROM pragma_table_info({name}, COALESCE({schema}, 'main')) WHERE pk > 0 ORDER BY pk",
     ),
     "duckdb": DatabaseFacts(
@@ -311,4 +312,4 @@ DATABASES: Mapping[str, DatabaseFacts] = {
         ),
     ),
 }
-"""By the name of the dialect."""
+"""The facts about each database, by the name of its dialect."""

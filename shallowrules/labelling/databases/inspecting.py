@@ -10,9 +10,9 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from shallowrules.errors import DataError, OptionError
+from shallowrules.errors import DataError, OptionError, OptionName
 from shallowrules.exporters.sql import DIALECTS, dialect_of_database
-from shallowrules.labelling.databases.databases import DATABASES, REGISTRY
+from shallowrules.labelling.databases.databases import DATABASES, REGISTRY, REGISTRY_COLUMNS
 from shallowrules.labelling.databases.marks import Mark
 from shallowrules.sources import DatabaseRows
 from shallowrules.sources.database import DatabaseSource
@@ -142,11 +142,11 @@ class Database:
             column_text=string(identifier(thing.column)) if thing.column else "NULL",
             bare=identifier(name),
             catalog=f"{identifier(schema[-1] if schema else 'main')}.",
-            place=self._place(schema),
+            place=self._in_schema(schema),
             **values,
         )
 
-    def _place(self, schema: Sequence[str]) -> str:
+    def _in_schema(self, schema: Sequence[str]) -> str:
         """Return the predicate for DuckDB's objects in a schema, or a database and a schema."""
         if not schema:
             return "schema_name = current_schema() AND database_name = current_database()"
@@ -170,7 +170,8 @@ class Database:
         [[schema, usual]] = self.ask(query, DatabaseObject("table", tuple(table)))
         if len(into) == 1 and usual is None:
             raise DataError(
-                f"there is no schema to make {into[0]!r} in; put the schema before the name: --into SCHEMA.NAME"
+                f"there is no schema to make {into[0]!r} in; put the schema before the name: ",
+                OptionName("into", "SCHEMA.NAME"),
             )
         return (schema, table[-1]), tuple(into) if len(into) > 1 else (usual, *into)
 
@@ -218,7 +219,7 @@ class Database:
         if not found:
             return False
         names = self.connection.exec_driver_sql(f"SELECT * FROM {self.quoted(registry.name)} WHERE 1 = 0").keys()
-        if [str(found[0][0]), *names] != ["table", "kind", "name", "part", "mark", "definition"]:
+        if [str(found[0][0]), *names] != ["table", *REGISTRY_COLUMNS]:
             raise DataError(
                 f"there is a {found[0][0]} {REGISTRY} that was not made here, and {self.facts.title} keeps no comment "
                 f"on a {thing.kind}: rename it"

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shallowrules.errors import DataError, OptionName, counted
+from shallowrules.errors import DataError, counted
 from shallowrules.exporters.sql.writing import WRITING
+from shallowrules.labelling.databases.application import CLUSTER_COLUMN, INTO, KEY
 from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
 from shallowrules.tables.names import find_name, show_absent
 
 __all__ = ["RULES", "STAMP", "Labels", "find_key"]
 
-KEY = OptionName("key")
 RULES, STAMP = "rules_sha256", "labelled_at"
+"""The columns beside keys and clusters: the rules that gave a row its cluster, and when."""
+
 SOURCE = "shallowrules_source"
+"""What a statement calls the table whose rows have labels."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The statements about such a table.
+    """The statements that make a table of labels and merge rows into it.
 
     Parameters
     ----------
@@ -49,29 +52,27 @@ class Labels:
         return [*self.key, *self.new_columns, RULES, STAMP]
 
     def check_names(self) -> None:
-        """Refuse names that two columns, or the table and something else, would have."""
+        """Raise DataError for a name that two columns would have, or that SQL has for something else."""
         fold, into = self.database.dialect.names.fold, self.into.name[-1]
         folded = [fold(name) for name in self.columns]
         if twice := {name for name in folded if folded.count(name) > 1}:
             raise DataError(
                 f"a table of labels would have the column {min(twice)!r} twice: rename the key in a view, or "
                 "choose a different name for the cluster with ",
-                OptionName("cluster_column"),
+                CLUSTER_COLUMN,
             )
         if into.casefold() in (SOURCE, "excluded"):
-            raise DataError(
-                f"a table of labels cannot have the name {into!r}: choose another with ", OptionName("into")
-            )
+            raise DataError(f"a table of labels cannot have the name {into!r}: choose another with ", INTO)
 
     def _quoted(self, names: Sequence[str]) -> list[str]:
         return [self.database.dialect.identifier(name) for name in names]
 
     def empty(self) -> str:
-        """Return a query for the keys of no row."""
+        """Return a query for no rows, with the columns of the key."""
         return f"SELECT {', '.join(self._quoted(self.key))}\nFROM {self.database.quoted(self.table)}\nWHERE 1 = 0"
 
     def completing(self, number: str) -> list[str]:
-        """Return the statements that turn a table of keys into one of labels, with clusters of some type."""
+        """Return the statements that turn a table of keys into one of labels; `number` is the clusters' type."""
         database, writing = self.database, WRITING[self.database.dialect.name]
         kinds = [number, writing.text, writing.text, database.facts.stamp[0]]
         table = database.quoted(self.into.name)
@@ -95,7 +96,15 @@ class Labels:
         )
 
     def merge(self, query: str, rules: str) -> str:
-        """Return the statement that writes a query's rows of key, cluster and name, for rules with a SHA-256."""
+        """Return the statement that merges the rows of a query into the table.
+
+        Parameters
+        ----------
+        query : str
+            For keys, clusters and their names.
+        rules : str
+            The SHA-256 of the rules.
+        """
         dialect, facts, texts = self.database.dialect, self.database.facts, self.database.dialect.texts
         into, changed_form = dialect.identifier(self.into.name[-1]), WRITING[dialect.name].changed
         cluster, name, hashed, stamp = self._quoted(self.columns[len(self.key) :])

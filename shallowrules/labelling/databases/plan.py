@@ -42,7 +42,8 @@ class Plan:
     batches : Batches or None
         How it is run in several transactions.
     unwritten : str or None
-        A query for how many rows have a label other than the update was to write, where something may interfere.
+        A query for the number of rows that the update leaves with another label, where a trigger or a policy may
+        interfere.
     is_whole : bool
         Whether the database undoes all of it if one statement fails.
     beside : tuple of DatabaseObject
@@ -52,7 +53,7 @@ class Plan:
     notes : tuple of str
         Notes to show first.
     is_repeated : bool
-        Whether the column is there, with numbers or names as wanted, so that some rows at most are written.
+        Whether the column exists and can hold these labels, so that only rows whose label changes are written.
     counts : mapping or None
         Rows by the number of their cluster, as the database counts them; None if labels are dropped, or counted in the
         new table.
@@ -87,9 +88,9 @@ class Plan:
 
     @property
     def state_of_failure(self) -> State:
-        """The objects left behind if a statement fails."""
+        """What a failed statement leaves behind, as the end of its message."""
         if self.batches is not None:
-            return "Batches that are written stay: the same command continues, ", UNDO, " takes them away"
+            return "Batches that were written stay: the same command continues, ", UNDO, " drops the column"
         is_update = self.application.style == "update"
         if self.is_whole or (is_update and self.made and not self.replaces):  # a column that was created is dropped
             return NOTHING_CHANGED

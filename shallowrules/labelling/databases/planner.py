@@ -14,7 +14,7 @@ from shallowrules.exporters.sql.writing import WRITING
 from shallowrules.labelling.databases.application import CLUSTER_COLUMN, INTO, KEY, Application
 from shallowrules.labelling.databases.batches import Batches
 from shallowrules.labelling.databases.counting import changed_rows
-from shallowrules.labelling.databases.databases import REGISTRY
+from shallowrules.labelling.databases.databases import REGISTRY, REGISTRY_COLUMNS
 from shallowrules.labelling.databases.dropping import drop, forget, unregister
 from shallowrules.labelling.databases.inspecting import Database, DatabaseObject, ExistingObject
 from shallowrules.labelling.databases.labels import Labels, find_key
@@ -233,7 +233,7 @@ class Planner:
     def _make_beside(self) -> Plan:
         """Plan a view or a table where each statement is a transaction: an object gets its name when complete."""
         if self.application.style == "column":
-            self._export("column")  # says why there is none
+            self._export("column")  # refuses: these databases have no column computed by such an expression
         found = self._existing()
         kind = self.thing.kind
         new = DatabaseObject(kind, (*self.into[:-1], _name_beside("new", self.into)))
@@ -460,7 +460,7 @@ class Planner:
         registry, string = self.database.quoted(self.database.registry_of(thing).name), self.database.dialect.string
         definition = self.database.fill(self.facts.definitions[thing.kind], like)
         return (
-            f"INSERT INTO {registry} (kind, name, part, mark, definition)\n"
+            f"INSERT INTO {registry} ({', '.join(REGISTRY_COLUMNS)})\n"
             f"SELECT {string(thing.kind)}, {string(thing.name[-1])}, {string(thing.column)}, {mark.literal}, "
             f"({definition})"
         )

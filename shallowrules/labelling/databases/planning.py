@@ -33,8 +33,7 @@ def plan_labels(
     application : Application
     undo : bool
     counted : bool
-        Whether the rows of each cluster are counted now also where the table that is made tells them, before it is
-        there for good.
+        Whether to count the rows of each cluster now, even for a new table, whose own rows tell once it is made.
 
     Raises
     ------

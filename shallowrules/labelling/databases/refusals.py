@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from shallowrules.errors import DataError, OptionName
+from shallowrules.labelling.databases.application import APPLIED_STYLES
 from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
 from shallowrules.sources.connecting import database_answer, find_url, show_url
 
@@ -43,7 +44,7 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
 }
 """The reasons why a statement was refused, by the codes of each database; for DuckDB, by words in its messages."""
 
-_OF_A_FILE = dict.fromkeys(("view", "table", "update", "column", "labels"), "to write the file and its folder")
+_OF_A_FILE = dict.fromkeys(APPLIED_STYLES, "to write the file and its folder")
 
 RIGHTS: Mapping[str, Mapping[str, str]] = {
     "sqlite": _OF_A_FILE,
@@ -64,7 +65,6 @@ RIGHTS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """The rights that a user needs, by dialect and style."""
-
 
 NOTHING_CHANGED = ("Nothing has changed",)
 

@@ -11,7 +11,7 @@ from shallowrules.exporters.base import ClusterAs
 from shallowrules.labelling.databases.counting import count_made
 from shallowrules.labelling.databases.dropping import leftovers
 from shallowrules.labelling.databases.inspecting import Database, DatabaseObject
-from shallowrules.labelling.databases.plan import Plan
+from shallowrules.labelling.databases.plan import UNDO, Plan
 from shallowrules.labelling.databases.planning import plan_in
 from shallowrules.labelling.databases.refusals import explain
 from shallowrules.labelling.drift import Counts
@@ -20,7 +20,7 @@ from shallowrules.sources.connecting import connect, find_url, raise_interrupt
 __all__ = ["run_plan"]
 
 KILLED_SECONDS = 10
-"""Longest wait for an interrupted statement of a server."""
+"""Longest wait for a server to end the session of an interrupted statement."""
 
 
 def run_plan(
@@ -32,10 +32,10 @@ def run_plan(
     ----------
     plan : Plan
     progress : callable, optional
-        Called after each batch with the rows that are looked at so far.
+        Called after each batch with the number of rows examined so far.
     show : callable, optional
-        Called with the rows of each cluster in a table that is made, before it is there for good, if the plan does not
-        have them.
+        Called with the rows of each cluster in a new table, before it is committed or gets its name, if the plan has
+        not counted them.
 
     Raises
     ------
@@ -71,9 +71,8 @@ def run_plan(
     except BaseException as failure:
         made = database is not None and database.has_made and (plan.beside or plan.made)
         if made and not _take_back(plan, session) and isinstance(failure, DataError):
-            undo = OptionName("undo")
             raise DataError(
-                *failure.parts, ", except for objects that could not be reached: ", undo, " drops them"
+                *failure.parts, ", except for objects that could not be reached: ", UNDO, " drops them"
             ) from None
         raise
 
@@ -105,7 +104,7 @@ def _run(
 ) -> int:
     database.has_made = not database.facts.transactional
     _make(plan, database, show)
-    if plan.update is not None and not plan.is_whole:  # so that no one waits while rows are written
+    if plan.update is not None and not plan.is_whole:  # so that nobody waits for the column's lock meanwhile
         database.has_made = True
         database.connection.commit()
         database.begin()
@@ -126,7 +125,7 @@ def _make(plan: Plan, database: Database, show: Callable[[Counts], None] | None)
 def _write(plan: Plan, database: Database, progress: Callable[[int], None] | None) -> int:
     """Run the update and the statements after it, and return how many rows it has written."""
     connection = database.connection
-    update = None if plan.changes == 0 else plan.update  # which would examine each row again
+    update = None if plan.changes == 0 else plan.update  # it would examine each row again
     written = 0
     if update is not None and plan.batches is not None:
         for looked_at, so_far in plan.batches.run(database, update):
