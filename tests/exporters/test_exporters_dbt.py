@@ -104,6 +104,8 @@ def test_nothing_is_to_be_signed_in_the_documentation():
         ({"cluster_column": 'a"b'}, "cluster_column"),
         ({"max_shift": 1.5}, "max_shift"),
         ({"max_shift": float("nan")}, "max_shift"),
+        ({"max_shift": "0_1"}, "max_shift"),
+        ({"max_shift": None}, "max_shift"),
         ({"dialect": "cobol"}, "dialect"),
         ({"columns": {"none": "x"}}, "columns"),
     ],

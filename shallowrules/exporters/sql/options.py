@@ -247,7 +247,7 @@ def _check_texts(given: object, option: OptionName, must: str) -> None:
 
 def _check_number(value: str | int) -> None:
     try:
-        number = int(value)
+        number = int(str(value))  # a float would lose its fraction, and True become 1
     except ValueError:
         raise OptionError(OTHERWISE, f" is {value!r}, and clusters are numbers; use a whole number, or names") from None
     if number not in INT64:
