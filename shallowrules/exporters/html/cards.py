@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shallowrules.errors import counted
+from shallowrules.exporters.context import rows_text
 from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, place_value, short
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import (
@@ -135,7 +136,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
 def _rule(rule: Rule) -> dict[str, Any]:
     words = ConditionWords(says_flags=True)
     return {
-        "rows_text": f"{counted(rule.rows, 'row')}, {percent(rule.share)}",
+        "rows_text": rows_text(rule.rows, rule.share),
         "conditions": [
             {
                 "column": condition.column.name,
