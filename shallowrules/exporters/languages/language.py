@@ -30,6 +30,7 @@ __all__ = [
     "kind_of",
     "nested_lines",
     "quoted",
+    "truth",
 ]
 
 KindName = Literal["number", "whole", "text", "truth"]
@@ -280,6 +281,11 @@ def nested_lines(
 def double(value: Number) -> str:
     """Return the shortest decimal that compilers read as exactly this double, without a sign of zero."""
     return repr(float(value) + 0.0)
+
+
+def truth(value: bool) -> str:
+    """Return a truth value in lower case, as most languages write it."""
+    return "true" if value else "false"
 
 
 def camel_case(words: Sequence[str]) -> str:
