@@ -32,7 +32,19 @@ from importlib.metadata import version
 from typing import Any
 
 from shallowrules.errors import ExportError, counted
-from shallowrules.rules import Between, Condition, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
+from shallowrules.rules import (
+    INT64,
+    Between,
+    Condition,
+    ConditionVisitor,
+    Cut,
+    NoneOf,
+    Number,
+    OneOf,
+    Rule,
+    RuleColumn,
+    RuleSet,
+)
 from shallowrules.rules.figures import percent, show_figure
 from shallowrules.rules.nodes import rules_length
 from shallowrules.tables.conversion import DOUBLE_EXACT
@@ -45,8 +57,12 @@ __all__ = [
     "check_whole_columns",
     "check_whole_thresholds",
     "describe",
+    "is_exact_in_doubles",
+    "is_held_as_double",
+    "is_int64",
     "package_version",
     "rows_text",
+    "summary_of",
 ]
 
 MAX_LENGTH = 20_000_000
@@ -108,6 +124,11 @@ def is_held_as_double(rules: RuleSet, feature: int) -> bool:
     column = rules.columns[feature]
     nulls_told = all(abs(number) < DOUBLE_EXACT for number in column.conversion.null_numbers)
     return not column.is_whole or (nulls_told and is_exact_in_doubles(rules, feature))
+
+
+def is_int64(number: Number) -> bool:
+    """Return whether a finite number is a whole one of 64 bits."""
+    return number == int(number) and int(number) in INT64
 
 
 def _beyond(column: RuleColumn, why: str, exporter: str, held: range) -> ExportError:
@@ -188,6 +209,15 @@ def bounds(condition: Between) -> tuple[int | float | None, int | float | None]:
 def rows_text(rows: int, share: float) -> str:
     """Return how many rows there are, and their share of the table."""
     return f"{counted(rows, 'row')}, {percent(share)}"
+
+
+def summary_of(rules: RuleSet) -> str:
+    """Return how many rows and clusters there are, and the cost of the rules, for the description of a model."""
+    statistics = rules.statistics
+    return (
+        f"{counted(statistics.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
+        f"{show_figure(statistics.normalized_cost, '.3f')} times that of the clusters without rules"
+    )
 
 
 class _Description(ConditionVisitor[dict[str, Any]]):

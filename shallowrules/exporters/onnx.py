@@ -16,17 +16,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shallowrules.errors import ExportError, MissingExtraError, OptionName, counted
+from shallowrules.errors import ExportError, MissingExtraError, OptionName
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import (
     check_length,
     check_no_times,
     check_whole_columns,
     is_held_as_double,
+    is_int64,
     package_version,
+    summary_of,
 )
 from shallowrules.rules import INT64, Cut, Leaf, Membership, Number, RuleColumn, RuleSet, Value
-from shallowrules.rules.figures import show_figure
 from shallowrules.tables.labels import NO_CLUSTER
 
 __all__ = ["OnnxExporter", "OnnxOptions", "input_type"]
@@ -183,15 +184,13 @@ class _Graph:
         self.nodes.append(helper.make_node("Identity", [found], [settings.cluster_column]))
         output = helper.make_tensor_value_info(settings.cluster_column, kind, [ROWS])
         graph = helper.make_graph(self.nodes, "rules", inputs, [output], list(self.constants.values()))
-        statistics = rules.statistics
         model = helper.make_model(
             graph,
             opset_imports=[helper.make_operatorsetid(domain, version) for domain, version in OPSETS.items()],
             ir_version=IR_VERSION,
             producer_name="shallowrules",
             producer_version=package_version(),
-            doc_string=f"{counted(statistics.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
-            f"{show_figure(statistics.normalized_cost, '.3f')} times that of the clusters without rules",
+            doc_string=summary_of(rules),
         )
         helper.set_model_props(model, {"rules_sha256": rules.sha256})
         return model
@@ -240,7 +239,7 @@ class _Graph:
         name = column.name
         numbers = column.conversion.null_numbers if column.is_numeric or column.codes else ()
         if kind == "int64":
-            numbers = tuple(number for number in numbers if number == int(number) and int(number) in INT64)
+            numbers = tuple(filter(is_int64, numbers))
         missing = [self._add("Equal", name, self._number(feature, number)) for number in numbers]
         if kind == "double":
             missing.insert(0, self._add("IsNaN", name))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from shallowrules.errors import ExportError, OptionName, counted
+from shallowrules.errors import ExportError, OptionName
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import (
     bounds,
@@ -23,10 +23,10 @@ from shallowrules.exporters.context import (
     check_whole_columns,
     is_exact_in_doubles,
     package_version,
+    summary_of,
 )
 from shallowrules.exporters.xml_text import check_xml_text
 from shallowrules.rules import INT64, Between, ConditionVisitor, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
-from shallowrules.rules.figures import show_figure
 
 __all__ = ["PmmlExporter", "PmmlOptions"]
 
@@ -101,14 +101,9 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
     kind = "integer" if numbers else "string"
     labels = {c.index: str(c.label) if settings.cluster_as == "number" else c.name for c in rules.clusters}
     tested = [rules.columns[feature] for feature in rules.tested_columns]
-    statistics = rules.statistics
-    about = (
-        f"{counted(statistics.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
-        f"{show_figure(statistics.normalized_cost, '.3f')} times that of the clusters without rules"
-    )
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">'
-    yield f"  <Header description={_attribute(about)}>"
+    yield f"  <Header description={_attribute(summary_of(rules))}>"
     yield f'    <Extension name="rules_sha256" value="{rules.sha256}"/>'
     yield f'    <Application name="shallowrules" version="{package_version()}"/>'
     yield "  </Header>"

@@ -22,6 +22,7 @@ from shallowrules.exporters.context import (
     check_no_times,
     check_whole_columns,
     describe,
+    is_int64,
     package_version,
     rows_text,
 )
@@ -194,7 +195,7 @@ def _describe_input(
     column, kind = rules.columns[feature], kind_of(rules, feature)
     nulls: list[Number | Value] = []
     if kind in ("number", "whole"):
-        nulls += [number for number in column.conversion.null_numbers if kind == "number" or _is_held(number)]
+        nulls += [number for number in column.conversion.null_numbers if kind == "number" or is_int64(number)]
     elif kind == "text":
         nulls += column.nulls
     imputed = column.imputed
@@ -212,10 +213,6 @@ def _describe_input(
         "words": list(column.conversion.words) if kind in ("number", "whole") else [],
         "reading": describe_reading(column),
     }
-
-
-def _is_held(number: Number) -> bool:
-    return number == int(number) and int(number) in INT64
 
 
 def _header(rules: RuleSet, inputs: list[dict[str, Any]], compiled: str) -> Iterator[str]:
