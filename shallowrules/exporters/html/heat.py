@@ -14,9 +14,9 @@ from shallowrules.exporters.wording import format_number, list_values
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.rules.figures import percent
 
-__all__ = ["COLUMNS_SHOWN", "describe_heat"]
+__all__ = ["describe_heat"]
 
-COLUMNS_SHOWN = 30
+ROWS_SHOWN = 30
 """Rows of the map."""
 
 MAX_CELLS_OF_PATH = 4000
@@ -69,7 +69,7 @@ def describe_heat(
     clusters = rules.by_size
     if len(clusters) < 2:
         return None
-    most = COLUMNS_SHOWN
+    most = ROWS_SHOWN
     if n_trees > 1:
         most = min(most, MAX_CELLS_OF_PATH // (n_trees * len(clusters)))
     rows = sorted((_row(rules, i, pictures) for i in range(len(rules.columns))), key=_separation, reverse=True)
