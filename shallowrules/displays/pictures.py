@@ -62,7 +62,7 @@ class _Sheet:
         root.draw_without_rendering()  # which lays the axes out
         box = ax.get_window_extent()
         self.ax = ax
-        self.dots = min(box.width / width, box.height / height)  # of the figure, in a pixel
+        self.dots = min(box.width / width, box.height / height)  # of the figure, for each pixel of the sheet
         self.points = self.dots * 72 / root.dpi
 
     def box(self, x: float, y: float, width: float, height: float, colour: str, edge: str = "none") -> None:
@@ -77,7 +77,7 @@ class _Sheet:
         self.ax.plot(xs, ys, color=LINE, linewidth=width * self.points, solid_joinstyle="miter", zorder=0)
 
     def write(self, x: float, y: float, text: str, room: float, side: str = "left", **style: Any) -> None:
-        """Write a text around a height, smaller where it is wider than its room."""
+        """Write a text centered at a height, in a smaller size where it would be wider than its room."""
         size = style.pop("size", TEXT)
         style = {"color": FOREGROUND, **style}
         said = self.ax.text(x, y, text, ha=side, va="center", fontsize=size * self.points, parse_math=False, **style)

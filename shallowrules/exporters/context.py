@@ -71,7 +71,7 @@ MAX_LENGTH = 20_000_000
 
 @cache
 def package_version() -> str:
-    """Return the version of this package: looking it up takes as long as some exports."""
+    """Return the version of this package, looked up once: that takes as long as some exports."""
     return version("shallowrules")
 
 

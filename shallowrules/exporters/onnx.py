@@ -148,7 +148,7 @@ def _categories(column: RuleColumn) -> list[str]:
 
 
 class _Graph:
-    """The graph, grown by the methods, each of which adds operators and returns the name of what they give."""
+    """The graph, grown by its methods: each adds operators and returns the name of their output."""
 
     def __init__(self, onnx: Any, rules: RuleSet, settings: OnnxOptions) -> None:
         self.onnx, self.rules, self.settings = onnx, rules, settings
@@ -229,7 +229,7 @@ class _Graph:
         values, missing = read(feature)
         if missing is not None and column.imputed is not None:
             values, missing = self._add("Where", missing, self._imputed(feature), values), None
-        if column.type == "boolean":  # a number that is not a truth value is none either
+        if column.type == "boolean":  # any number but 0 and 1 counts as missing
             truths = [self._add("Equal", values, self._number(feature, truth)) for truth in (0, 1)]
             missing = self._add("Not", self._add("Or", *truths))
         self.values[feature], self.missing[feature] = values, missing

@@ -1,10 +1,9 @@
 """The tree as PMML 4.4, the standard by which KNIME, SAS, SPSS and scoring servers exchange models.
 
-It is a TreeModel with the tests of the tree. A row without a value in a column that is tested on its path
-gets no prediction, as in every other format (``missingValueStrategy`` and ``noTrueChildStrategy``). An engine gets
-numbers as numbers: it has to convert text from a file itself, except null markers. Some
-engines (PMML4S) compare all numbers as doubles: where a threshold of whole numbers is 2^53 or more, they do not tell
-neighbors apart there.
+It is a TreeModel with the tests of the tree. A row without a value in a column that is tested on its path gets no
+prediction, as in every other format (``missingValueStrategy`` and ``noTrueChildStrategy``). An engine gets numbers as
+numbers: it has to convert text from a file itself, except null markers. Some engines (PMML4S) compare all numbers as
+doubles, which do not tell neighbors apart at a threshold of 2^53 or more.
 """
 
 from __future__ import annotations
@@ -78,7 +77,8 @@ class PmmlExporter:
         OptionError
             If an option has a value that is not allowed.
         ExportError
-            If XML cannot hold a name or a category, or a column has the name of the prediction.
+            If PMML cannot hold a name, a category, or a kind of value that the rules test, or a column has the name of
+            the prediction.
         """
         settings = PmmlOptions(**options)
         check_length(rules)
@@ -164,7 +164,7 @@ def _data_field(rules: RuleSet, feature: int) -> Iterator[str]:
 def _nodes(rules: RuleSet, labels: dict[int, str]) -> Iterator[str]:
     """Yield the nodes, each with its predicate, and those below it."""
     predicates = _Predicates()
-    pending: list[tuple[int, str, int]] = [(0, "<True/>", 2)]  # a node, its predicate, its depth; or ~depth to close
+    pending: list[tuple[int, str, int]] = [(0, "<True/>", 2)]  # a node, its predicate, its depth; -1 ends a node
     while pending:
         index, predicate, depth = pending.pop()
         indent = "  " * min(depth, DEEPEST_INDENT)

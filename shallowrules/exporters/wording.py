@@ -274,7 +274,7 @@ def describe_separation(rules: RuleSet) -> str:
 
 
 def describe_total(total: float, share: float | None) -> str:
-    """Return a sum and its share of the whole; None if there is no share."""
+    """Return a sum and, unless it is None, its share of the whole."""
     return format_number(total) + ("" if share is None else f" ({percent(share)})")
 
 

@@ -27,7 +27,7 @@ from shallowrules.rules.figures import percent
 __all__ = ["Pictures", "describe_cards"]
 
 PICTURES_SHOWN = 6
-"""Pictures on a card."""
+"""Maximum number of pictures on a card."""
 
 MAX_PICTURES = 100
 """The number of pictures of a tree above which its cards have fewer, but at least two."""

@@ -33,7 +33,7 @@ CHARACTER = 7
 """Upper bound of the average width of a character in pixels."""
 
 WIDTH, HEIGHT = 216, 46
-"""Maximum width of the picture of a distribution in pixels."""
+"""Maximum width, and height, of the picture of a distribution in pixels."""
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ class LanguageExporter:
 
 
 def _check_name(language: Language, name: str) -> None:
-    """Raise OptionError unless a name can be that of what a text defines."""
+    """Raise OptionError unless the text can define something of this name."""
     if not (name.isascii() and name.isidentifier()) or name.startswith("_"):
         raise OptionError(
             NAME, f" {name!r} is not a name that {language.title} allows: use ASCII letters, digits and _"
@@ -161,7 +161,7 @@ def _check_name(language: Language, name: str) -> None:
 
 
 def _check_numeric(exporter: str, column: RuleColumn) -> None:
-    """Raise ExportError for a column whose numbers are written so that only a reader of text knows them."""
+    """Raise ExportError for a column of numbers in a format of text, which most languages do not read."""
     if not column.is_numeric or (column.decimal == "." and not column.format):
         return
     written = f"written as {column.format}" if column.format else "written with a decimal comma"

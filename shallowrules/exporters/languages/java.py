@@ -47,9 +47,9 @@ JAVA = Language(
     spell=camel_case,
     taken=frozenset(TAKEN.split()),
     none="return null;",
-    longest=10_000,
+    longest=10_000,  # a class file holds a text of 65,535 bytes, up to 6 for a character
     ascii=True,
-    most_tests=2000,
+    most_tests=2000,  # a method has at most 65,535 bytes of code
 )
 
 

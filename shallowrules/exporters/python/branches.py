@@ -94,7 +94,7 @@ def lay_out(
     nothing : str
         Python for a row that no rule matches.
     remark : callable
-        Given a leaf, what is said of it after its line.
+        Gives the comment on a leaf.
     """
     writers = {"flat": _flat, "ordered": _ordered, "nested": _nested}
     return list(writers[style](_Writing(rules, variables, answers, nothing, remark)))

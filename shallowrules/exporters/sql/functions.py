@@ -98,6 +98,7 @@ _BY_KIND = {
     "large": "compared as a whole number beyond the doubles",
     "converted": "whose text may be a number",  # a FLOAT as text is rounded
 }
+"""Words on a column for which the dialect has no type, by the type in which it is compared."""
 
 
 def _kind(rules: RuleSet, feature: int, column: RuleColumn) -> str:

@@ -120,7 +120,7 @@ class Labelling:
         self.constants = Constants()
 
     def write(self) -> None:
-        """Write all of them."""
+        """Write the three sheets."""
         self._write_pasted()
         self._write_heads()
         for row in self.rows:
@@ -145,7 +145,7 @@ class Labelling:
         book.lay_out(sheet, widths, rows=self.rows[-1], head=range(HEADER - 1, HEADER), fixed=PASTED)
 
     def _state(self) -> str:
-        """Return a message on the pasted table as a whole; none if it can be read."""
+        """Return the formula of a message on the pasted table as a whole, which is empty if it can be read."""
         last = self.rows[-1]
         below = "COUNTA({0}${1}${2}:${1}${3})".format
         rows, labelled, worked = (
