@@ -116,7 +116,10 @@ def _check(rules: RuleSet, settings: OnnxOptions) -> None:
     clusters = [cluster.name for cluster in rules.clusters] if settings.cluster_as == "name" else []
     for text in (*texts, *clusters, settings.cluster_column, settings.missing_text):
         if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-            raise ExportError(f"ONNX cannot hold the text {text!r}: it has a NUL character or an unpaired surrogate")
+            raise ExportError(
+                f"ONNX cannot hold the text {text!r}, which has a NUL character or an unpaired surrogate: use another "
+                "exporter"
+            )
     if "" in clusters:
         raise ExportError("a cluster has the empty name, which stands for no cluster; use cluster_as='number'")
     if settings.cluster_column in [column.name for column in columns]:
@@ -126,11 +129,12 @@ def _check(rules: RuleSet, settings: OnnxOptions) -> None:
         )
     for column in columns:
         if not column.name:
-            raise ExportError("a column has the empty name, which an input of ONNX cannot have")
+            raise ExportError("a column has the empty name, which an input of ONNX cannot have: rename the column")
         if column.is_numeric and column.from_text:
             raise ExportError(
                 f"exporter 'onnx' cannot write rules on numbers in text, and one tests column {column.name!r}: an "
-                "input of ONNX is numbers or text, and no operator reads the one from the other as the rules do"
+                "input of ONNX is numbers or text, and no operator reads the one from the other as the rules do; use "
+                "another exporter, or make it a column of numbers and fit again"
             )
         if settings.missing_text in _categories(column) and column.imputed != settings.missing_text:
             raise ExportError(

@@ -209,7 +209,10 @@ def _check_for_polars(rules: RuleSet, settings: FrameOptions) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise ExportError(f"Polars cannot hold the text {text!r}: it has an unpaired surrogate") from error
+            raise ExportError(
+                f"Polars cannot hold the text {text!r}, which has an unpaired surrogate: use the exporter python or "
+                "pandas"
+            ) from error
     for node in rules.nodes:
         if isinstance(node, Cut) and rules.columns[node.column].is_whole and node.threshold >= INT64[-1]:
             raise ExportError(

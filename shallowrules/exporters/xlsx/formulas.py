@@ -76,7 +76,9 @@ class Constants:
             return self.number(value, remark)
         day = to_time("date", int(value))
         if not isinstance(day, date) or day < FIRST_DAY:
-            raise ExportError(f"a rule compares {remark} with {day}, and Excel has no dates before {FIRST_DAY}")
+            raise ExportError(
+                f"a rule compares {remark} with {day}, and Excel has no dates before {FIRST_DAY}: use another exporter"
+            )
         return self._reference((day,), remark)
 
     def number(self, value: Number, remark: str) -> str:
@@ -88,7 +90,9 @@ class Constants:
         if double > value:
             double = math.nextafter(double, -math.inf)
         if 0 < abs(double) < SMALLEST_NORMAL:
-            raise ExportError(f"a rule compares {remark} with {value!r}, and Excel reads so small a number as 0")
+            raise ExportError(
+                f"a rule compares {remark} with {value!r}, and Excel reads so small a number as 0: use another exporter"
+            )
         return self._reference((double,), remark)
 
     def texts(self, values: Sequence[str], remark: str) -> str:
@@ -96,7 +100,8 @@ class Constants:
         for value in values:
             if not value:
                 raise ExportError(
-                    f"a rule tests whether {remark} is the empty text, which a workbook cannot tell from an empty cell"
+                    f"a rule tests whether {remark} is the empty text, which a workbook cannot tell from an empty "
+                    "cell: use another exporter"
                 )
         return self._reference(tuple(values), remark)
 
@@ -155,7 +160,10 @@ def _read_words(column: RuleColumn, cell: str, imputed: str, constants: Constant
     words = [word for word in (column.conversion.words if column.is_numeric else column.nulls) if word]
     for word in words:
         if " " in word:
-            raise ExportError(f"the word {word!r} is a null marker with a blank in it, and TRIM drops some blanks")
+            raise ExportError(
+                f"column {column.name!r} has the null marker {word!r} with a blank in it, and TRIM drops some blanks: "
+                "use another exporter"
+            )
     if words:
         missing = _one_of_texts(f"TRIM({cell})", constants.texts(words, "no value"))
         otherwise = f"IF({missing},{imputed},{otherwise})"
@@ -224,7 +232,7 @@ class Conditions(ConditionVisitor[str]):
         if condition.column.holds_numbers and not all(text.lstrip("-").isdigit() for text in texts):
             raise ExportError(
                 f"column {condition.column.name!r} has numbers with fractions as categories, which a workbook shows "
-                "differently in other locales"
+                "differently in other locales: use another exporter"
             )
         return _one_of_texts(
             self.cells[condition.feature], self.constants.texts(texts, f"column {condition.column.name!r}")

@@ -113,7 +113,7 @@ class Labelling:
         if self.width > MAX_COLUMNS:
             raise ExportError(
                 f"a sheet has at most {MAX_COLUMNS:,} columns, and {counted(len(self.tested), 'tested column')} with "
-                f"{counted(len(rules), 'rule')} would take {self.width:,}"
+                f"{counted(len(rules), 'rule')} would take {self.width:,}: use another exporter"
             )
         self.span_of_columns = column_letters(1), column_letters(self.rules_at - 1)
         self.span_of_rules = column_letters(self.rules_at), column_letters(self.width - 1)
@@ -217,7 +217,10 @@ class Labelling:
         for column, rule in enumerate(self.rules, start=self.rules_at):
             tests = list(map(conditions, rule.conditions))
             if len(tests) > MAX_ARGUMENTS:
-                raise ExportError(f"a rule has {len(tests)} conditions, and a formula takes at most {MAX_ARGUMENTS}")
+                raise ExportError(
+                    f"a rule has {len(tests)} conditions, and a formula takes at most {MAX_ARGUMENTS}: use another "
+                    "exporter"
+                )
             self._formula(sheet, row, column, f"AND({','.join(tests)})" if tests else "TRUE")
 
     def _above_columns(self, row: int) -> str:
@@ -232,7 +235,8 @@ class Labelling:
         """Write a formula; the row is counted from 1, as in formulas."""
         if len(formula) > MAX_FORMULA:
             raise ExportError(
-                f"a formula would have {len(formula):,} characters, and Excel takes at most {MAX_FORMULA:,}"
+                f"a formula would have {len(formula):,} characters, and Excel takes at most {MAX_FORMULA:,}: use "
+                "another exporter"
             )
         # Without a value, so that every program computes it when it opens the workbook.
         sheet.write_formula(row - 1, column, f"={formula}", form, "")
