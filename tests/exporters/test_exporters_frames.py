@@ -249,11 +249,9 @@ def test_columns_of_every_type_of_pandas(kind, nulls, imputed):
 
 def test_columns_that_are_no_numbers_are_refused_by_name():
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
-    times = {"dates": ["2020-01-01"], "texts": ["0.5"], "lists": [[0.5]]}
-    for values in times.values():
-        for made in (pd.Series(values, name="x"), pd.to_datetime(pd.Series(["2020-01-01"], name="x"))):
-            with pytest.raises(TypeError, match="column 'x' holds"):
-                function_of(rules, "pandas")(made.to_frame())
+    for made in (*map(pd.Series, (["2020-01-01"], ["0.5"], [[0.5]])), pd.to_datetime(pd.Series(["2020-01-01"]))):
+        with pytest.raises(TypeError, match="column 'x' holds"):
+            function_of(rules, "pandas")(made.to_frame("x"))
     refused = [pl.Series(["0.5"]), pl.Series([[0.5]]), pl.Series(["a"], dtype=pl.Categorical), pl.Series([b"1"])]
     refused += [pl.Series([0]).cast(kind) for kind in (pl.Date, pl.Datetime, pl.Time, pl.Duration)]
     for made in refused:
@@ -330,8 +328,13 @@ def test_many_leaves(rules):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_options_that_cannot_be(form):
-    for wrong in ({"function_name": "pl"}, {"function_name": "a b"}, {"cluster_as": "x"}, {"cluster_column": " "}):
-        with pytest.raises(OptionError):
+    for wrong, said in (
+        ({"function_name": "pl"}, "function_name 'pl' is a name that the module itself needs"),
+        ({"function_name": "a b"}, "function_name 'a b' is not a Python name"),
+        ({"cluster_as": "x"}, "unknown cluster_as 'x'"),
+        ({"cluster_column": " "}, "cluster_column must be text"),
+    ):
+        with pytest.raises(OptionError, match=said):
             export(example_rules(), form, **wrong)
 
 

@@ -226,8 +226,12 @@ def test_a_form_that_cannot_express_the_rules_says_so():
 
 
 def test_options_are_checked():
-    for options in ({"dialect": "cobol"}, {"title": " "}, {"table": ""}):
-        with pytest.raises(OptionError):
+    for options, said in (
+        ({"dialect": "cobol"}, "unknown SQL dialect 'cobol'"),
+        ({"title": " "}, "title must be text"),
+        ({"table": ""}, "'' is not a table name"),
+    ):
+        with pytest.raises(OptionError, match=said):
             export(example_rules(), "html", **options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -202,13 +203,13 @@ def test_options():
     session = open_session(export(rules, "onnx", missing_text="?", cluster_column="segment"))
     assert [output.name for output in session.get_outputs()] == ["segment"]
     assert session.run(None, {"c": np.array(["(missing)", "?", "x"], dtype=object)})[0].tolist() == [0, -1, 1]
-    for wrong in ({"missing_text": " "}, {"cluster_column": ""}, {"cluster_as": "both"}):
-        with pytest.raises(OptionError):
-            export(rules, "onnx", **wrong)
+    for name, wrong in (("missing_text", " "), ("cluster_column", ""), ("cluster_as", "both")):
+        with pytest.raises(OptionError, match=f"{name} must be text|unknown {name} 'both'"):
+            export(rules, "onnx", **{name: wrong})
 
 
 def test_without_onnx(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(
         MissingExtraError, match=r"needs onnx, which is not installed: pip install 'shallowrules\[onnx\]'"
     ):

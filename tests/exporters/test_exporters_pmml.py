@@ -39,7 +39,8 @@ def in_xml(rules, **options):
     """Return the document, None where XML cannot hold a name or a category."""
     try:
         return export(rules, "pmml", **options)
-    except ExportError:
+    except ExportError as error:
+        assert "XML cannot hold the character" in str(error)  # noqa: PT017
         return None
 
 

@@ -140,7 +140,7 @@ def test_columns_and_row_name_what_the_rules_test(rules):
     assert module["Row"].__required_keys__ == set(module["COLUMNS"])
 
 
-def test_a_type_checker_knows_the_row(tmp_path):
+def test_a_type_checker_knows_the_row():
     text = export(example_of_categories(), "python")
     for line in ("'months': 'int | None'", "'paid': 'bool | None'", "'contract': 'str | None'"):
         assert line in text
