@@ -30,16 +30,12 @@ from rulesets import (
 )
 
 from shallowrules.errors import ExportError, OptionError
-from shallowrules.exporters import check_exporter, export, get_exporter
+from shallowrules.exporters import export
 from shallowrules.rules import RuleSet
 
 needs_dbt = pytest.mark.skipif(DBT is None, reason="dbt is not installed: make build/dbt/bin/dbt")
 
 MARKS = ["{{", "{%", "{#", "{% endraw %}", "{%- raw -%}", "}}", "%}", "#}", "{{ ref('x') }}", "{% enddocs %}", "{{% "]
-
-
-def test_it_meets_the_contract():
-    check_exporter(get_exporter("dbt"))
 
 
 TYPES = {"row": "BIGINT", "id": "BIGINT", "seen": "TIMESTAMP", "x": "DOUBLE", "i": "INTEGER"}

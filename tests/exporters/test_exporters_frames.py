@@ -36,7 +36,7 @@ from test_exporters_python_functions import CELLS, converted, converting_rules, 
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import ExportError, OptionError
-from shallowrules.exporters import check_exporter, export, get_exporter
+from shallowrules.exporters import export
 from shallowrules.rules import Leaf
 
 FORMS = ("pandas", "polars")
@@ -98,11 +98,6 @@ def pandas_frame(rules, rows, types):
     for column, values in zip(rules.columns, zip(*rows, strict=True), strict=True):
         frame[column.name] = pd.Series(list(values), dtype=object, index=frame.index).astype(types[column.type])
     return frame
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_they_meet_the_contract(form):
-    check_exporter(get_exporter(form))
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from rulesets import (
 )
 
 from shallowrules.errors import ExportError, MissingExtraError, OptionError
-from shallowrules.exporters import check_exporter, export, get_exporter
+from shallowrules.exporters import export
 from shallowrules.exporters.onnx import input_type
 from shallowrules.rules.boundary import boundary_table
 from shallowrules.verification.runners.onnx import open_session, run_onnx
@@ -48,10 +48,6 @@ def can_be_held(rules):
     columns = [rules.columns[feature] for feature in rules.tested_columns]
     texts = [value for column in columns for value in column.values if isinstance(value, str)]
     return all(column.name and holds_text(column.name) for column in columns) and all(map(holds_text, texts))
-
-
-def test_it_meets_the_contract():
-    check_exporter(get_exporter("onnx"))
 
 
 @draws(150, deadline=None)
