@@ -152,7 +152,7 @@ def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
     return "" if column.imputed is None else f" ({show_imputed(column, escape)} where missing)"
 
 
-def show_imputed(column: RuleColumn, escape: Escape = isolate) -> str:
+def show_imputed(column: RuleColumn, escape: Escape) -> str:
     """Return the value that replaces a missing one, for a column that has one."""
     assert column.imputed is not None
     if isinstance(column.imputed, str | bool):
