@@ -374,5 +374,4 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
         "separation": describe_separation(rules),
         "total": "" if s.total is None else format_number(s.total),
         "unmeasured": f"{counted(unmeasured, 'row')} without a value" if unmeasured else "",
-        "columns_shown": str(COLUMNS_SHOWN),
     }

@@ -123,8 +123,6 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
         "rules": [_rule(rule) for rule in mine[:RULES_SHOWN]],
         "more_rules": len(mine) - len(mine[:RULES_SHOWN]),
         "quality": describe_quality(cluster, rules.statistics.labelled),
-        "precision_text": percent(cluster.precision),
-        "recall_text": percent(cluster.recall),
         "stands_out": marked[: STANDS_OUT_SHOWN if most > 2 else 2],
         "pictures": shown,
         "left_out": len(left_out),

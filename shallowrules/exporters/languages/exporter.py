@@ -1,11 +1,12 @@
 """Rules as a function in a programming language.
 
 Templates see, besides `shallowrules.exporters.context`: ``header`` (lines that say where the rules come from and how
-the text is compiled), ``name`` (of what the text defines), ``inputs`` (per tested column its ``column``, ``type``,
-``field``, ``variable`` and ``kind``, as literals the ``nulls`` that mean "no value" and the substitute ``imputed`` or
-none, and ``reading``, the facts by which JavaScript reads it), ``lines`` (the code that gives a row its cluster),
-``label_type``, ``no_cluster`` (a whole number that is no cluster's), ``labels`` (the literals of all clusters), and
-``test`` and ``label`` of every rule, ``label`` of every cluster.
+the text is compiled), ``version`` (of the package), ``name`` (of what the text defines), ``inputs`` (per tested column
+its ``column``, ``type``, ``field``, ``variable``, ``kind`` and ``held_as``, the type of the field, as literals the
+``nulls`` that mean "no value" and the substitute ``imputed`` or none, and ``reading``, the facts by which JavaScript
+reads it), ``lines`` (the code that gives a row its cluster), ``label_type``, ``no_cluster`` (a whole number that is no
+cluster's), ``labels`` (the literals of all clusters), and ``test`` and ``label`` of every rule, ``label`` of every
+cluster.
 """
 
 from __future__ import annotations
@@ -210,7 +211,6 @@ def _describe_input(
         "held_as": language.kinds[kind].type,
         "nulls": [language.literal(kind, null) for null in nulls],
         "imputed": None if imputed is None else language.literal(kind, imputed),
-        "words": list(column.conversion.words) if kind in ("number", "whole") else [],
         "reading": describe_reading(column),
     }
 
