@@ -5,15 +5,14 @@ The context is stable, because users' own templates read it:
 ``statistics``
     The fields of `shallowrules.rules.Statistics`, and ``cost_text``, the normalized cost as text ("1.050").
 ``columns``
-    The fields of `shallowrules.rules.RuleColumn` per raw column, among them ``name``, ``type``, ``mean``, ``minimum``,
-    ``maximum``, and where it has categories (``type`` is "text" or "boolean") ``values`` and ``shares``; ``decimal``
-    and ``nulls`` say how text becomes its values, ``imputed`` is the substitute for missing ones (none if there is
-    none). Also ``tested``.
+    Per raw column: ``name``, ``type``, ``mean``, ``minimum``, ``maximum``, ``tested``, and where it has
+    categories (``type`` is "text" or "boolean") ``values`` and ``shares``; ``decimal`` and ``nulls`` say how
+    text becomes its values, ``imputed`` is the substitute for missing ones (none if there is none).
 ``clusters``
-    Largest first, the fields of `shallowrules.rules.Cluster`, among them ``index``, ``name``, ``rows``, ``weight``,
-    ``share``, ``precision``, ``recall``, ``means`` (one per column, none for categories), ``shares`` (per column those
-    of its values), ``noise`` and ``note``. Also ``title``, ``share_text`` ("33.1%"), ``rows_text`` ("59 rows, 33.1%")
-    and ``rules``.
+    Largest first: ``index``, ``name``, ``title``, ``note`` (empty if there is none), ``noise`` (whether it is the
+    noise of a clustering), ``rows``, ``weight``, ``share``, ``precision``, ``recall``, ``means`` (one per column, none
+    for categories), ``shares`` (per column those of its values), ``share_text`` ("33.1%"), ``rows_text`` ("59 rows,
+    33.1%") and ``rules``.
 ``rules``
     Largest cluster first: ``cluster`` (its index), ``rows``, ``weight``, ``share``, ``depth``,
     ``rows_text`` and ``conditions``, each with ``column`` (its name), ``type``, ``lower`` and
@@ -22,7 +21,8 @@ The context is stable, because users' own templates read it:
 ``options``
     The exporter's options.
 
-An exporter adds entries of its own; its module names them.
+An exporter adds entries of its own; its module names them. Columns and clusters also have the other fields of
+`shallowrules.rules.RuleColumn` and `shallowrules.rules.Cluster`, which may change.
 """
 
 from __future__ import annotations
