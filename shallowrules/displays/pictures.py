@@ -15,7 +15,7 @@ from shallowrules.displays.pyplot import import_pyplot
 from shallowrules.errors import DataError
 from shallowrules.exporters.context import rows_text
 from shallowrules.exporters.html.cards import Pictures
-from shallowrules.exporters.html.drawing import describe_tree
+from shallowrules.exporters.html.drawing import CHARACTER, describe_tree
 from shallowrules.exporters.html.heat import describe_heat
 from shallowrules.exporters.html.text import shorten_apart
 from shallowrules.exporters.palette import FOREGROUND, HEAT, LIGHT, LINE, MUTED, SOFT, cluster_colours
@@ -32,8 +32,8 @@ PER_INCH = 80
 MAX_INCHES = 200
 """Maximum height and width of a new figure: backends refuse figures of more than 65,536 dots."""
 
-CHARACTER, ROWS_CHARACTER, TEXT = 7, 6.4, 11
-"""Pixels for a character, for one of a number of rows, and the size of a text."""
+ROWS_CHARACTER, TEXT = 6.4, 11
+"""Pixels for a character of a number of rows, and the size of a text."""
 
 LONGEST = 36
 """Characters that are shown of the name of a column or a cluster."""
@@ -62,7 +62,7 @@ class _Sheet:
         root.draw_without_rendering()  # which lays the axes out
         box = ax.get_window_extent()
         self.ax = ax
-        self.dots = min(box.width / width, box.height / height)  # of the figure, in a pixel
+        self.dots = min(box.width / width, box.height / height)  # of the figure, for each pixel of the sheet
         self.points = self.dots * 72 / root.dpi
 
     def box(self, x: float, y: float, width: float, height: float, colour: str, edge: str = "none") -> None:
@@ -77,7 +77,7 @@ class _Sheet:
         self.ax.plot(xs, ys, color=LINE, linewidth=width * self.points, solid_joinstyle="miter", zorder=0)
 
     def write(self, x: float, y: float, text: str, room: float, side: str = "left", **style: Any) -> None:
-        """Write a text around a height, smaller where it is wider than its room."""
+        """Write a text centered at a height, in a smaller size where it would be wider than its room."""
         size = style.pop("size", TEXT)
         style = {"color": FOREGROUND, **style}
         said = self.ax.text(x, y, text, ha=side, va="center", fontsize=size * self.points, parse_math=False, **style)
@@ -86,7 +86,7 @@ class _Sheet:
             said.set_fontsize(size * self.points * room * self.dots / width)
 
 
-def plot_tree(rules: RuleSet, ax: Any = None) -> Any:
+def plot_tree(rules: RuleSet, ax: Any) -> Any:
     """Draw the tree of `RuleSet.plot`: rows go from left to right, and branches are as wide as they have rows."""
     drawing = describe_tree(rules, cluster_colours([rules]))
     texts = {leaf["node"]: rows_text(rules.nodes[leaf["node"]].rows, leaf["share"]) for leaf in drawing["leaves"]}
@@ -102,7 +102,7 @@ def plot_tree(rules: RuleSet, ax: Any = None) -> Any:
         room = branch["x"] - begin - 18
         sheet.write(branch["x"] - 6, branch["y"] - 9, branch["shown"], room, "right", color=MUTED, size=10)
     for box in boxes.values():
-        sheet.box(box["x"], box["y"] - 11, box["width"], drawing["box_height"], SOFT, LINE)
+        sheet.box(box["x"], box["y"] - drawing["box_height"] / 2, box["width"], drawing["box_height"], SOFT, LINE)
         sheet.write(box["x"] + box["width"] / 2, box["y"], box["shown"], box["width"] - 6, "center")
     for leaf in drawing["leaves"]:
         x, y, pill = leaf["x"], leaf["y"], leaf["pill"]
@@ -114,7 +114,7 @@ def plot_tree(rules: RuleSet, ax: Any = None) -> Any:
     return sheet.ax
 
 
-def plot_heat(rules: RuleSet, ax: Any = None) -> Any:
+def plot_heat(rules: RuleSet, ax: Any) -> Any:
     """Draw the map of `RuleSet.plot_heat`.
 
     Raises
@@ -162,7 +162,7 @@ def _write_key(sheet: _Sheet, y: float, limits: list[str]) -> None:
         sheet.write(215 + 30 * place, y + 9, text, 28, "center", size=10)
 
 
-def plot_silhouettes(values: NDArray[Any], labels: NDArray[Any], rules: RuleSet, ax: Any = None) -> Any:
+def plot_silhouettes(values: NDArray[Any], labels: NDArray[Any], rules: RuleSet, ax: Any) -> Any:
     """Draw the silhouettes of rows, cluster by cluster, each from its highest value to its lowest.
 
     Parameters
@@ -173,7 +173,8 @@ def plot_silhouettes(values: NDArray[Any], labels: NDArray[Any], rules: RuleSet,
         The clusters of the rows.
     rules : RuleSet
         Has names and colors of the clusters.
-    ax : matplotlib.axes.Axes, optional
+    ax : matplotlib.axes.Axes or None
+        None makes a figure.
     """
     colours = cluster_colours([rules])
     clusters = [cluster for cluster in rules.by_size if (labels == cluster.index).any()]

@@ -23,7 +23,6 @@ __all__ = [
     "check_option_names",
     "check_text",
     "contract_faults",
-    "option_names",
     "precision_column_of",
 ]
 
@@ -83,14 +82,9 @@ class Exporter(Protocol):
         ...
 
 
-def option_names(exporter: type[Exporter]) -> list[str]:
-    """Return the names of an exporter's options, in their order."""
-    return [option.name for option in fields(exporter.options)]
-
-
 def check_option_names(exporter: type[Exporter], given: Iterable[str]) -> None:
     """Raise OptionError if the exporter does not know an option, listing those it knows."""
-    known = option_names(exporter)
+    known = [option.name for option in fields(exporter.options)]
     unknown = [name for name in given if name not in known]
     if unknown:
         raise OptionError(

@@ -9,9 +9,10 @@ The context is stable, because users' own templates read it:
     categories (``type`` is "text" or "boolean") ``values`` and ``shares``; ``decimal`` and ``nulls`` say how
     text becomes its values, ``imputed`` is the substitute for missing ones (none if there is none).
 ``clusters``
-    Largest first: ``index``, ``name``, ``title``, ``rows``, ``weight``, ``share``, ``precision``,
-    ``recall``, ``means`` (one per column, none for categories), ``shares`` (per column those of its
-    values), ``share_text`` ("33.1%"), ``rows_text`` ("59 rows, 33.1%") and ``rules``.
+    Largest first: ``index``, ``name``, ``title``, ``note`` (empty if there is none), ``noise`` (whether it is the
+    noise of a clustering), ``rows``, ``weight``, ``share``, ``precision``, ``recall``, ``means`` (one per column, none
+    for categories), ``shares`` (per column those of its values), ``share_text`` ("33.1%"), ``rows_text`` ("59 rows,
+    33.1%") and ``rules``.
 ``rules``
     Largest cluster first: ``cluster`` (its index), ``rows``, ``weight``, ``share``, ``depth``,
     ``rows_text`` and ``conditions``, each with ``column`` (its name), ``type``, ``lower`` and
@@ -20,7 +21,8 @@ The context is stable, because users' own templates read it:
 ``options``
     The exporter's options.
 
-An exporter adds entries of its own; its module names them.
+An exporter adds entries of its own; its module names them. Columns and clusters also have the other fields of
+`shallowrules.rules.RuleColumn` and `shallowrules.rules.Cluster`, which may change.
 """
 
 from __future__ import annotations
@@ -32,7 +34,19 @@ from importlib.metadata import version
 from typing import Any
 
 from shallowrules.errors import ExportError, counted
-from shallowrules.rules import Between, Condition, ConditionVisitor, Cut, NoneOf, OneOf, Rule, RuleColumn, RuleSet
+from shallowrules.rules import (
+    INT64,
+    Between,
+    Condition,
+    ConditionVisitor,
+    Cut,
+    NoneOf,
+    Number,
+    OneOf,
+    Rule,
+    RuleColumn,
+    RuleSet,
+)
 from shallowrules.rules.figures import percent, show_figure
 from shallowrules.rules.nodes import rules_length
 from shallowrules.tables.conversion import DOUBLE_EXACT
@@ -45,8 +59,12 @@ __all__ = [
     "check_whole_columns",
     "check_whole_thresholds",
     "describe",
+    "is_exact_in_doubles",
+    "is_held_as_double",
+    "is_int64",
     "package_version",
     "rows_text",
+    "summary_of",
 ]
 
 MAX_LENGTH = 20_000_000
@@ -55,7 +73,7 @@ MAX_LENGTH = 20_000_000
 
 @cache
 def package_version() -> str:
-    """Return the version of this package: looking it up takes as long as some exports."""
+    """Return the version of this package, looked up once: that takes as long as some exports."""
     return version("shallowrules")
 
 
@@ -108,6 +126,11 @@ def is_held_as_double(rules: RuleSet, feature: int) -> bool:
     column = rules.columns[feature]
     nulls_told = all(abs(number) < DOUBLE_EXACT for number in column.conversion.null_numbers)
     return not column.is_whole or (nulls_told and is_exact_in_doubles(rules, feature))
+
+
+def is_int64(number: Number) -> bool:
+    """Return whether a finite number is a whole one of 64 bits."""
+    return number == int(number) and int(number) in INT64
 
 
 def _beyond(column: RuleColumn, why: str, exporter: str, held: range) -> ExportError:
@@ -188,6 +211,15 @@ def bounds(condition: Between) -> tuple[int | float | None, int | float | None]:
 def rows_text(rows: int, share: float) -> str:
     """Return how many rows there are, and their share of the table."""
     return f"{counted(rows, 'row')}, {percent(share)}"
+
+
+def summary_of(rules: RuleSet) -> str:
+    """Return how many rows and clusters there are, and the cost of the rules, for the description of a model."""
+    statistics = rules.statistics
+    return (
+        f"{counted(statistics.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
+        f"{show_figure(statistics.normalized_cost, '.3f')} times that of the clusters without rules"
+    )
 
 
 class _Description(ConditionVisitor[dict[str, Any]]):

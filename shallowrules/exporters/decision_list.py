@@ -60,7 +60,7 @@ def ordered_branches(rules: RuleSet, *, early: bool = False) -> Iterator[Branch]
     ----------
     rules : RuleSet
     early : bool
-        Whether such a branch is where every path from a node on asks the column, so that there are fewer.
+        Whether the branch of a column comes as soon as all paths below a node test it, which makes fewer branches.
     """
     nodes, sizes = rules.nodes, leaves_below(rules)
     on_each_path = _on_each_path(rules) if early else {}

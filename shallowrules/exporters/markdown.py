@@ -56,6 +56,7 @@ __all__ = ["MarkdownExporter", "MarkdownOptions"]
 Style = Literal["flat", "ordered"]
 
 RULES_SHOWN = 3
+"""Maximum number of a cluster's rules in the table of all clusters."""
 
 
 class MarkdownLanguage:
@@ -191,7 +192,7 @@ def _name(column: RuleColumn) -> str:
 
 
 def _agreement(statistics: Statistics) -> str:
-    """Return the share of the rows that rules label as the clustering without rules does, or as the given labels."""
+    """Return the share of rows that get the same label from the rules as without them, or their given label."""
     if statistics.labelled:
         said = "weight has its given label" if statistics.weighted else "rows have their given label"
     elif statistics.weighted:
@@ -221,7 +222,7 @@ def _imputed(rules: RuleSet) -> str:
 def _telling(profile: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the lines of a table of means with something to say: those with a mark, and those that its rules test.
 
-    Where no line has a mark, as for a cluster of few rows, all may.
+    Where no line has a mark, as for a cluster of few rows, all lines count as marked.
     """
     marked = [line for line in profile if line["mark"]] or profile
     indices = {line["index"] for line in marked[:COLUMNS_SHOWN]}

@@ -25,7 +25,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Question:
-    """Rows that satisfy a condition, and all have a value in its column, go to the steps that are one deeper."""
+    """Rows that satisfy a condition go to the steps that are one deeper; all of them have a value in its column."""
 
     depth: int
     condition: Condition
@@ -44,8 +44,8 @@ def nested_steps(rules: RuleSet, *, missing_last: bool = False) -> Iterator[Miss
     """Yield the steps that give a row its cluster.
 
     There is a step for missing values where a node tests a column for the first time on its path, unless they are
-    imputed. With `missing_last` it follows the question, which saves rows a step, unless the question is which values a
-    row does not have: in a language in which a missing value satisfies no other condition.
+    imputed. `missing_last` is for languages in which a missing value satisfies `NoneOf` alone: the step then follows
+    every other question, which saves rows a step.
     """
     sizes = leaves_below(rules)
 

@@ -16,17 +16,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shallowrules.errors import ExportError, MissingExtraError, OptionName, counted
+from shallowrules.errors import ExportError, MissingExtraError, OptionName
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import (
     check_length,
     check_no_times,
     check_whole_columns,
     is_held_as_double,
+    is_int64,
     package_version,
+    summary_of,
 )
 from shallowrules.rules import INT64, Cut, Leaf, Membership, Number, RuleColumn, RuleSet, Value
-from shallowrules.rules.figures import show_figure
 from shallowrules.tables.labels import NO_CLUSTER
 
 __all__ = ["OnnxExporter", "OnnxOptions", "input_type"]
@@ -115,7 +116,10 @@ def _check(rules: RuleSet, settings: OnnxOptions) -> None:
     clusters = [cluster.name for cluster in rules.clusters] if settings.cluster_as == "name" else []
     for text in (*texts, *clusters, settings.cluster_column, settings.missing_text):
         if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-            raise ExportError(f"ONNX cannot hold the text {text!r}: it has a NUL character or an unpaired surrogate")
+            raise ExportError(
+                f"ONNX cannot hold the text {text!r}, which has a NUL character or an unpaired surrogate: use another "
+                "exporter"
+            )
     if "" in clusters:
         raise ExportError("a cluster has the empty name, which stands for no cluster; use cluster_as='number'")
     if settings.cluster_column in [column.name for column in columns]:
@@ -125,11 +129,12 @@ def _check(rules: RuleSet, settings: OnnxOptions) -> None:
         )
     for column in columns:
         if not column.name:
-            raise ExportError("a column has the empty name, which an input of ONNX cannot have")
+            raise ExportError("a column has the empty name, which an input of ONNX cannot have: rename the column")
         if column.is_numeric and column.from_text:
             raise ExportError(
                 f"exporter 'onnx' cannot write rules on numbers in text, and one tests column {column.name!r}: an "
-                "input of ONNX is numbers or text, and no operator reads the one from the other as the rules do"
+                "input of ONNX is numbers or text, and no operator reads the one from the other as the rules do; use "
+                "another exporter, or make it a column of numbers and fit again"
             )
         if settings.missing_text in _categories(column) and column.imputed != settings.missing_text:
             raise ExportError(
@@ -147,7 +152,7 @@ def _categories(column: RuleColumn) -> list[str]:
 
 
 class _Graph:
-    """The graph, grown by the methods, each of which adds operators and returns the name of what they give."""
+    """The graph, grown by its methods: each adds operators and returns the name of their output."""
 
     def __init__(self, onnx: Any, rules: RuleSet, settings: OnnxOptions) -> None:
         self.onnx, self.rules, self.settings = onnx, rules, settings
@@ -183,15 +188,13 @@ class _Graph:
         self.nodes.append(helper.make_node("Identity", [found], [settings.cluster_column]))
         output = helper.make_tensor_value_info(settings.cluster_column, kind, [ROWS])
         graph = helper.make_graph(self.nodes, "rules", inputs, [output], list(self.constants.values()))
-        statistics = rules.statistics
         model = helper.make_model(
             graph,
             opset_imports=[helper.make_operatorsetid(domain, version) for domain, version in OPSETS.items()],
             ir_version=IR_VERSION,
             producer_name="shallowrules",
             producer_version=package_version(),
-            doc_string=f"{counted(statistics.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
-            f"{show_figure(statistics.normalized_cost, '.3f')} times that of the clusters without rules",
+            doc_string=summary_of(rules),
         )
         helper.set_model_props(model, {"rules_sha256": rules.sha256})
         return model
@@ -230,7 +233,7 @@ class _Graph:
         values, missing = read(feature)
         if missing is not None and column.imputed is not None:
             values, missing = self._add("Where", missing, self._imputed(feature), values), None
-        if column.type == "boolean":  # a number that is not a truth value is none either
+        if column.type == "boolean":  # any number but 0 and 1 counts as missing
             truths = [self._add("Equal", values, self._number(feature, truth)) for truth in (0, 1)]
             missing = self._add("Not", self._add("Or", *truths))
         self.values[feature], self.missing[feature] = values, missing
@@ -240,7 +243,7 @@ class _Graph:
         name = column.name
         numbers = column.conversion.null_numbers if column.is_numeric or column.codes else ()
         if kind == "int64":
-            numbers = tuple(number for number in numbers if number == int(number) and int(number) in INT64)
+            numbers = tuple(filter(is_int64, numbers))
         missing = [self._add("Equal", name, self._number(feature, number)) for number in numbers]
         if kind == "double":
             missing.insert(0, self._add("IsNaN", name))

@@ -31,9 +31,8 @@ _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 
 Fact = Literal["table", "dialect", "types", "made", "trees", "points", "stem"]
 """The facts that ``run`` knows about the rows that it read: the parts of their table's name, the SQL dialect of their
-database, the
-declared types of their columns, a description in words, the rules of other trees, rows as points. The last is a fact of
-``export -o``: the name of the file without its extension."""
+database, the declared types of their columns, a description in words, the rules of other trees, rows as points. The
+last is a fact of ``export -o``: the name of the file without its extension."""
 
 DEFAULTS_OF_FACTS: Mapping[Fact, str] = {
     "table": "the table's name",
@@ -70,11 +69,10 @@ def on_command_line(
     unprefixed : bool
         Whether ``run``, where an option begins with its exporter's name, also takes it without the name.
     default_from : {"table", "dialect", "types", "made", "trees", "points", "stem"}, optional
-        The default that ``run`` supplies: the name of the table that was read, as a list of its parts;
-        the SQL dialect of the database that has it, and the types of its columns by their names, and the field's own
-        default where a file has it; that database in words; a `RulePath` of other
-        trees of the same clustering; some rows as `Points`. By "stem" the option is the name of the file too, without
-        its extension: ``export`` takes it from ``-o``, and ``run`` calls the file so.
+        The default that ``run`` supplies, in this order: the name of the table that was read, as a list of its parts;
+        if a database has it, the SQL dialect, and the types of its columns by their names; the table in words; a
+        `RulePath` of other trees of the same clustering; some rows as `Points`. An option with "stem" is the name of
+        the file too, without its extension: ``export`` takes it from ``-o``, and ``run`` calls the file so.
     listed : bool
         Whether a sequence of texts is given as ``A,B,…``, as ``--columns`` is.
     """

@@ -1,10 +1,9 @@
 """The tree as PMML 4.4, the standard by which KNIME, SAS, SPSS and scoring servers exchange models.
 
-It is a TreeModel with the tests of the tree. A row without a value in a column that is tested on its path
-gets no prediction, as in every other format (``missingValueStrategy`` and ``noTrueChildStrategy``). An engine gets
-numbers as numbers: it has to convert text from a file itself, except null markers. Some
-engines (PMML4S) compare all numbers as doubles: where a threshold of whole numbers is 2^53 or more, they do not tell
-neighbors apart there.
+It is a TreeModel with the tests of the tree. A row without a value in a column that is tested on its path gets no
+prediction, as in every other format (``missingValueStrategy`` and ``noTrueChildStrategy``). An engine gets numbers as
+numbers: it has to convert text from a file itself, except null markers. Some engines (PMML4S) compare all numbers as
+doubles, which do not tell neighbors apart at a threshold of 2^53 or more.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from shallowrules.errors import ExportError, OptionName, counted
+from shallowrules.errors import ExportError, OptionName
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text
 from shallowrules.exporters.context import (
     bounds,
@@ -23,10 +22,10 @@ from shallowrules.exporters.context import (
     check_whole_columns,
     is_exact_in_doubles,
     package_version,
+    summary_of,
 )
 from shallowrules.exporters.xml_text import check_xml_text
 from shallowrules.rules import INT64, Between, ConditionVisitor, Leaf, NoneOf, OneOf, RuleColumn, RuleSet, Value
-from shallowrules.rules.figures import show_figure
 
 __all__ = ["PmmlExporter", "PmmlOptions"]
 
@@ -78,7 +77,8 @@ class PmmlExporter:
         OptionError
             If an option has a value that is not allowed.
         ExportError
-            If XML cannot hold a name or a category, or a column has the name of the prediction.
+            If PMML cannot hold a name, a category, or a kind of value that the rules test, or a column has the name of
+            the prediction.
         """
         settings = PmmlOptions(**options)
         check_length(rules)
@@ -101,14 +101,9 @@ def _document(rules: RuleSet, settings: PmmlOptions) -> Iterator[str]:
     kind = "integer" if numbers else "string"
     labels = {c.index: str(c.label) if settings.cluster_as == "number" else c.name for c in rules.clusters}
     tested = [rules.columns[feature] for feature in rules.tested_columns]
-    statistics = rules.statistics
-    about = (
-        f"{counted(statistics.rows, 'row')}, {counted(len(rules.clusters), 'cluster')}; k-means cost "
-        f"{show_figure(statistics.normalized_cost, '.3f')} times that of the clusters without rules"
-    )
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">'
-    yield f"  <Header description={_attribute(about)}>"
+    yield f"  <Header description={_attribute(summary_of(rules))}>"
     yield f'    <Extension name="rules_sha256" value="{rules.sha256}"/>'
     yield f'    <Application name="shallowrules" version="{package_version()}"/>'
     yield "  </Header>"
@@ -169,7 +164,7 @@ def _data_field(rules: RuleSet, feature: int) -> Iterator[str]:
 def _nodes(rules: RuleSet, labels: dict[int, str]) -> Iterator[str]:
     """Yield the nodes, each with its predicate, and those below it."""
     predicates = _Predicates()
-    pending: list[tuple[int, str, int]] = [(0, "<True/>", 2)]  # a node, its predicate, its depth; or ~depth to close
+    pending: list[tuple[int, str, int]] = [(0, "<True/>", 2)]  # a node, its predicate, its depth; -1 ends a node
     while pending:
         index, predicate, depth = pending.pop()
         indent = "  " * min(depth, DEEPEST_INDENT)

@@ -143,7 +143,7 @@ def _render_file(environment: Environment, path: Path, context: Mapping[str, Any
 
 
 def _line_of(error: Exception, path: Path) -> str:
-    """Say on which line of the template an error arose; jinja2 puts its lines into the traceback."""
+    """Return ", line N" for the line of a template where an error arose; jinja2 puts its lines into the traceback."""
     line, frame = "", error.__traceback__
     while frame is not None:
         if frame.tb_frame.f_code.co_filename == str(path):
@@ -153,7 +153,7 @@ def _line_of(error: Exception, path: Path) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return text with a space for every line break, control character and half surrogate pair."""
+    """Return text with a space for every line break, control character and unpaired surrogate."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 

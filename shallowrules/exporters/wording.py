@@ -152,7 +152,7 @@ def describe_missing(column: RuleColumn, escape: Escape = isolate) -> str:
     return "" if column.imputed is None else f" ({show_imputed(column, escape)} where missing)"
 
 
-def show_imputed(column: RuleColumn, escape: Escape = isolate) -> str:
+def show_imputed(column: RuleColumn, escape: Escape) -> str:
     """Return the value that replaces a missing one, for a column that has one."""
     assert column.imputed is not None
     if isinstance(column.imputed, str | bool):
@@ -274,7 +274,7 @@ def describe_separation(rules: RuleSet) -> str:
 
 
 def describe_total(total: float, share: float | None) -> str:
-    """Return a sum and its share of the whole; None if there is no share."""
+    """Return a sum and, unless it is None, its share of the whole."""
     return format_number(total) + ("" if share is None else f" ({percent(share)})")
 
 
@@ -374,5 +374,4 @@ def describe_figures(rules: RuleSet) -> dict[str, str]:
         "separation": describe_separation(rules),
         "total": "" if s.total is None else format_number(s.total),
         "unmeasured": f"{counted(unmeasured, 'row')} without a value" if unmeasured else "",
-        "columns_shown": str(COLUMNS_SHOWN),
     }

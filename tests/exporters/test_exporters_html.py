@@ -33,8 +33,6 @@ from sklearn.datasets import load_wine
 
 from shallowrules import ExplainableKMeans, export, tradeoff_path
 from shallowrules.errors import OptionError
-from shallowrules.exporters import check_exporter
-from shallowrules.exporters.html import HtmlExporter
 from shallowrules.exporters.html.cards import Pictures
 from shallowrules.exporters.html.drawing import draw_bins, place_value
 from shallowrules.exporters.html.heat import LEVELS, describe_heat
@@ -82,10 +80,6 @@ def joined(steps, lines):
 
 def text_of(data, numbers):
     return "".join(data["pieces"][number] for number in numbers)
-
-
-def test_contract():
-    check_exporter(HtmlExporter)
 
 
 @pytest.mark.parametrize("make", [example_rules, example_of_categories, lambda: make_rules([("x", "float")], 0)])
@@ -226,8 +220,12 @@ def test_a_form_that_cannot_express_the_rules_says_so():
 
 
 def test_options_are_checked():
-    for options in ({"dialect": "cobol"}, {"title": " "}, {"table": ""}):
-        with pytest.raises(OptionError):
+    for options, said in (
+        ({"dialect": "cobol"}, "unknown SQL dialect 'cobol'"),
+        ({"title": " "}, "title must be text"),
+        ({"table": ""}, "'' is not a table name"),
+    ):
+        with pytest.raises(OptionError, match=said):
             export(example_rules(), "html", **options)
 
 

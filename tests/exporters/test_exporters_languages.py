@@ -39,7 +39,6 @@ from sklearn.datasets import load_wine
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import ExportError, MissingExtraError, OptionError
-from shallowrules.exporters import check_exporter
 from shallowrules.exporters.languages import LanguageExporter, LanguageOptions
 from shallowrules.rules import Cut, RuleSet
 from shallowrules.rules.boundary import boundary_table, boundary_texts, in_single_precision
@@ -75,11 +74,6 @@ def chain(request) -> Toolchain:
 
 
 # --- text
-
-
-@pytest.mark.parametrize("name", TOOLCHAINS)
-def test_it_meets_the_contract(name):
-    check_exporter(TOOLCHAINS[name].exporter)
 
 
 @pytest.mark.parametrize("name", TOOLCHAINS)

@@ -8,14 +8,10 @@ from hypothesis import strategies as st
 from rulesets import MIXED, example_rules, hostile_names, hostile_texts, make_rules, rule_sets
 from structures import read_flowchart
 
-from shallowrules.exporters import check_exporter, export, get_exporter
+from shallowrules.exporters import export
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import branch_label
 from shallowrules.rules import Leaf
-
-
-def test_it_meets_the_contract():
-    check_exporter(get_exporter("mermaid"))
 
 
 @draws(200, deadline=None)

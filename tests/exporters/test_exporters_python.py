@@ -30,17 +30,11 @@ from rulesets import (
     text_rules,
 )
 from structures import python_structure
+from test_exporters_python_functions import run
 
 from shallowrules.errors import ExportError, OptionError
 from shallowrules.exporters import export
 from shallowrules.rules import RuleSet
-
-
-def run(rules, **options):
-    """Return the namespace of the emitted module."""
-    namespace = {"__name__": "emitted"}
-    exec(export(rules, "python", **options), namespace)
-    return namespace
 
 
 def assign(rules, rows):

@@ -297,6 +297,7 @@ def test_flat_rules_come_in_the_order_of_fewest_tests(rules):
     text = export(rules, "python", style="flat")
     by_test = {f"    if {rule_test(rule)}:": rule for rule in rules}
     found = [by_test[line] for line in text.splitlines() if line in by_test]
+    assert len(found) == len(rules)
     worth = [rule.weight / max(1, len(rule.conditions)) for rule in found]
     assert worth == sorted(worth, reverse=True)
 
@@ -339,7 +340,7 @@ def converted(rules: RuleSet) -> RuleSet:
 
 @pytest.mark.parametrize("make", [example_rules, example_of_categories, lambda: converted(example_rules())])
 def test_no_variable_has_a_name_that_the_module_needs(make):
-    module = ast.parse(export(make(), "python", vectorized=True, function_name="segment"))
+    module = ast.parse(export(make(), "python", vectorized=True, reasons=True, function_name="segment"))
     needed = {
         alias.asname or alias.name
         for node in module.body
@@ -351,4 +352,6 @@ def test_no_variable_has_a_name_that_the_module_needs(make):
             needed.add(node.name)
         elif isinstance(node, ast.Assign):
             needed |= {target.id for target in node.targets}
+        elif isinstance(node, ast.AnnAssign):
+            needed.add(node.target.id)
     assert needed - {"segment"} <= MODULE_NAMES

@@ -12,7 +12,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from draws import draws
@@ -30,18 +29,12 @@ from rulesets import (
     route,
     rule_sets,
 )
+from test_exporters_python_functions import run
 
 from shallowrules.exporters import export
 from shallowrules.exporters.context import package_version
 
 KINDS = ("float", "integer", "text", "boolean", "date", "timestamp", "timestamptz", "duration")
-
-
-def run(rules, **options):
-    """Return the namespace of the emitted module."""
-    namespace: dict[str, Any] = {"__name__": "emitted"}
-    exec(export(rules, "python", **options), namespace)
-    return namespace
 
 
 def of_kind(kind):
@@ -140,7 +133,7 @@ def test_columns_and_row_name_what_the_rules_test(rules):
     assert module["Row"].__required_keys__ == set(module["COLUMNS"])
 
 
-def test_a_type_checker_knows_the_row(tmp_path):
+def test_a_type_checker_knows_the_row():
     text = export(example_of_categories(), "python")
     for line in ("'months': 'int | None'", "'paid': 'bool | None'", "'contract': 'str | None'"):
         assert line in text

@@ -9,17 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import MIXED, balanced_rules, example_rules, hostile_names, hostile_texts, make_rules, rule_sets
 
-from shallowrules.exporters import check_exporter, export, get_exporter
+from shallowrules.exporters import export
 from shallowrules.exporters.html.drawing import CHARACTER, describe_tree
 from shallowrules.exporters.palette import LIGHT, cluster_colours
 from shallowrules.exporters.rendering import one_line
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALLOWED = {"svg", "title", "desc", "rect", "g", "path", "text", "tspan"}
-
-
-def test_it_meets_the_contract():
-    check_exporter(get_exporter("svg"))
 
 
 @draws(200, deadline=None)

@@ -16,6 +16,7 @@ from rulesets import TIMED, as_columns, boundary_rows, loaded, make_rules, route
 from shallowrules import export
 from shallowrules.errors import DataError, ExportError, MissingExtraError, RulesFormatError
 from shallowrules.exporters.sheet_reading import text_of_sheet
+from shallowrules.exporters.sql import LABELLING_STYLES
 from shallowrules.rules.conditions import is_empty
 from shallowrules.rules.words.editing import edit
 from shallowrules.rules.words.written import read_rules
@@ -46,7 +47,9 @@ def test_every_form_gives_the_labels_of_the_tree(rules, seed, imputes):
     table = as_columns(rules, rows)
     if not imputes:
         assert rules.assign(table).tolist() == [route(rules, row) for row in rows]
-    for comparison in verify(rules, table, ["duckdb"], exporters=FORMS):
+    comparisons = list(verify(rules, table, ["duckdb"], exporters=FORMS))
+    assert len(comparisons) > len(FORMS)
+    for comparison in comparisons:
         assert comparison.disagreements == 0, comparison
         assert comparison.rows
 
@@ -57,7 +60,9 @@ def test_sqlite_gives_the_labels_of_the_tree(rules, seed, imputes):
     if imputes:
         columns = tuple(replace(c, imputed=c.minimum if c.is_numeric else c.values[0]) for c in rules.columns)
         rules = replace(rules, columns=columns)
-    for comparison in verify(rules, as_columns(rules, boundary_rows(rules, seed)), ["sqlite"], exporters=["sql"]):
+    comparisons = list(verify(rules, as_columns(rules, boundary_rows(rules, seed)), ["sqlite"], exporters=["sql"]))
+    assert len(comparisons) > len(LABELLING_STYLES)
+    for comparison in comparisons:
         assert comparison.disagreements == 0, comparison
 
 

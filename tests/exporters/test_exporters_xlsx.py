@@ -30,7 +30,7 @@ from workbooks import rows_of_cells, tree_says
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import EngineError, ExportError, MissingExtraError, OptionError
-from shallowrules.exporters import check_exporter, export, get_exporter
+from shallowrules.exporters import export
 from shallowrules.exporters.xlsx.labelling import FIRST_ROW, MISSING, UNREADABLE
 from shallowrules.tables.table import Table
 from shallowrules.verification.runners.xlsx import PARTS, compute_workbooks, paste_rows, shown_labels
@@ -75,10 +75,6 @@ def pasted(workbook, rules, rows):
     """Return a workbook with the tested columns of rows pasted."""
     tested = rules.tested_columns
     return paste_rows(workbook, [rules.columns[j].name for j in tested], [[row[j] for j in tested] for row in rows])
-
-
-def test_it_meets_the_contract():
-    check_exporter(get_exporter("xlsx"), label_rows=2)
 
 
 @pytest.mark.renders

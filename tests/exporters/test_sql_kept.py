@@ -160,7 +160,7 @@ def test_a_migration_goes_up_and_down(engine, filled, style):
 
 
 def test_a_migration_keeps_something():
-    with pytest.raises(OptionError, match="choose one of view, table, update, column, function, not 'select'"):
+    with pytest.raises(OptionError, match="one of view, table, update, column, function for style, not 'select'$"):
         write_migration(rules_of(), style="select")
 
 

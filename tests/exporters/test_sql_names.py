@@ -78,23 +78,23 @@ def test_table_names(table, written):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "said"),
     [
-        {"dialect": "vertica"},
-        {"dialect": None},
-        {"style": "json"},
-        {"table": ""},
-        {"table": "a..b"},
-        {"table": 'a."b'},
-        {"table": ["a", 1]},
-        {"columns": [("x", "y")]},
-        {"columns": {"x": 1}},
-        {"cluster_column": " "},
-        {"nonsense": 1},
+        ({"dialect": "vertica"}, "unknown SQL dialect 'vertica'"),
+        ({"dialect": None}, "dialect must be text"),
+        ({"style": "json"}, "unknown style 'json'"),
+        ({"table": ""}, "'' is not a table name"),
+        ({"table": "a..b"}, "'a..b' is not a table name"),
+        ({"table": 'a."b'}, "is not a table name"),
+        ({"table": ["a", 1]}, "is not a table name"),
+        ({"columns": [("x", "y")]}, "columns must map"),
+        ({"columns": {"x": 1}}, "columns must map"),
+        ({"cluster_column": " "}, "cluster_column must be text"),
+        ({"nonsense": 1}, "no option 'nonsense'"),
     ],
 )
-def test_bad_options(options):
-    with pytest.raises(OptionError):
+def test_bad_options(options, said):
+    with pytest.raises(OptionError, match=said):
         export(example_rules(), "sql", **options)
 
 

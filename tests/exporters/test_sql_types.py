@@ -90,15 +90,14 @@ def test_every_dialect_has_types_and_says_what_is_not_usual(dialect):
         (2.5, 0, "2"),  # of whole numbers
         (-2.5, 0, "-3"),
         (float(DOUBLE_EXACT), 0, None),
-        (0.1 + 0.2, 2, "3.0000000000000004e-1"),
+        (0.1 + 0.2, 2, "0.30000000000000004e0"),
     ],
 )
 def test_a_number_is_written_plainly_where_the_column_allows_it(threshold, scale, written):
     rules = make_rules([("x", "float")], (0, threshold, 0, 1))
     predicates = cluster_predicates(rules, dialect="mysql", types={"x": f"DECIMAL(38,{scale})"})
-    assert predicates[0] == cluster_predicates(rules, dialect="mysql", guards="full")[0] or written is not None
-    if written is not None and "e" not in written:
-        assert predicates[0] == f"`x` <= {written}"
+    guarded = cluster_predicates(rules, dialect="mysql", guards="full")
+    assert predicates[0] == (guarded[0] if written is None else f"`x` <= {written}")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +114,7 @@ def test_a_number_is_written_plainly_where_the_column_allows_it(threshold, scale
 def test_a_fraction_beside_what_may_be_a_single_is_a_double(dialect, written, single):
     rules = make_rules([("x", "float")], (0, 2.13, 0, 1))
     for known in ({"guards": "usual"}, {"types": {"x": single}}):
-        assert f" <= {written}" in cluster_predicates(rules, dialect=dialect, **known)[0] + " "
+        assert f" <= {written} " in cluster_predicates(rules, dialect=dialect, **known)[0] + " "
     decimal = {"oracle": "NUMBER(9,2)"}.get(dialect, "DECIMAL(9,2)")
     assert " <= 2.13 " in cluster_predicates(rules, dialect=dialect, types={"x": decimal})[0] + " "
 

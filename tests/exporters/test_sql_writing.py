@@ -205,6 +205,8 @@ def test_hostile_names_stay_names(engine, names, column):
         ({"style": "where", "otherwise": 9}, "goes with a style that labels rows, not with style='where'"),
         ({"style": "case", "otherwise": "2"}, "which is cluster 2"),
         ({"style": "case", "otherwise": "none"}, "clusters are numbers"),
+        ({"style": "case", "otherwise": 2.5}, "otherwise is 2.5, and clusters are numbers"),
+        ({"style": "case", "otherwise": True}, "otherwise is True, and clusters are numbers"),
         ({"style": "case", "otherwise": 2**63}, "beyond 64 bits"),
         ({"style": "view", "into": ""}, "table"),
     ],

@@ -1,6 +1,5 @@
 """Rules as files of a dbt project: a model with its source, contract, unit tests, tests of its rows, documentation."""
 
 from shallowrules.exporters.dbt.exporter import DbtExporter
-from shallowrules.exporters.dbt.options import DbtOptions
 
-__all__ = ["DbtExporter", "DbtOptions"]
+__all__ = ["DbtExporter"]

@@ -12,7 +12,7 @@ from shallowrules.exporters.sql.dialect import JINJA_MARK
 __all__ = ["OPENING", "QUOTE", "YAML", "call", "escape"]
 
 CHANGED = re.compile(rf"{JINJA_MARK.pattern}|\r")
-"""Characters that Jinja changes: it normalizes all line endings."""
+"""Marks that Jinja interprets, and the character that it drops: it normalizes all line endings."""
 
 OPENING = re.compile(r"\{(?=[{%#])")
 """The first character of a mark, written as an entity: Markdown shows the character, and Jinja sees no mark."""

@@ -102,7 +102,8 @@ class DbtOptions:
                         f" {name!r} has no type, and the model lists only columns with a type: give it with ",
                         TYPES,
                     )
-        if isinstance(self.max_shift, bool) or not 0 <= float(self.max_shift) <= 1:
+        is_number = isinstance(self.max_shift, int | float) and not isinstance(self.max_shift, bool)
+        if not is_number or not 0 <= self.max_shift <= 1:
             raise OptionError(MAX_SHIFT, f" must be a share from 0 to 1, not {self.max_shift!r}")
 
     @cached_property

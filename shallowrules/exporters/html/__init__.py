@@ -1,5 +1,5 @@
 """Rules as a page: one file that a browser shows without a network."""
 
-from shallowrules.exporters.html.exporter import HtmlExporter, HtmlOptions
+from shallowrules.exporters.html.exporter import HtmlExporter
 
-__all__ = ["HtmlExporter", "HtmlOptions"]
+__all__ = ["HtmlExporter"]

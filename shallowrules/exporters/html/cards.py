@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shallowrules.errors import counted
+from shallowrules.exporters.context import rows_text
 from shallowrules.exporters.html.drawing import HEIGHT, bin_width, draw_bins, place_value, short
 from shallowrules.exporters.rendering import one_line
 from shallowrules.exporters.wording import (
@@ -26,7 +27,7 @@ from shallowrules.rules.figures import percent
 __all__ = ["Pictures", "describe_cards"]
 
 PICTURES_SHOWN = 6
-"""Pictures on a card."""
+"""Maximum number of pictures on a card."""
 
 MAX_PICTURES = 100
 """The number of pictures of a tree above which its cards have fewer, but at least two."""
@@ -122,8 +123,6 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
         "rules": [_rule(rule) for rule in mine[:RULES_SHOWN]],
         "more_rules": len(mine) - len(mine[:RULES_SHOWN]),
         "quality": describe_quality(cluster, rules.statistics.labelled),
-        "precision_text": percent(cluster.precision),
-        "recall_text": percent(cluster.recall),
         "stands_out": marked[: STANDS_OUT_SHOWN if most > 2 else 2],
         "pictures": shown,
         "left_out": len(left_out),
@@ -135,7 +134,7 @@ def _card(rules: RuleSet, cluster: Cluster, colour: int, pictures: Pictures, mos
 def _rule(rule: Rule) -> dict[str, Any]:
     words = ConditionWords(says_flags=True)
     return {
-        "rows_text": f"{counted(rule.rows, 'row')}, {percent(rule.share)}",
+        "rows_text": rows_text(rule.rows, rule.share),
         "conditions": [
             {
                 "column": condition.column.name,

@@ -15,7 +15,7 @@ from shallowrules.exporters.tree_layout import Place, lay_out
 from shallowrules.exporters.wording import branch_label
 from shallowrules.rules import Leaf, Node, RuleColumn, RuleSet
 
-__all__ = ["HEIGHT", "bin_width", "describe_tree", "draw_bins", "place_value", "short"]
+__all__ = ["CHARACTER", "HEIGHT", "bin_width", "describe_tree", "draw_bins", "place_value", "short"]
 
 LEAF_HEIGHT, BOX_HEIGHT, LEAF_WIDTH = 30, 22, 220
 """Pixels of the drawing of a tree."""
@@ -33,7 +33,7 @@ CHARACTER = 7
 """Upper bound of the average width of a character in pixels."""
 
 WIDTH, HEIGHT = 216, 46
-"""Maximum width of the picture of a distribution in pixels."""
+"""Maximum width, and height, of the picture of a distribution in pixels."""
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ class HtmlExporter:
             trees, shown = join_path(read_path(settings.path), rules)
         colours = cluster_colours(trees)
         described = [_describe(tree, colours, 1 if i == shown else len(trees)) for i, tree in enumerate(trees)]
-        data = self._data(trees, described, shown, settings)
+        data = _data(trees, described, shown, settings)
         script, style = _script(), _style()
         context = {
             "title": settings.title,
@@ -151,35 +151,32 @@ class HtmlExporter:
         }
         return render(PAGE, "page.html.j2", context)
 
-    def _data(
-        self, trees: Sequence[RuleSet], described: Sequence[dict[str, Any]], shown: int, settings: HtmlOptions
-    ) -> str:
-        """Return the data for the script."""
-        query = {"style": "select", "dialect": settings.dialect, "table": settings.table}
-        texts = {
-            "SQL": [_text(SqlExporter, tree, **query) for tree in trees],
-            "Python": [_text(PythonExporter, tree) for tree in trees],
-            "Sheet": [_text(MarkdownExporter, tree, title=settings.title) for tree in trees],
-            "html": [],
+
+def _data(trees: Sequence[RuleSet], described: Sequence[dict[str, Any]], shown: int, settings: HtmlOptions) -> str:
+    """Return the data for the script."""
+    query = {"style": "select", "dialect": settings.dialect, "table": settings.table}
+    texts = {
+        "SQL": [_text(SqlExporter, tree, **query) for tree in trees],
+        "Python": [_text(PythonExporter, tree) for tree in trees],
+        "Sheet": [_text(MarkdownExporter, tree, title=settings.title) for tree in trees],
+        "html": [],
+    }
+    if len(trees) > 1:
+        texts["html"] = [render(PAGE, "page_tree.html.j2", {"tree": each}) for each in described]
+    forms, pieces, lines = share_pieces(texts)
+    return pack(
+        {
+            "key": trees[shown].sha256[:16],
+            "shown": shown,
+            "points": describe_points(trees, shown) if settings.path is not None else [],
+            "columns": describe_inputs(trees),
+            "clusters": [{str(cluster.index): one_line(cluster.name) for cluster in tree.clusters} for tree in trees],
+            "trees": [describe_walk(tree) for tree in trees],
+            "forms": forms,
+            "pieces": pieces,
+            "lines": lines,
         }
-        if len(trees) > 1:
-            texts["html"] = [render(PAGE, "page_tree.html.j2", {"tree": each}) for each in described]
-        forms, pieces, lines = share_pieces(texts)
-        return pack(
-            {
-                "key": trees[shown].sha256[:16],
-                "shown": shown,
-                "points": describe_points(trees, shown) if settings.path is not None else [],
-                "columns": describe_inputs(trees),
-                "clusters": [
-                    {str(cluster.index): one_line(cluster.name) for cluster in tree.clusters} for tree in trees
-                ],
-                "trees": [describe_walk(tree) for tree in trees],
-                "forms": forms,
-                "pieces": pieces,
-                "lines": lines,
-            }
-        )
+    )
 
 
 def _text(exporter: Any, rules: RuleSet, **options: Any) -> str:
@@ -229,14 +226,7 @@ def _confusion(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any] | None
     rows = []
     for cluster in rules.clusters:
         found = dict(zip(cluster.reference_clusters, cluster.reference_weights, strict=True))
-        cells = [
-            {
-                "text": format_number(found[head]) if head in found else "",
-                "own": head == cluster.index,
-                "level": min(4, int(5 * found.get(head, 0) / cluster.weight)) if head in found else -1,
-            }
-            for head in heads
-        ]
+        cells = [_cell(found.get(head), cluster.weight, head == cluster.index) for head in heads]
         rows.append({"label": cluster.label, "colour": colours[cluster.index], "cells": cells})
     return {"heads": [labels.get(head, head) for head in heads], "rows": rows, "moves": []}
 
@@ -258,20 +248,16 @@ def _flow(rules: RuleSet) -> dict[str, Any] | None:
     described = []
     for number, (title, cells) in zip([*flow.clusters, NO_CLUSTER], lines, strict=False):
         total = max(1, sum(cells))
-        described.append(
-            {
-                "title": title,
-                "cells": [
-                    {
-                        "text": format_number(rows) if rows else "",
-                        "own": head == number,
-                        "level": min(4, int(5 * rows / total)) if rows else -1,
-                    }
-                    for head, rows in zip(heads, cells, strict=True)
-                ],
-            }
-        )
+        found = [_cell(rows or None, total, head == number) for head, rows in zip(heads, cells, strict=True)]
+        described.append({"title": title, "cells": found})
     return {"said": said, "heads": [labels[head] for head in heads], "rows": described, "moves": []}
+
+
+def _cell(amount: float | None, total: float, own: bool) -> dict[str, Any]:
+    """Return a cell of either table: its text, whether it is on the diagonal, and its shade, 0 to 4; -1 if empty."""
+    if amount is None:
+        return {"text": "", "own": own, "level": -1}
+    return {"text": format_number(amount), "own": own, "level": min(4, int(5 * amount / total))}
 
 
 def _labels(rules: RuleSet) -> dict[int, int]:
@@ -280,7 +266,7 @@ def _labels(rules: RuleSet) -> dict[int, int]:
 
 
 def _largest_moves(rules: RuleSet, colours: dict[int, int]) -> dict[str, Any]:
-    """Return the largest cells of that table off its diagonal, and the sum of all others."""
+    """Return the largest cells off the diagonal of the table of both clusterings, and the sum of all others."""
     moves = [
         (weight, cluster.index, origin)
         for cluster in rules.clusters

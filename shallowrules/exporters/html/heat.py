@@ -14,24 +14,24 @@ from shallowrules.exporters.wording import format_number, list_values
 from shallowrules.rules import RuleColumn, RuleSet
 from shallowrules.rules.figures import percent
 
-__all__ = ["COLUMNS_SHOWN", "describe_heat"]
+__all__ = ["describe_heat"]
 
-COLUMNS_SHOWN = 30
-"""Rows of the map."""
+ROWS_SHOWN = 30
+"""Maximum number of rows of the map."""
 
 MAX_CELLS_OF_PATH = 4000
 """The number of cells in the maps of all trees of a path except the first one shown; above it, the maps have fewer
 rows."""
 
 VALUES_SHOWN = 12
-"""With more clusters values are shown where the pointer or the focus is, and in print."""
+"""With more clusters, values are shown only where the pointer or the focus is, and in print."""
 
 LEVELS = (0.2, 0.5, 0.8)
 """Where the next color begins, in standard deviations of the column: small, medium and large effects after Cohen."""
 
 WIDE = 2
-"""A bin that is this many times as wide as half of the others holds a long tail, and counts as its end next to the
-others."""
+"""The first or last bin holds a long tail if it is more than this many times as wide as the median bin; its rows then
+count as at its inner edge."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def describe_heat(
     clusters = rules.by_size
     if len(clusters) < 2:
         return None
-    most = COLUMNS_SHOWN
+    most = ROWS_SHOWN
     if n_trees > 1:
         most = min(most, MAX_CELLS_OF_PATH // (n_trees * len(clusters)))
     rows = sorted((_row(rules, i, pictures) for i in range(len(rules.columns))), key=_separation, reverse=True)

@@ -18,7 +18,7 @@ SECTIONS = re.compile(r"^(?=<article |<svg class=\"(?:tree|defs)\"|## )", re.MUL
 
 LETTERS = "".join(chr(code) for code in range(ord("!"), ord("~") + 1) if chr(code) != "<")
 BITS = 13
-"""The number of letter pairs; there are 93 letters."""
+"""The bits that a pair of letters holds: there are 93 letters, so 8,649 pairs."""
 
 SIGN = re.compile(r"([<>]=?) (?=\S)")
 

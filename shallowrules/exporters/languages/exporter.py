@@ -1,11 +1,12 @@
 """Rules as a function in a programming language.
 
 Templates see, besides `shallowrules.exporters.context`: ``header`` (lines that say where the rules come from and how
-the text is compiled), ``name`` (of what the text defines), ``inputs`` (per tested column its ``column``, ``type``,
-``field``, ``variable`` and ``kind``, as literals the ``nulls`` that mean "no value" and the substitute ``imputed`` or
-none, and ``reading``, the facts by which JavaScript reads it), ``lines`` (the code that gives a row its cluster),
-``label_type``, ``no_cluster`` (a whole number that is no cluster's), ``labels`` (the literals of all clusters), and
-``test`` and ``label`` of every rule, ``label`` of every cluster.
+the text is compiled), ``version`` (of the package), ``name`` (of what the text defines), ``inputs`` (per tested column
+its ``column``, ``type``, ``field``, ``variable``, ``kind`` and ``held_as``, the type of the field, as literals the
+``nulls`` that mean "no value" and the substitute ``imputed`` or none, and ``reading``, the facts by which JavaScript
+reads it), ``lines`` (the code that gives a row its cluster), ``label_type``, ``no_cluster`` (a whole number that is no
+cluster's), ``labels`` (the literals of all clusters), and ``test`` and ``label`` of every rule, ``label`` of every
+cluster.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from shallowrules.exporters.context import (
     check_no_times,
     check_whole_columns,
     describe,
+    is_int64,
     package_version,
     rows_text,
 )
@@ -148,7 +150,7 @@ class LanguageExporter:
 
 
 def _check_name(language: Language, name: str) -> None:
-    """Raise OptionError unless a name can be that of what a text defines."""
+    """Raise OptionError unless the text can define something of this name."""
     if not (name.isascii() and name.isidentifier()) or name.startswith("_"):
         raise OptionError(
             NAME, f" {name!r} is not a name that {language.title} allows: use ASCII letters, digits and _"
@@ -160,7 +162,7 @@ def _check_name(language: Language, name: str) -> None:
 
 
 def _check_numeric(exporter: str, column: RuleColumn) -> None:
-    """Raise ExportError for a column whose numbers are written so that only a reader of text knows them."""
+    """Raise ExportError for a column of numbers in a format of text, which most languages do not read."""
     if not column.is_numeric or (column.decimal == "." and not column.format):
         return
     written = f"written as {column.format}" if column.format else "written with a decimal comma"
@@ -194,7 +196,7 @@ def _describe_input(
     column, kind = rules.columns[feature], kind_of(rules, feature)
     nulls: list[Number | Value] = []
     if kind in ("number", "whole"):
-        nulls += [number for number in column.conversion.null_numbers if kind == "number" or _is_held(number)]
+        nulls += [number for number in column.conversion.null_numbers if kind == "number" or is_int64(number)]
     elif kind == "text":
         nulls += column.nulls
     imputed = column.imputed
@@ -209,13 +211,8 @@ def _describe_input(
         "held_as": language.kinds[kind].type,
         "nulls": [language.literal(kind, null) for null in nulls],
         "imputed": None if imputed is None else language.literal(kind, imputed),
-        "words": list(column.conversion.words) if kind in ("number", "whole") else [],
         "reading": describe_reading(column),
     }
-
-
-def _is_held(number: Number) -> bool:
-    return number == int(number) and int(number) in INT64
 
 
 def _header(rules: RuleSet, inputs: list[dict[str, Any]], compiled: str) -> Iterator[str]:

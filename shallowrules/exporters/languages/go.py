@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shallowrules.exporters.languages.exporter import LanguageExporter
-from shallowrules.exporters.languages.language import Kind, Language, camel_case, double, quoted
+from shallowrules.exporters.languages.language import Kind, Language, camel_case, double, quoted, truth
 
 __all__ = ["GO", "GoExporter"]
 
@@ -37,7 +37,7 @@ GO = Language(
         "number": Kind("float64", "{x} != {x}", double, "{x} {sign} {v}"),
         "whole": Kind("*int64", "{x} == nil", str, "*{x} {sign} {v}"),
         "text": Kind("*string", "{x} == nil", _string, "", "*{x} == {v}", "*{x} != {v}"),
-        "truth": Kind("*bool", "{x} == nil", lambda value: "true" if value else "false", "", "*{x} == {v}"),
+        "truth": Kind("*bool", "{x} == nil", truth, "", "*{x} == {v}"),
     },
     labels={"int": "int", "long": "int64", "text": "string"},
     whole=lambda value, is_long: str(value),

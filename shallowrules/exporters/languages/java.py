@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from shallowrules.exporters.languages.exporter import LanguageExporter, LanguageOptions
-from shallowrules.exporters.languages.language import Kind, Language, camel_case, double, escaped, quoted
+from shallowrules.exporters.languages.language import Kind, Language, camel_case, double, escaped, quoted, truth
 from shallowrules.exporters.options import on_command_line
 
 __all__ = ["JAVA", "JavaExporter", "JavaOptions"]
@@ -38,7 +38,7 @@ JAVA = Language(
         "number": Kind("double", "{x} != {x}", double, "{x} {sign} {v}"),
         "whole": Kind("Long", "{x} == null", lambda value: f"{value}L", "{x} {sign} {v}"),
         "text": Kind("String", "{x} == null", _string, "", "{x}.equals({v})", "!{x}.equals({v})"),
-        "truth": Kind("Boolean", "{x} == null", lambda value: "true" if value else "false"),
+        "truth": Kind("Boolean", "{x} == null", truth),
     },
     labels={"int": "Integer", "long": "Long", "text": "String"},
     whole=lambda value, is_long: f"{value}L" if is_long else str(value),
@@ -47,9 +47,9 @@ JAVA = Language(
     spell=camel_case,
     taken=frozenset(TAKEN.split()),
     none="return null;",
-    longest=10_000,
+    longest=10_000,  # a class file holds a text of 65,535 bytes, up to 6 for a character
     ascii=True,
-    most_tests=2000,
+    most_tests=2000,  # a method has at most 65,535 bytes of code
 )
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from shallowrules.exporters.languages.exporter import LanguageExporter, LanguageOptions
-from shallowrules.exporters.languages.language import Kind, Language, camel_case, quoted
+from shallowrules.exporters.languages.language import Kind, Language, camel_case, double, quoted, truth
 from shallowrules.exporters.rendering import render, shipped
 from shallowrules.rules import DOUBLE_EXACT, RuleColumn, RuleSet
 
@@ -35,10 +35,10 @@ def _string(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    return repr(float(value) + 0.0).removesuffix(".0")
+    return double(value).removesuffix(".0")
 
 
-def _whole(value: int, is_long: bool = True) -> str:
+def _whole(value: int, is_long: bool) -> str:
     return f"{value}n" if is_long and abs(value) >= DOUBLE_EXACT else str(value)
 
 
@@ -51,7 +51,7 @@ JAVASCRIPT = Language(
         "number": Kind("number | bigint", MISSING, _number, "{x} {sign} {v}", "{x} === {v}", "{x} !== {v}"),
         "whole": Kind("number | bigint", MISSING, lambda value: f"{value}n", "{x} {sign} {v}"),
         "text": Kind("string", MISSING, _string, "", "{x} === {v}", "{x} !== {v}"),
-        "truth": Kind("boolean", MISSING, lambda value: "true" if value else "false", "", "{x} === {v}"),
+        "truth": Kind("boolean", MISSING, truth, "", "{x} === {v}"),
     },
     labels={"int": "number", "long": "number | bigint", "text": "string"},
     whole=_whole,

@@ -30,6 +30,7 @@ __all__ = [
     "kind_of",
     "nested_lines",
     "quoted",
+    "truth",
 ]
 
 KindName = Literal["number", "whole", "text", "truth"]
@@ -82,9 +83,9 @@ class Language:
     name : str
         What the text is called by programs that use it, if nothing else is asked for.
     spell : callable
-        Makes the name of a column's field of words.
+        Makes the name of a column's field from words.
     variable : callable
-        Makes the name of a local variable of that of a field.
+        Makes the name of a local variable from a field's.
     taken : frozenset of str
         Names that neither variables nor what the text defines can have.
     names : frozenset of str
@@ -103,7 +104,7 @@ class Language:
     longest : int or None
         The limit of characters in a text literal.
     by_name : bool
-        Whether rows are asked for columns by their names, which are texts then.
+        Whether the text reads columns by their names, so that these have to be texts of the language.
     reads_text : bool
         Whether it reads numbers and times in texts, as `docs/numbers.md` defines them.
     ascii : bool
@@ -259,7 +260,7 @@ def nested_lines(
     labels : mapping from int to str
         The literal of each cluster.
     remark : callable
-        Given a leaf, what is said of it after its line.
+        Gives the comment on a leaf.
     """
     language = conditions.language
     for step in nested_steps(rules):
@@ -280,6 +281,11 @@ def nested_lines(
 def double(value: Number) -> str:
     """Return the shortest decimal that compilers read as exactly this double, without a sign of zero."""
     return repr(float(value) + 0.0)
+
+
+def truth(value: bool) -> str:
+    """Return a truth value in lower case, as most languages write it."""
+    return "true" if value else "false"
 
 
 def camel_case(words: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ all column dQuote gsub length name names number refuse return stop text truth va
 
 
 LONGEST = 1000
-"""Characters of a text literal: R refuses longer ones than 10,000 where its locale is not of Unicode."""
+"""Maximum number of characters of a text literal: R refuses more than 10,000 where its locale is not Unicode."""
 
 
 def _string(text: str) -> str:

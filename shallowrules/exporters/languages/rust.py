@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shallowrules.exporters.languages.exporter import LanguageExporter
-from shallowrules.exporters.languages.language import Kind, Language, double, quoted
+from shallowrules.exporters.languages.language import Kind, Language, double, quoted, truth
 from shallowrules.exporters.python.inputs import snake_case
 
 __all__ = ["RUST", "RustExporter"]
@@ -21,10 +21,6 @@ def _string(text: str) -> str:
     return quoted(text, lambda c: f"\\u{{{ord(c):x}}}", lambda c: c.isprintable())
 
 
-def _truth(value: bool) -> str:
-    return "true" if value else "false"
-
-
 MISSING = "{x}.is_none()"
 
 RUST = Language(
@@ -34,7 +30,7 @@ RUST = Language(
         "number": Kind("f64", "{x}.is_nan()", double, "{x} {sign} {v}"),
         "whole": Kind("Option<i64>", MISSING, str, "{x} {sign} Some({v})"),
         "text": Kind("Option<&'a str>", MISSING, _string, "", "{x} == Some({v})", "{x} != Some({v})"),
-        "truth": Kind("Option<bool>", MISSING, _truth, "", "{x} == Some({v})"),
+        "truth": Kind("Option<bool>", MISSING, truth, "", "{x} == Some({v})"),
     },
     labels={"int": "i32", "long": "i64", "text": "&'static str"},
     whole=lambda value, is_long: str(value),

@@ -1,7 +1,7 @@
 """Rules as Python modules: the exporters, the reading of a row or column, and the layout of tests."""
 
 from shallowrules.exporters.python.branches import Style
-from shallowrules.exporters.python.exporter import PythonExporter, PythonOptions
-from shallowrules.exporters.python.frames import FrameOptions, PandasExporter, PolarsExporter
+from shallowrules.exporters.python.exporter import PythonExporter
+from shallowrules.exporters.python.frames import PandasExporter, PolarsExporter
 
-__all__ = ["FrameOptions", "PandasExporter", "PolarsExporter", "PythonExporter", "PythonOptions", "Style"]
+__all__ = ["PandasExporter", "PolarsExporter", "PythonExporter", "Style"]

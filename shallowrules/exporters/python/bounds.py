@@ -29,7 +29,7 @@ def bound_texts(condition: Between) -> list[tuple[str, str]]:
 
 
 def threshold_text(column: RuleColumn, threshold: int | float) -> str:
-    """Return the upper bound as Python text."""
+    """Return the number that a value must not exceed, as Python text."""
     if not column.is_time:
         return repr(threshold)
     _, name, _ = _constant(column, int(threshold), above=False)

@@ -94,7 +94,7 @@ def lay_out(
     nothing : str
         Python for a row that no rule matches.
     remark : callable
-        Given a leaf, what is said of it after its line.
+        Gives the comment on a leaf.
     """
     writers = {"flat": _flat, "ordered": _ordered, "nested": _nested}
     return list(writers[style](_Writing(rules, variables, answers, nothing, remark)))
@@ -184,15 +184,13 @@ def table_of_nodes(rules: RuleSet, inputs: Mapping[int, int], labels: Mapping[in
         that it is. ``root``: where it begins.
         ``categories``: by column, those that the tree asks for, whose places these are.
     """
-    asking = [index for index, node in enumerate(rules.nodes) if not isinstance(node, Leaf)]
+    asking = [(index, node) for index, node in enumerate(rules.nodes) if not isinstance(node, Leaf)]
     leaves = [(index, node) for index, node in enumerate(rules.nodes) if isinstance(node, Leaf)]
-    at = {index: place for place, index in enumerate(asking)}
-    at |= {index: ~place for place, index in enumerate(i for i in range(len(rules.nodes)) if i not in at)}
+    at = {index: place for place, (index, _) in enumerate(asking)}
+    at |= {index: ~place for place, (index, _) in enumerate(leaves)}
     categories: dict[int, dict[Any, int]] = {}
     nodes = []
-    for index in asking:
-        node = rules.nodes[index]
-        assert not isinstance(node, Leaf)
+    for _, node in asking:
         if isinstance(node, Membership):
             known = categories.setdefault(node.column, {})
             asked = repr(tuple(known.setdefault(value, len(known)) for value in node.values))

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from shallowrules.errors import ExportError
 from shallowrules.exporters.base import ClusterAs, check_cluster_as, check_text, precision_column_of
+from shallowrules.exporters.context import is_int64
 from shallowrules.exporters.python.bounds import bound_texts
 from shallowrules.exporters.python.inputs import name_variables
 from shallowrules.exporters.python.module import MODULE_NAMES, check_function_name, describe_module, write_module
@@ -193,8 +194,7 @@ def _plain_nulls(column: RuleColumn) -> list[Any]:
     if column.type == "float":
         return [float(number) for number in column.conversion.null_numbers]
     if column.is_whole:
-        found = column.conversion.null_numbers
-        return [int(number) for number in found if number == int(number) and int(number) in INT64]
+        return [int(number) for number in column.conversion.null_numbers if is_int64(number)]
     if column.codes:  # which whole numbers become as texts
         return [str(number) for number in column.conversion.null_numbers]
     return list(column.conversion.nulls) if column.type == "text" else []
@@ -209,7 +209,10 @@ def _check_for_polars(rules: RuleSet, settings: FrameOptions) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise ExportError(f"Polars cannot hold the text {text!r}: it has an unpaired surrogate") from error
+            raise ExportError(
+                f"Polars cannot hold the text {text!r}, which has an unpaired surrogate: use the exporter python or "
+                "pandas"
+            ) from error
     for node in rules.nodes:
         if isinstance(node, Cut) and rules.columns[node.column].is_whole and node.threshold >= INT64[-1]:
             raise ExportError(

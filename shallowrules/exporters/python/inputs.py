@@ -29,7 +29,7 @@ ANNOTATIONS: Mapping[str, str] = {
 
 
 def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
-    """Return the template's data for a tested column: see `shallowrules.exporters.python.exporter`."""
+    """Return the template's data for a tested column: see `shallowrules.exporters.python.module`."""
     conversion = column.conversion
     is_number = column.codes or (column.is_numeric and not column.is_time)
     numbers = tuple(_as_compared(number, column) for number in conversion.null_numbers) if is_number else ()
@@ -67,7 +67,7 @@ def describe_input(column: RuleColumn, variable: str) -> dict[str, Any]:
         # A text that means "no value" is of the class that texts have.
         "unread": ""
         if (nulls and not column.is_numeric) or not of_class
-        else " or ".join([of_class, *_are(variable, numbers)]),
+        else of_class + (f" or {variable} in {numbers!r}" if numbers else ""),
     }
 
 
@@ -75,10 +75,6 @@ def _patterns(column: RuleColumn) -> tuple[str, str]:
     """Return the patterns of a column's format: of a number, and of its marks other than digits."""
     number_format = column.conversion.number_format
     return number_format.pattern, number_format.removed
-
-
-def _are(variable: str, numbers: tuple[Number, ...]) -> Iterable[str]:
-    return [f"{variable} in {numbers!r}"] if numbers else []
 
 
 def _as_compared(number: Number, column: RuleColumn) -> Number:

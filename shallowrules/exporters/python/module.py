@@ -5,14 +5,15 @@ and of the rules), ``needs`` (the names that have to be imported), ``lenient`` (
 asked to read text as numbers), ``inputs`` (per tested column its ``column``, ``type``, ``kind``, its type or "code",
 ``annotation``, the types of its values in a row, the ``variable`` that holds its value, and as Python text ``nulls``
 and ``decimal``, what makes text a value, empty if nothing, and ``written``, the patterns of its format or empty,
-``holds_numbers`` where rows may give its categories as numbers, ``imputed`` or none, ``null_numbers``, those that
-mean "no value", ``arguments`` of the function that reads a value, after the value, ``given``, the value that the
-function of a row reads, ``lenient``, whether it reads text only if asked to, ``unread``, what is true of a value that
-has to be read, empty for any, and ``reader``, the name of that function without its underscore), ``times`` (of each
-time that is compared the ``name`` of the constant, its ``number`` and its ``text``), ``grammar`` (the patterns of
-numbers and times, and the texts that are truth values), ``test`` (Python text), ``leaf`` and ``words`` of every rule,
-``label`` (Python text) of every rule and cluster: what its rows get, and ``with_precision``, the name of the function
-that gives the precision of a row's rule as well, or none; every rule has its ``precision`` then.
+``dates``, how they are written besides ISO 8601, ``holds_numbers`` where rows may give its categories as numbers,
+``imputed`` or none, ``null_numbers``, those that mean "no value", ``arguments`` of the function that reads a value,
+after the value, ``given``, the value that the function of a row reads, ``lenient``, whether it reads text only if asked
+to, ``unread``, what is true of a value that has to be read, empty for any, and ``reader``, the name of that function
+without its underscore), ``times`` (of each time that is compared the ``name`` of the constant, its ``number`` and its
+``text``), ``grammar`` (the patterns of numbers and times, and the texts that are truth values), ``test`` (Python text),
+``leaf`` and ``words`` of every rule, ``label`` (Python text) of every rule and cluster: what its rows get, and
+``with_precision``, the name of the function that gives the precision of a row's rule as well, or none; every rule has
+its ``precision`` then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the columns of the rules are called in a database, and the refusal of names that it cannot tell apart."""
+"""The names of the rules' columns in a database, and the refusal of names that it cannot tell apart."""
 
 from __future__ import annotations
 

@@ -439,11 +439,19 @@ class Dialect:
         """Return a text literal; ExportError if the dialect cannot hold it."""
         facts = self.texts
         if any("\ud800" <= c <= "\udfff" for c in text):
-            raise ExportError(f"SQL cannot hold the text {text!r}: it has an unpaired surrogate")
+            raise ExportError(
+                f"SQL cannot hold the text {text!r}, which has an unpaired surrogate: use another exporter"
+            )
         if not text and not facts.empty:
-            raise ExportError(f"dialect {self.name!r} treats an empty text as NULL, and a rule tests for it")
+            raise ExportError(
+                f"dialect {self.name!r} treats an empty text as NULL, and a rule tests for it: use another dialect or "
+                "exporter"
+            )
         if "\0" in text and not facts.holds_nul:
-            raise ExportError(f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has")
+            raise ExportError(
+                f"dialect {self.name or 'ansi'!r} cannot hold the character 0, which {text!r} has: use another "
+                "dialect or exporter"
+            )
         coded = set(facts.coded if facts.code is not None else "")
         pieces = [piece for half in JINJA_END.split(text) for piece in _split(half, coded)]
         parts = [str(facts.code).format(code=ord(p)) if p in coded else self._literal(p) for p in pieces]

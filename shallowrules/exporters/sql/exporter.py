@@ -4,24 +4,23 @@ CASE has no ELSE unless one is requested, so a row without a value gets no clust
 
 Templates see, besides `shallowrules.exporters.context`: ``dialect``, ``table`` (the parts of its name),
 ``cluster_column``, ``name_column`` (that of the cluster's name, or none), ``precision_column`` (that of the precision
-of the row's rule, or none), ``output_columns`` (names; none for all),
-``qualify_star``, ``alias`` (the text between a table and its alias), ``no_table`` (the end of a SELECT of constants),
-``header`` (the lines of the comment that the text begins with), ``predicate`` (SQL text) and ``label`` (SQL text, what
-its rows get) of every cluster and rule, ``named`` (SQL text, what they get beside it, or none) of every cluster,
-``named_cases`` (the same as ``cases`` for these, where the number does not determine them, or none),
-``precision_cases`` (the same for the precision of a row's rule, or none), and ``cases``: its
-``parts``, the CASE expressions of which the first that is not NULL counts, with their ``branches`` (``predicate`` and
-``label``) and ``otherwise`` (SQL text, or none), and ``marker``, a label that will become NULL (or none). In the style
-``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``training``, ``findings`` and ``shares``, names that
-the table does not have, and ``columns``, the tested columns of text, with ``finding`` and, as SQL text, ``value`` and
-the ``predicate`` of a value that no training row had. In ``drift`` they see ``names``, the names of its parts. In both,
-``measure`` is SQL text, the number to add up, or none, and ``total_share`` of every cluster its share of the total in
-training (SQL text), where ``knows_total``. For clusters that are kept in the database there are ``into`` (the parts of
-the name of the view, table or function), ``statement`` (the kind of statement, a field of
-`shallowrules.exporters.sql.writing.Writing`), ``changed`` (a field of that), ``margin`` (the blanks before text that is
-put into a statement), ``cluster_type`` (the type of the cluster), ``cast`` (how it is cast to that, or none),
-``arguments`` (SQL text, of a function) and ``compared`` (the expressions that make ``column`` and ``value``
-comparable).
+of the row's rule, or none), ``output_columns`` (names; none for all), ``qualify_star``, ``alias`` (the text between a
+table and its alias), ``no_table`` (the end of a SELECT of constants), ``header`` (the lines of the comment that the
+text begins with), ``predicate`` (SQL text) and ``label`` (SQL text, what its rows get) of every cluster and rule,
+``named`` (SQL text, what they get beside it, or none) of every cluster, ``named_cases`` (the same as ``cases`` for
+these, where the number does not determine them, or none), ``precision_cases`` (the same for the precision of a row's
+rule, or none), and ``cases``: its ``parts``, the CASE expressions of which the first that is not NULL counts, with
+their ``branches`` (``predicate`` and ``label``) and ``otherwise`` (SQL text, or none), and ``marker``, a label that
+will become NULL (or none). In the style ``check`` they see ``check``: ``labels``, ``counts``, ``total``, ``training``,
+``findings`` and ``shares``, names that the table does not have, and ``columns``, the tested columns of text, with
+``finding`` and, as SQL text, ``value`` and the ``predicate`` of a value that no training row had. In ``drift`` they see
+``names``, the names of its parts. In both, ``measure`` is SQL text, the number to add up, or none, and ``total_share``
+of every cluster its share of the total in training (SQL text), where ``knows_total``. For clusters that are kept in the
+database there are ``into`` (the parts of the name of the view, table or function), ``statement`` (the statement with
+places for the others, a field of `shallowrules.exporters.sql.writing.Writing`, or for a function one of `FUNCTIONS`),
+``changed`` (a field of `Writing`), ``margin`` (the blanks before text that is put into a statement), ``cluster_type``
+(the type of the cluster), ``cast`` (how it is cast to that, or none), ``arguments`` (SQL text, of a function) and
+``compared`` (the expressions that make ``column`` and ``value`` comparable).
 """
 
 from __future__ import annotations

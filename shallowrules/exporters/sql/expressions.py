@@ -16,15 +16,12 @@ def by_wildcards(matches: str, several: str) -> str:
     The characters of a number alone, with a digit; a sign only in front or after the exponent's e; one decimal
     separator at most, and none after the e; digits before the e, and one to three after it.
     """
-
-    def like(pattern: str) -> str:
-        return f"{{text}} {matches} '{pattern.replace('*', several)}'"
-
     wrong = (
         *("*[^0-9{point}eE+-]*", "*[^eE][+-]*", "*[{point}eE]*{point}*", "*[eE]*[eE]*", "[eE]*", "[+{point}-][eE]*"),
         *("[+-]{point}[eE]*", "*[eE+-]", "*[eE]*[0-9][0-9][0-9][0-9]*"),
     )
-    return f"{like('*[0-9]*')} AND NOT ({' OR '.join(map(like, wrong))})"
+    has_digit = _like("*[0-9]*", matches, several)
+    return f"{has_digit} AND NOT ({' OR '.join(_like(pattern, matches, several) for pattern in wrong)})"
 
 
 def grouped_by_wildcards(matches: str, several: str) -> str:
@@ -32,17 +29,17 @@ def grouped_by_wildcards(matches: str, several: str) -> str:
 
     The first group has one to three digits and begins with no 0; no group is after the decimal separator.
     """
-
-    def like(pattern: str) -> str:
-        return f"{{text}} {matches} '{pattern.replace('*', several)}'"
-
     digit = "[0-9]"
     wrong = (
         *(f"* {digit * few}{end}" for few in range(3) for end in ("", "[ {point}]*")),
         *(f"* {digit * 4}*", "*{point}* *", "*[eE]*"),
         *(f"{sign}{first}" for sign in ("", "[+-]") for first in (" *", "0* *", f"{digit * 4}* *")),
     )
-    return f"NOT ({' OR '.join(map(like, wrong))})"
+    return f"NOT ({' OR '.join(_like(pattern, matches, several) for pattern in wrong)})"
+
+
+def _like(pattern: str, matches: str, several: str) -> str:
+    return f"{{text}} {matches} '{pattern.replace('*', several)}'"
 
 
 def to_the_end(pattern: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shallowrules.errors import ExportError
+from shallowrules.exporters.context import is_held_as_double
 from shallowrules.exporters.sql.dialect import Dialect
-from shallowrules.rules import DOUBLE_EXACT, Cut, RuleColumn, RuleSet
+from shallowrules.rules import RuleColumn, RuleSet
 
 __all__ = ["FUNCTIONS", "argument_types"]
 
@@ -97,6 +98,7 @@ _BY_KIND = {
     "large": "compared as a whole number beyond the doubles",
     "converted": "whose text may be a number",  # a FLOAT as text is rounded
 }
+"""Words on a column for which the dialect has no type, by the type in which it is compared."""
 
 
 def _kind(rules: RuleSet, feature: int, column: RuleColumn) -> str:
@@ -105,6 +107,4 @@ def _kind(rules: RuleSet, feature: int, column: RuleColumn) -> str:
         return "converted"
     if column.is_time or not column.is_numeric:
         return column.type
-    cuts = (node.threshold for node in rules.nodes if isinstance(node, Cut) and node.column == feature)
-    numbers = [*cuts, *column.conversion.null_numbers]
-    return "large" if column.is_whole and any(abs(number) >= DOUBLE_EXACT for number in numbers) else "numbers"
+    return "numbers" if is_held_as_double(rules, feature) else "large"

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from shallowrules.errors import OptionError
+from shallowrules.errors import OptionError, OptionName
 from shallowrules.exporters.sql.dialects import find_dialect
 from shallowrules.exporters.sql.exporter import plain_sql, signature, target_of
 from shallowrules.exporters.sql.labels import cluster_type
@@ -34,9 +34,9 @@ def write_migration(rules: RuleSet, **options: Any) -> dict[str, str]:
     settings = SqlOptions(**options)
     if settings.style not in IN_STATEMENTS:
         raise OptionError(
-            f"a migration keeps clusters in a database: choose one of {', '.join(IN_STATEMENTS)}, not "
-            f"{settings.style!r}, for ",
-            option="style",
+            f"a migration keeps clusters in a database: choose one of {', '.join(IN_STATEMENTS)} for ",
+            OptionName("style"),
+            f", not {settings.style!r}",
         )
     dialect = replace(find_dialect(settings.dialect), quotes=QUOTES[settings.identifiers])
     writing, target = WRITING[dialect.name or "ansi"], target_of(settings, dialect)

@@ -89,8 +89,8 @@ class SqlOptions:
         One predicate per cluster; one CASE expression that gives the cluster's number; a shorter one, in which a
         branch relies on those before it; a query of every column and the cluster. What keeps it: a view or a new table
         of that query; an update of a column of the table, where the cluster changes; a column that the database
-        computes. To look at the table: a query to run after loading (rows by cluster against training, rows without
-        one, new texts), or the shift of each cluster's share.
+        computes; a function of the tested columns. To look at the table: a query to run after loading (rows by cluster
+        against training, rows without one, new texts), or the shift of each cluster's share.
     columns : mapping from str to str
         Name that the database has in place of that of the training table.
     types : mapping from str to str
@@ -247,7 +247,7 @@ def _check_texts(given: object, option: OptionName, must: str) -> None:
 
 def _check_number(value: str | int) -> None:
     try:
-        number = int(value)
+        number = int(str(value))  # a float would lose its fraction, and True become 1
     except ValueError:
         raise OptionError(OTHERWISE, f" is {value!r}, and clusters are numbers; use a whole number, or names") from None
     if number not in INT64:

@@ -125,7 +125,7 @@ class NumberColumn:
         return [part for part in parts if part]
 
     def _words(self) -> list[str]:
-        """Return the predicate for rows whose text is a word; the text of a value that is already a number never is."""
+        """Return the predicate for rows whose text is a null marker; that of a value that is a number never is."""
         words, is_text = self.column.conversion.words, self.is_text
         guarded = [word for word in words if is_text is not None and _NUMBER_TEXT.fullmatch(word)]
         plain = among(self.text, ["", *(word for word in words if word not in guarded)], self.dialect)

@@ -14,7 +14,7 @@ from shallowrules.exporters.sql.dialect import Dialect
 from shallowrules.rules import Number, RuleColumn
 from shallowrules.tables.times import DAY, format_time, parse_time
 
-__all__ = ["TimeColumn", "range_of_times", "times_of"]
+__all__ = ["TimeColumn", "range_of_times"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class TimeColumn:
     """
 
     def __init__(self, column: RuleColumn, name: str, dialect: Dialect) -> None:
-        facts = times_of(dialect)
+        facts = _TIMES[dialect.name]
         if column.type not in facts.literals:
             able = ", ".join(sorted(name for name, facts in _TIMES.items() if name and column.type in facts.literals))
             raise ExportError(
@@ -141,11 +141,6 @@ def _duration(template: str, number: int) -> str:
 def range_of_times(dialect: str, kind: str) -> tuple[int, int] | None:
     """Return the first and the last time of a kind that a dialect can hold; None for no limits."""
     return _TIMES[dialect].ranges.get(kind)
-
-
-def times_of(dialect: Dialect) -> Times:
-    """Return how a dialect writes times."""
-    return _TIMES[dialect.name]
 
 
 _BY_OFFSET = {

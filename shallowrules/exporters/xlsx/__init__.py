@@ -1,5 +1,5 @@
 """Rules as a workbook: the exporter, the cells that formulas refer to, and the formulas."""
 
-from shallowrules.exporters.xlsx.exporter import XlsxExporter, XlsxOptions
+from shallowrules.exporters.xlsx.exporter import XlsxExporter
 
-__all__ = ["XlsxExporter", "XlsxOptions"]
+__all__ = ["XlsxExporter"]

@@ -63,10 +63,14 @@ class Book:
                 raise ExportError(f"a workbook would change the text {value!r}: rename the column, category or cluster")
             if len(value) > MAX_TEXT:
                 raise ExportError(
-                    f"a cell holds at most {MAX_TEXT:,} characters, and {value[:40]!r}… has {len(value):,}"
+                    f"a cell holds at most {MAX_TEXT:,} characters, and {value[:40]!r}… has {len(value):,}: rename the "
+                    "column, category or cluster"
                 )
         if self._put(sheet, row, column, value, form) != 0:
-            raise ExportError(f"the workbook has no row {row + 1} or column {column + 1}")
+            raise ExportError(
+                f"a sheet has at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns, and the rules need row "
+                f"{row + 1:,}, column {column + 1:,}: use another exporter"
+            )
 
     def show(self, sheet: Any, row: int, column: int, value: str | float, form: Any = None) -> None:
         """Write what is only read: a part of a text that no cell can hold; as text, a number that no cell can hold."""

@@ -20,7 +20,6 @@ from shallowrules.tables.times import to_time
 
 __all__ = [
     "CONSTANTS_SHEET",
-    "UNREADABLE",
     "WHOLE_DIGITS",
     "Conditions",
     "Constants",
@@ -31,8 +30,8 @@ __all__ = [
 
 CONSTANTS_SHEET = "Values"
 
-UNREADABLE = "NA()"
-"""The value of a cell that holds no value of its column's type."""
+ERROR = "NA()"
+"""The value of a cell that holds no value of its column's type: the sheet "Workings" finds it by ISERROR."""
 
 SMALLEST_NORMAL = 2.0**-1022
 DAY_ZERO = date(1899, 12, 30)
@@ -77,7 +76,9 @@ class Constants:
             return self.number(value, remark)
         day = to_time("date", int(value))
         if not isinstance(day, date) or day < FIRST_DAY:
-            raise ExportError(f"a rule compares {remark} with {day}, and Excel has no dates before {FIRST_DAY}")
+            raise ExportError(
+                f"a rule compares {remark} with {day}, and Excel has no dates before {FIRST_DAY}: use another exporter"
+            )
         return self._reference((day,), remark)
 
     def number(self, value: Number, remark: str) -> str:
@@ -89,7 +90,9 @@ class Constants:
         if double > value:
             double = math.nextafter(double, -math.inf)
         if 0 < abs(double) < SMALLEST_NORMAL:
-            raise ExportError(f"a rule compares {remark} with {value!r}, and Excel reads so small a number as 0")
+            raise ExportError(
+                f"a rule compares {remark} with {value!r}, and Excel reads so small a number as 0: use another exporter"
+            )
         return self._reference((double,), remark)
 
     def texts(self, values: Sequence[str], remark: str) -> str:
@@ -97,7 +100,8 @@ class Constants:
         for value in values:
             if not value:
                 raise ExportError(
-                    f"a rule tests whether {remark} is the empty text, which a workbook cannot tell from an empty cell"
+                    f"a rule tests whether {remark} is the empty text, which a workbook cannot tell from an empty "
+                    "cell: use another exporter"
                 )
         return self._reference(tuple(values), remark)
 
@@ -123,7 +127,7 @@ def read_formula(column: RuleColumn, cell: str, constants: Constants) -> str:
     """Return the value of a cell as the rules compare it.
 
     That is a number, a text (of a truth value "true" or "false"), the empty text where there is no value, or
-    `UNREADABLE`.
+    `ERROR`.
     """
     imputed = '""'
     if isinstance(column.imputed, bool):
@@ -151,12 +155,15 @@ def _read_number(column: RuleColumn, cell: str, imputed: str, constants: Constan
     return f"IF(ISLOGICAL({cell}),IF({cell},1,0),IF(ISNUMBER({cell}),{value},{text}))"
 
 
-def _read_words(column: RuleColumn, cell: str, imputed: str, constants: Constants, otherwise: str = UNREADABLE) -> str:
+def _read_words(column: RuleColumn, cell: str, imputed: str, constants: Constants, otherwise: str = ERROR) -> str:
     """Return the value of a text, given its value if it is not a null marker."""
     words = [word for word in (column.conversion.words if column.is_numeric else column.nulls) if word]
     for word in words:
         if " " in word:
-            raise ExportError(f"the word {word!r} is a null marker with a blank in it, and TRIM drops some blanks")
+            raise ExportError(
+                f"column {column.name!r} has the null marker {word!r} with a blank in it, and TRIM drops some blanks: "
+                "use another exporter"
+            )
     if words:
         missing = _one_of_texts(f"TRIM({cell})", constants.texts(words, "no value"))
         otherwise = f"IF({missing},{imputed},{otherwise})"
@@ -166,15 +173,15 @@ def _read_words(column: RuleColumn, cell: str, imputed: str, constants: Constant
 
 
 def _read_text(column: RuleColumn, cell: str, imputed: str, constants: Constants) -> str:
-    text = f"IF(LEN({cell})=0,{UNREADABLE},{cell})"
+    text = f"IF(LEN({cell})=0,{ERROR},{cell})"
     if column.codes:  # in its plain spelling
-        text = f'IF(IFERROR(TEXT(VALUE({cell}),"0")=TRIM({cell}),FALSE),TRIM({cell}),{UNREADABLE})'
+        text = f'IF(IFERROR(TEXT(VALUE({cell}),"0")=TRIM({cell}),FALSE),TRIM({cell}),{ERROR})'
     text = _read_words(column, cell, imputed, constants, text)
-    other = UNREADABLE
+    other = ERROR
     if column.holds_numbers:
         whole = f"IF(ABS({cell})<{WHOLE_DIGITS:.0f},{_same_number(cell, f'INT({cell})')},FALSE)"
-        number = f'IF({whole},TEXT({cell},"0"),{UNREADABLE})'
-        other = f"IF(ISLOGICAL({cell}),{UNREADABLE},IF(ISNUMBER({cell}),{number},{UNREADABLE}))"
+        number = f'IF({whole},TEXT({cell},"0"),{ERROR})'
+        other = f"IF(ISLOGICAL({cell}),{ERROR},IF(ISNUMBER({cell}),{number},{ERROR}))"
     return f"IF(ISTEXT({cell}),{text},{other})"
 
 
@@ -182,8 +189,8 @@ def _read_truth(cell: str) -> str:
     def text(*known: str) -> str:
         return _one_of_texts(f"LOWER(TRIM({cell}))", "{" + ",".join(f'"{word}"' for word in known) + "}")
 
-    number = f'IF({_same_number(cell, "1")},"true",IF({_same_number(cell, "0")},"false",{UNREADABLE}))'
-    word = f'IF({text("true", "t", "1", "1.0")},"true",IF({text("false", "f", "0", "0.0")},"false",{UNREADABLE}))'
+    number = f'IF({_same_number(cell, "1")},"true",IF({_same_number(cell, "0")},"false",{ERROR}))'
+    word = f'IF({text("true", "t", "1", "1.0")},"true",IF({text("false", "f", "0", "0.0")},"false",{ERROR}))'
     return f'IF(ISLOGICAL({cell}),IF({cell},"true","false"),IF(ISNUMBER({cell}),{number},{word}))'
 
 
@@ -225,7 +232,7 @@ class Conditions(ConditionVisitor[str]):
         if condition.column.holds_numbers and not all(text.lstrip("-").isdigit() for text in texts):
             raise ExportError(
                 f"column {condition.column.name!r} has numbers with fractions as categories, which a workbook shows "
-                "differently in other locales"
+                "differently in other locales: use another exporter"
             )
         return _one_of_texts(
             self.cells[condition.feature], self.constants.texts(texts, f"column {condition.column.name!r}")

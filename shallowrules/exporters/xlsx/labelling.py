@@ -113,14 +113,14 @@ class Labelling:
         if self.width > MAX_COLUMNS:
             raise ExportError(
                 f"a sheet has at most {MAX_COLUMNS:,} columns, and {counted(len(self.tested), 'tested column')} with "
-                f"{counted(len(rules), 'rule')} would take {self.width:,}"
+                f"{counted(len(rules), 'rule')} would take {self.width:,}: use another exporter"
             )
         self.span_of_columns = column_letters(1), column_letters(self.rules_at - 1)
         self.span_of_rules = column_letters(self.rules_at), column_letters(self.width - 1)
         self.constants = Constants()
 
     def write(self) -> None:
-        """Write all of them."""
+        """Write the three sheets."""
         self._write_pasted()
         self._write_heads()
         for row in self.rows:
@@ -145,7 +145,7 @@ class Labelling:
         book.lay_out(sheet, widths, rows=self.rows[-1], head=range(HEADER - 1, HEADER), fixed=PASTED)
 
     def _state(self) -> str:
-        """Return a message on the pasted table as a whole; none if it can be read."""
+        """Return the formula of a message on the pasted table as a whole, which is empty if it can be read."""
         last = self.rows[-1]
         below = "COUNTA({0}${1}${2}:${1}${3})".format
         rows, labelled, worked = (
@@ -217,7 +217,10 @@ class Labelling:
         for column, rule in enumerate(self.rules, start=self.rules_at):
             tests = list(map(conditions, rule.conditions))
             if len(tests) > MAX_ARGUMENTS:
-                raise ExportError(f"a rule has {len(tests)} conditions, and a formula takes at most {MAX_ARGUMENTS}")
+                raise ExportError(
+                    f"a rule has {len(tests)} conditions, and a formula takes at most {MAX_ARGUMENTS}: use another "
+                    "exporter"
+                )
             self._formula(sheet, row, column, f"AND({','.join(tests)})" if tests else "TRUE")
 
     def _above_columns(self, row: int) -> str:
@@ -232,7 +235,8 @@ class Labelling:
         """Write a formula; the row is counted from 1, as in formulas."""
         if len(formula) > MAX_FORMULA:
             raise ExportError(
-                f"a formula would have {len(formula):,} characters, and Excel takes at most {MAX_FORMULA:,}"
+                f"a formula would have {len(formula):,} characters, and Excel takes at most {MAX_FORMULA:,}: use "
+                "another exporter"
             )
         # Without a value, so that every program computes it when it opens the workbook.
         sheet.write_formula(row - 1, column, f"={formula}", form, "")
