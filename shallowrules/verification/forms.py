@@ -215,7 +215,7 @@ def _run_by_themselves(
     parts: Sequence[Part],
     chosen: Sequence[str],
     not_run: list[NotRun] | None,
-    fail: Callable[[Failed], object] = _raise,
+    fail: Callable[[Failed], object],
 ) -> Iterator[Comparison]:
     """Run the forms that need no database, of some exporters; `fail` is called with those that fail.
 
