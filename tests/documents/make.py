@@ -15,7 +15,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from shallowrules import ExplainableKMeans, RuleSet, Tree
+from shallowrules import ExplainableKMeans, RuleSet, Tree, rules_of_tree
 from shallowrules.cli.commands import shallowrules
 
 
@@ -71,7 +71,7 @@ def main(folder: Path) -> None:
     )
     save("ordered", ordered.fit(frame).rules_)
     cart = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(numbers.to_numpy(), frame["contract"])
-    save("cart", RuleSet.from_tree(Tree.from_sklearn(cart), numbers, reference=frame["contract"]))
+    save("cart", rules_of_tree(Tree.from_sklearn(cart), numbers, reference=frame["contract"]))
     rows = [
         f"{'NA' if i % 9 == 4 else str(amount).replace('.', ',')};{'' if i % 11 == 3 else size};{months}"
         for i, (amount, size, months) in enumerate(zip(frame["amount"], frame["size"], frame["months"], strict=True))
