@@ -40,12 +40,7 @@ EMITTED = (("python", {"style": "flat"}), ("python", {"vectorized": True}), ("pa
 def modules(rules):
     """Return the functions of all emitted modules, each of a dataframe of pandas, by their name."""
     functions = {}
-    for name, options in (
-        ("python", {"style": "flat"}),
-        ("python", {"vectorized": True}),
-        ("pandas", {}),
-        ("polars", {}),
-    ):
+    for name, options in EMITTED:
         namespace = {}
         exec(export(rules, name, **options), namespace)
         functions[name, bool(options.get("vectorized"))] = namespace
