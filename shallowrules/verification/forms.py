@@ -129,7 +129,7 @@ def verify(
                     fail(found)
                 else:
                     yield found
-    if exporters is not None and not ran:
+    if exporters is not None and not_run and not ran:
         raise ExportError(not_run[-1].reason)
     if relation is not None and "sql" in chosen and "duckdb" in dialects and table.n_rows:
         rows, form = Part("row", table, parts[0].expected), "SQL, duckdb, on the file itself"
