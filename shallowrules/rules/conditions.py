@@ -1,7 +1,7 @@
 """Conditions on one column: a value between bounds, one of some categories, or none of them.
 
 `Condition` is the sum of these three kinds, and whoever turns a condition into something else (a mask of rows, SQL,
-Python, Markdown, …) derives from `ConditionVisitor`, the one place that tells the kinds apart. The alternatives:
+Python, Markdown, …) derives from `ConditionVisitor`, which tells the kinds apart for all writers. The alternatives:
 
 - ``match`` tells them apart separately in every writer, and nothing finds the one that forgot a kind;
 - `functools.singledispatch` treats a kind that nobody registered as ``object``, and only at run time;
