@@ -82,11 +82,14 @@ def _check_names(model: BaseEstimator, names: list[str], *, reset: bool) -> None
         model.feature_names_in_ = np.array(names, dtype=object)
         model.n_features_in_ = len(names)
         return
-    known = list(getattr(model, "feature_names_in_", names))
-    if names != known or len(names) != model.n_features_in_:
+    known = list(getattr(model, "feature_names_in_", ()))
+    if len(names) != model.n_features_in_ or (known and names != known):
         if sorted(names) == sorted(known):
             _check_order(names, known)
-        raise DataError(f"the table has columns {', '.join(names)}, not those that the model was fitted on")
+        fitted_on = ", ".join(known) or counted(model.n_features_in_, "column")
+        raise DataError(
+            f"the table has columns {', '.join(names)}, not those that the model was fitted on: {fitted_on}"
+        )
 
 
 def read_as(columns: Sequence[RuleColumn], encoder: Encoder, table: Table) -> Table:

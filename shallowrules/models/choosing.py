@@ -38,7 +38,7 @@ SEEDS = 5
 """Clusterings of that sample that are compared with one another."""
 
 MAX_COUNTS = 1000
-"""The most numbers of clusters that are compared."""
+"""Maximum number of fits, one for each number of clusters that is compared."""
 
 STABLE, CHEAP, SMALL = 0.8, 0.1, 0.02
 """Requirements for recommending a number of clusters, where one meets them: at least this agreement over seeds, at most
@@ -84,26 +84,23 @@ class ClusterCount:
     @property
     def shortcomings(self) -> tuple[str, ...]:
         """Where it falls short of `STABLE`, `CHEAP` and `SMALL`, in words that are the same for every number."""
-        found = []
-        if self.stability < STABLE:
-            found.append("clusters differ from seed to seed")
-        if self.price > 1 + CHEAP:
-            found.append(f"rules cost over {CHEAP:.0%} more than the clustering")
-        if self.smallest < SMALL:
-            found.append(f"a cluster has below {SMALL:.0%} of the rows")
-        return tuple(found)
+        return tuple(general for general, _ in self._drawbacks())
 
     @property
     def doubts(self) -> tuple[str, ...]:
         """The reasons against it, with its figures."""
-        found = []
+        return tuple(own for _, own in self._drawbacks())
+
+    def _drawbacks(self) -> Iterator[tuple[str, str]]:
+        """Yield each drawback twice: in words that are the same for every number, and with its figures."""
         if self.stability < STABLE:
-            found.append(f"they differ from seed to seed (agreement {self.stability:.2f})")
+            own = f"they differ from seed to seed (agreement {self.stability:.2f})"
+            yield "clusters differ from seed to seed", own
         if self.price > 1 + CHEAP:
-            found.append(f"their rules cost {show_figure(self.price - 1, '.1%')} more than the clustering")
+            own = f"their rules cost {show_figure(self.price - 1, '.1%')} more than the clustering"
+            yield f"rules cost over {CHEAP:.0%} more than the clustering", own
         if self.smallest < SMALL:
-            found.append(f"the smallest has {self.smallest:.1%} of the rows")
-        return tuple(found)
+            yield f"a cluster has below {SMALL:.0%} of the rows", f"the smallest has {self.smallest:.1%} of the rows"
 
 
 class ClusterCounts(Sequence[ClusterCount]):

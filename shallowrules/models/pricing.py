@@ -128,8 +128,7 @@ def edit_rules(
     changes = changes_between(rules, after, labels=(rules.assign(table), after.assign(table)), same_numbers=True)
     if changes and edited.words:
         cost = _change(after.statistics.normalized_cost, before.statistics.normalized_cost)
-        n_changed = sum(moved.rows for moved in changes.moved)
-        what = f"{n_changed:,} of {counted(changes.rows or 0, 'row')} changed cluster, the cost {cost}"
+        what = f"{changes.n_moved:,} of {counted(changes.rows or 0, 'row')} changed cluster, the cost {cost}"
         notes.append(f"{EDITED}{'; '.join(edited.words)} ({what})")
     statistics = replace(
         after.statistics,
@@ -182,10 +181,11 @@ class RefitGain:
     def __str__(self) -> str:
         verdict = "pays" if self.pays else f"is not worthwhile: it gains less than {MIN_REFIT_GAIN:.0%}"
         now, fresh = show_figure(self.now, ".4g"), show_figure(self.fresh, ".4g")
+        change = show_figure(normalized_cost(self.fresh, self.now) - 1, "+.2%")
         merged = ", its clusters merged as theirs are," if self.merged else ""
         return (
             f"refitting {verdict}. These rules cost {now} times what a fresh clustering of these rows does "
-            f"without rules, a fresh tree{merged} {fresh} ({_relative(self.fresh, self.now)}); conditions per "
+            f"without rules, a fresh tree{merged} {fresh} ({change}); conditions per "
             f"row {self.conditions:.3g} and {self.fresh_conditions:.3g}"
         )
 
@@ -226,8 +226,3 @@ def _change(now: float, before: float) -> str:
     """Return the relative change of a figure in words."""
     said = show_figure(abs(normalized_cost(now, before) - 1), ".2%")
     return "hardly changes" if said == "0.00%" else f"{'rises' if now > before else 'falls'} by {said}"
-
-
-def _relative(now: float, before: float) -> str:
-    """Return how much a figure rose or fell."""
-    return show_figure(normalized_cost(now, before) - 1, "+.2%")

@@ -22,12 +22,12 @@ from shallowrules.rules import RulePath, RuleSet
 from shallowrules.trees.grown_tree import GrownTree
 from shallowrules.trees.visits import visits_of_growth, visits_of_search
 
-__all__ = ["FREE_VALUES", "MULTIPLE", "TableFit", "fit_table", "sample_points"]
+__all__ = ["TableFit", "fit_table", "sample_points"]
 
 MULTIPLE = 1.0
-"""The trees of a slider are grown if they visit at most this many times the rows that the fit visits, ..."""
+"""The trees of a slider are grown if they visit at most this many times the rows that the fit visits."""
 FREE_VALUES = 6e8
-"""... or rows with this many values in all: about as much work as Python takes to start."""
+"""They are also grown if they visit rows of at most this many values in all: about as much work as Python's start."""
 
 CLUSTERING_PASSES = 100.0
 """Visits of all rows that count as a clustering by k-means, with its ten starts of ten steps or so."""
@@ -73,9 +73,9 @@ class _SliderPath(TradeoffPath):
             if not any(one.cost <= point.cost and one.conditions <= point.conditions for one, _ in found):
                 found.append((point, grown))
         found.sort(key=lambda each: (each[0].cost, each[0].conditions))
-        most = max(2, MAX_CLUSTERS // len(self._data.kept_centers))
-        if len(found) > most:
-            found = [found[i * (len(found) - 1) // (most - 1)] for i in range(most)]
+        n_trees = max(2, MAX_CLUSTERS // len(self._data.kept_centers))
+        if len(found) > n_trees:
+            found = [found[i * (len(found) - 1) // (n_trees - 1)] for i in range(n_trees)]
         return self._finished(found)
 
 

@@ -26,9 +26,7 @@ from shallowrules.fitting.growing import grow
 from shallowrules.fitting.regions import Explained
 from shallowrules.fitting.searching import grow_within
 from shallowrules.fitting.whole import TableData
-from shallowrules.measures.metrics import (
-    partition_cost,
-)
+from shallowrules.measures.metrics import partition_cost
 from shallowrules.models.estimator import ExplainableKMeans
 from shallowrules.models.fits import fitted, prepare_fit, unfitted
 from shallowrules.models.reporting import log_of, progress_of
@@ -62,7 +60,6 @@ them.
 
 Below 0.01, trees differ little from that of 0; above 0.5, saving a condition may cost half the k-means cost or more.
 """
-
 
 BEYOND = (0.63, 0.78, 0.97, 1.2, 1.5, 1.9, 2.4, 3.0)
 """Larger trade-offs, for goals that no tree of `TRADEOFFS` meets; they go on in the same ratio."""
@@ -261,11 +258,11 @@ class TradeoffPath:
 
     def _fit_to_goal(self, max_cost: float | None, max_conditions: float | None) -> ExplainableKMeans:
         """Search for the goal, and return the tree that meets it best, as `fit_to_goal` does."""
-        self._go_on(max_cost, max_conditions)
+        self._try_more(max_cost, max_conditions)
         self._search_goal(max_cost, max_conditions)
         return self._select(max_cost, max_conditions)
 
-    def _go_on(self, max_cost: float | None, max_conditions: float | None) -> None:
+    def _try_more(self, max_cost: float | None, max_conditions: float | None) -> None:
         """Where no tree is within both bounds, try more trade-offs: larger ones, and ones next to the best."""
         for more in (BEYOND, ()):
             wanted = list(more)

@@ -1,7 +1,7 @@
 """Rules as data: conditions, the tree in raw columns and units, its figures, matching, and the JSON document."""
 
-from shallowrules.rules.columns import RuleColumn
-from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, format_value
+from shallowrules.rules.columns import RuleColumn, format_value
+from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf
 from shallowrules.rules.documents.path_document import PathTree, RulePath
 from shallowrules.rules.earlier import Clustering, Flow
 from shallowrules.rules.figures import Cluster, Statistics

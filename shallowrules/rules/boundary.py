@@ -10,10 +10,10 @@ from typing import cast
 import numpy as np
 
 from shallowrules.rules import Between, ConditionVisitor, Cut, NoneOf, Number, OneOf, Rule, RuleColumn, RuleSet
+from shallowrules.rules.columns import UINT64, held_numbers
 from shallowrules.tables.column import Column
-from shallowrules.tables.conversion import GRAMMAR, INT64
+from shallowrules.tables.conversion import GRAMMAR
 from shallowrules.tables.table import Table
-from shallowrules.tables.times import time_range
 
 __all__ = [
     "Cell",
@@ -35,8 +35,6 @@ Neighbors = Callable[[RuleColumn, Number], tuple[Number, Number]]
 
 INFINITIES = ("inf", "+Inf", "-INF", "Infinity", "-infinity")
 
-UINT64 = range(2**64)
-
 NO_PLAIN_CODES = ("03", "3.0", "3.", "+3", "-0", "3.5", "3e0", "3\n", "abc", "\u0663")
 """Texts that SQL does not read as codes."""
 
@@ -54,10 +52,10 @@ MISPLACED = (
 def boundary_table(rules: RuleSet) -> Table:
     """Return rows around the box of every rule, in the tested columns.
 
-    From a row inside the box: each threshold of the rule and the two numbers next to it, and in each column
-    of the rule NULL, NaN and both infinities (for whole numbers the ends of 64 bits). For text, each
-    category of the rule, a text that no row had, the empty one, and texts that a collation treats as the category: with
-    other capitals, an extra blank or an accent.
+    From a row inside the box: each threshold of the rule and the two numbers next to it, and in each column of the rule
+    NULL, NaN and both infinities (for whole numbers the ends of 64 bits). For text, each category of the rule, a text
+    that no row had, the empty one, and texts that a collation treats as the category: with other capitals, an extra
+    blank or an accent.
     """
     return table_of_rows(rules, [row for rule in rules for row in _around(rules, rule, _Hard(), neighbors)])
 
@@ -152,7 +150,7 @@ def _column(column: RuleColumn, values: Sequence[Cell]) -> Column:
     if not column.is_numeric:
         return Column(column.name, column.type, np.array(values, dtype=object))
     missing = np.array([value is None for value in values], dtype=bool)
-    dtype = np.float64 if not column.is_whole else np.uint64 if _held(column) is UINT64 else np.int64
+    dtype = np.float64 if not column.is_whole else np.uint64 if held_numbers(column) is UINT64 else np.int64
     filled = np.array([0 if value is None else value for value in values], dtype=dtype)
     return Column(column.name, column.type, filled, missing if missing.any() else None)
 
@@ -199,13 +197,6 @@ def _around(
         yield from ({**inside, condition.feature: value} for value in hard(condition))
 
 
-def _held(column: RuleColumn) -> range:
-    """Return the whole numbers that a column can hold: unsigned ones if it had one beyond a signed 64-bit integer."""
-    if column.is_time:
-        return time_range(column.type)
-    return UINT64 if column.maximum is not None and column.maximum > INT64[-1] else INT64
-
-
 class _Within(ConditionVisitor[Cell]):
     """A value that satisfies a condition, if the column's type and the categories allow one."""
 
@@ -217,7 +208,7 @@ class _Within(ConditionVisitor[Cell]):
         column, lower, upper = condition.column, condition.lower, condition.upper
         if column.is_whole:
             smallest = int(cast(int, column.minimum)) if lower is None else int(lower) + 1
-            held = _held(column)
+            held = held_numbers(column)
             return max(held[0], min(smallest if upper is None else int(upper), held[-1]))
         if upper is None and lower is not None:
             return self.beside(column, lower)[1]
@@ -249,7 +240,7 @@ class _Hard(ConditionVisitor[list[Cell]]):
         hard: list[Cell]
         if condition.column.is_whole:
             near = [int(bound) + step for bound in bounds for step in (-1, 0, 1)]
-            held = _held(condition.column)
+            held = held_numbers(condition.column)
             hard = [None, held[0], held[-1], *(value for value in near if value in held)]
         else:
             hard = [None, math.nan, -math.inf, math.inf]
@@ -284,7 +275,7 @@ class _BoundaryCells(ConditionVisitor[list[Cell]]):
         """Return the last value up to each bound, and the first above."""
         bounds = [bound for bound in (condition.lower, condition.upper) if bound is not None]
         values = [value for bound in bounds for value in self.beside(condition.column, bound)]
-        return [value for value in values if not condition.column.is_whole or value in _held(condition.column)]
+        return [value for value in values if not condition.column.is_whole or value in held_numbers(condition.column)]
 
     def one_of(self, condition: OneOf) -> list[Cell]:
         """Return the categories."""

@@ -21,15 +21,17 @@ from shallowrules.rules.reading import (
     stray_truths,
 )
 from shallowrules.tables.column import Column
-from shallowrules.tables.conversion import Conversion, Number
+from shallowrules.tables.conversion import INT64, Conversion, Number
 from shallowrules.tables.given import plain_column
-from shallowrules.tables.times import TIME_TYPES, TimeType, bound_text, format_time
+from shallowrules.tables.times import TIME_TYPES, TimeType, bound_text, format_time, time_range
 from shallowrules.tables.values import Value, is_number_text
 
-__all__ = ["OPTIONAL", "RuleColumn", "format_value", "plain_text"]
+__all__ = ["OPTIONAL", "UINT64", "RuleColumn", "format_value", "held_numbers", "plain_text"]
 
 CATEGORICAL = ("text", "boolean")
 """The types of columns that hold categories, which are compared by equality."""
+
+UINT64 = range(2**64)
 
 OPTIONAL = {"optional": True}
 """Marks a field that a document may omit; it is written only if it differs from its default."""
@@ -177,6 +179,13 @@ class RuleColumn:
         """Whether the rules convert the text of a file themselves, so that a reader can leave it as it is."""
         told = bool(self.nulls or self.dates)
         return self.from_text or self.codes or ((self.is_time or not self.is_numeric) and told)
+
+
+def held_numbers(column: RuleColumn) -> range:
+    """Return the whole numbers that a column can hold: unsigned ones if it had one beyond a signed 64-bit integer."""
+    if column.is_time:
+        return time_range(column.type)
+    return UINT64 if column.maximum is not None and column.maximum > INT64[-1] else INT64
 
 
 def plain_text(value: Value) -> str:

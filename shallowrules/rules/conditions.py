@@ -1,7 +1,7 @@
 """Conditions on one column: a value between bounds, one of some categories, or none of them.
 
 `Condition` is the sum of these three kinds, and whoever turns a condition into something else (a mask of rows, SQL,
-Python, Markdown, …) derives from `ConditionVisitor`, the one place that tells the kinds apart. The alternatives:
+Python, Markdown, …) derives from `ConditionVisitor`, which tells the kinds apart for all writers. The alternatives:
 
 - ``match`` tells them apart separately in every writer, and nothing finds the one that forgot a kind;
 - `functools.singledispatch` treats a kind that nobody registered as ``object``, and only at run time;
@@ -29,8 +29,8 @@ __all__ = [
     "NoneOf",
     "OneOf",
     "both",
+    "category_condition",
     "either",
-    "format_value",
     "is_empty",
     "printable",
 ]
@@ -48,13 +48,10 @@ class Between:
     upper: Number | None = None
 
     def __str__(self) -> str:
-        name = self.column.name
         lower, upper = self.bound(above=True), self.bound(above=False)
-        if lower is None:
-            return f"{name} {' '.join(upper)}" if upper is not None else f"{name} <= None"
-        if upper is None:
-            return f"{name} {' '.join(lower)}"
-        return f"{lower[1]} {lower[0].replace('>', '<')} {name} {' '.join(upper)}"
+        if lower is not None and upper is not None:
+            return f"{lower[1]} {lower[0].replace('>', '<')} {self.column.name} {' '.join(upper)}"
+        return " ".join((self.column.name, *(lower or upper or ())))
 
     def bound(self, *, above: bool) -> tuple[str, str] | None:
         """Return the sign of one bound and the text after it; None where that side is open."""
@@ -122,6 +119,17 @@ class ConditionVisitor(ABC, Generic[T]):
     @abstractmethod
     def none_of(self, condition: NoneOf) -> T:
         """Return the result for none of one or more categories."""
+
+
+def category_condition(
+    feature: int, column: RuleColumn, values: tuple[Value, ...], *, included: bool
+) -> OneOf | NoneOf:
+    """Return a condition on categories; for truth values, "none of" becomes "one of" the others."""
+    if included:
+        return OneOf(feature, column, values)
+    if column.type == "boolean":
+        return OneOf(feature, column, tuple(value for value in (False, True) if value not in values))
+    return NoneOf(feature, column, values)
 
 
 def both(first: Condition, second: Condition) -> Condition:

@@ -121,6 +121,8 @@ class Flow:
         if not all(map(is_label, self.clusters)):
             raise RulesFormatError("flow has a cluster whose number means none, or goes beyond 64 bits")
         if not all(pair[0] in known and pair[1] in new and 0 < pair[2] < 2**63 for pair in self.pairs):
-            raise RulesFormatError("flow.pairs has a cluster that is not listed, no rows, or more than 64 bits hold")
+            raise RulesFormatError(
+                "flow.pairs has a cluster that is not listed, no rows, or more than 2**63 - 1 of them"
+            )
         if len({pair[:2] for pair in self.pairs}) != len(self.pairs):
             raise RulesFormatError("flow.pairs has the same two clusters twice")

@@ -508,7 +508,7 @@ class RuleSet(Shown):
         Raises
         ------
         DataError
-            If two clusters would have one number.
+            If two clusters would have one number, or one would have the number that is the name of another.
         """
         found = new_numbers(self.clusters, numbers)
         nodes = tuple(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from shallowrules.errors import counted
 from shallowrules.rules.columns import OPTIONAL, RuleColumn
-from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both
+from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both, category_condition
 from shallowrules.rules.shown import Shown
 from shallowrules.tables.conversion import Number
 from shallowrules.tables.labels import NO_CLUSTER
@@ -53,11 +53,7 @@ class Membership:
 
     def condition(self, column: RuleColumn, goes_left: bool) -> OneOf | NoneOf:
         """Return the condition that holds for a row on one side."""
-        if goes_left:
-            return OneOf(self.column, column, self.values)
-        if column.type == "boolean":
-            return OneOf(self.column, column, tuple(value for value in (False, True) if value not in self.values))
-        return NoneOf(self.column, column, self.values)
+        return category_condition(self.column, column, self.values, included=goes_left)
 
     @property
     def question(self) -> Hashable:

@@ -38,8 +38,7 @@ that take 430 MB and 0.8 s; the written form of rules has a bound of its own."""
 
 TOLERANCE = 1e-6
 """The relative difference allowed between a figure and the one that follows from the others (a share: of 1; a mean: of
-the largest
-value of its column). Sums of floats depend on their order; six digits are more than any report shows."""
+the largest value of its column). Sums of floats depend on their order; six digits are more than any report shows."""
 
 MAX_SHARE = 1 + 1e-9
 
@@ -299,9 +298,13 @@ def _check_close(what: str, found: float, derived: float, source: str) -> None:
         _refuse(f"{what} is {found}, but {source} give {derived:.7g}")
 
 
-def _check_share(what: str, found: float, derived: float, source: str) -> None:
+def _check_range(what: str, found: float) -> None:
     if not 0 <= found <= MAX_SHARE:
         _refuse(f"{what} is {found}, not a share from 0 to 1")
+
+
+def _check_share(what: str, found: float, derived: float, source: str) -> None:
+    _check_range(what, found)
     if abs(found - derived) > TOLERANCE:
         _refuse(f"{what} is {found}, but {source} give {derived:.7g}")
 
@@ -374,7 +377,7 @@ def _check_agreement(rules: Sequence[Rule], clusters: Sequence[Cluster], statist
     for cluster in clusters:
         where, precision, recall = f"cluster {cluster.index}", cluster.precision, cluster.recall
         for what, share in (("precision", precision), ("recall", recall)):
-            _check_share(f"{where}: {what}", share, share, "")
+            _check_range(f"{where}: {what}", share)
         if not cluster.rows and max(precision, recall) > 0:
             _refuse(f"{where} has no rows, but the precision {precision} and the recall {recall}, not 0")
         if min(precision, recall) == 0 and max(precision, recall) > TOLERANCE:

@@ -2,8 +2,8 @@
 
 A row comes from the database with its values and with the cluster that SQL gives it, in one query, so the order of rows
 does not matter. Every style is run on the rows of the table, or a sample of them that is drawn once, and on boundary
-rows in a temporary table whose columns have the types of the table's own. The tree labels each row by
-its values as the columns store them.
+rows in a temporary table whose columns have the types of the table's own. The tree labels each row by its values as the
+columns store them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from shallowrules.tables.values import is_code_text
 from shallowrules.verification.certificate import BoundaryRows, Certificate, Unlabelled
 from shallowrules.verification.comparing import NO_ANSWER, SEVERAL, Comparison, Difference, NotRun, python_rows
 from shallowrules.verification.runners import cannot_be_run
+from shallowrules.verification.runners.base import CLUSTER
 from shallowrules.verification.temporary import temporary_table
 from shallowrules.verification.walking import Walk, walk_columns
 
 __all__ = ["verify_database"]
 
-CLUSTER = "cluster in shallowrules"
 QUERY = "rows of the query"
 SAMPLE = "sample in shallowrules"
 BOUNDARY = "boundary rows in shallowrules"

@@ -40,7 +40,6 @@ from shallowrules.verification.walking import walk
 
 __all__ = ["LOADERS", "CsvFile", "LoadingReport", "import_csv", "verify_loading"]
 
-
 NUMPY = re.compile(r"np\.\w+\((.*?)\)")
 """How NumPy shows a number."""
 
@@ -106,7 +105,7 @@ class LoadingReport:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The result for a file.
+    """A file that a loader has read, with the forms to run on it.
 
     Attributes
     ----------
@@ -114,7 +113,7 @@ class Loaded:
     names : collection of str
         Of its columns.
     forms : mapping from str to callable
-        What gives the clusters of the rows, by the name of the form.
+        Gives the clusters of the rows, by the name of the form.
     columns : callable
         Gives the values of a column of the rules, as the rules find them.
     """
@@ -144,11 +143,11 @@ class Loader:
     exporters : tuple of str
         Whose forms it serves.
     dialect : str or None
-        The SQL that it needs to be asked for.
+        The dialect that has to be among those to run; None where its forms are not SQL.
     load : callable
         Loads a file, for as long as a context lasts.
     advise : callable
-        What to do about columns: a sentence that names the file.
+        Returns the way to load a file without some changes, as a sentence.
     """
 
     title: str
@@ -303,10 +302,9 @@ def _first_difference(column: RuleColumn, written: Table, loaded: Table) -> int 
 
 
 @contextmanager
-def _load_by_pandas(rules: RuleSet, file: CsvFile, answers: Answers, **options: Any) -> Iterator[Loaded]:
+def _load_by_pandas(rules: RuleSet, file: CsvFile, answers: Answers) -> Iterator[Loaded]:
     pandas = imported("pandas")
-    if file.delimiter != ",":
-        options["sep"] = file.delimiter
+    options = {} if file.delimiter == "," else {"sep": file.delimiter}
     try:
         frame = pandas.read_csv(file.path, **options)
     except Exception as error:  # DuckDB has its own error for every fault of a file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -136,8 +137,6 @@ class ParquetFiles(DuckDB):
     @contextmanager
     def open(cls) -> Iterator[Self]:
         """Open a database in memory, and a folder for the files."""
-        import tempfile
-
         with tempfile.TemporaryDirectory(prefix="shallowrules-parquet-") as folder, super().open() as engine:
             engine.folder = Path(folder)
             yield engine

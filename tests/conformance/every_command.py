@@ -278,7 +278,6 @@ class Run:
         if "Error" in done.stderr and not done.stdout:
             self.refused["verify", title][" ".join(done.stderr.split())[:160]] += 1
         else:
-            found = {c.index: 0 for c in rules.clusters}
             lines = [line.split() for line in done.stdout.splitlines()]
             sizes = [int(words[0].replace(",", "")) for words in lines if words[1:3] == ["in", "cluster"]]
             found = {c.index: n for c, n in zip(rules.by_size, sizes, strict=True) if n}
@@ -386,8 +385,7 @@ class Run:
                 except EngineError as error:
                     self.refused["create", str(block.type)][error.answer[:160]] += 1
                     continue
-            if self.place.dialect == "clickhouse":
-                self._as_merge_tree()
+            self.place.let_change("data")
             expected = dict(enumerate(block.expected()))
             try:
                 self.styles(f"type {block.type}", "data", case.rules, expected, block.names, NUMBER)
@@ -396,11 +394,6 @@ class Run:
                     self.applied(f"type {block.type}", "data", case.rules, expected, block.names, NUMBER)
             finally:
                 self.place.drop("data")
-
-    def _as_merge_tree(self) -> None:
-        self.place.query("CREATE TABLE merged ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM data")
-        self.place.query("EXCHANGE TABLES merged AND data")
-        self.place.query("DROP TABLE merged")
 
     def prepare(self) -> None:
         """Run the statements that column types need first."""

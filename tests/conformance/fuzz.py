@@ -96,8 +96,7 @@ class Round:
         if column.type == "integer":
             conversion.pop("decimal", None)
         if conversion.get("imputed") is not None and column.is_numeric:
-            value = self._cut(column.type)
-            conversion["imputed"] = value
+            conversion["imputed"] = self._cut(column.type)
         return replace(column, **conversion)
 
     def _text(self) -> str:

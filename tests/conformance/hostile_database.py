@@ -86,8 +86,8 @@ UNION ALL SELECT 'database', hex(name), '' FROM system.databases""",
 }
 """What tells every object of a database: its kind, its name in hexadecimal digits, and what it is."""
 
-TABLES = {"r": "table", "v": "table", "BASE TABLE": "table", "VIEW": "table", "table": "table", "view": "table",
-          "View": "table", "MergeTree": "table", "Memory": "table"}  # fmt: skip
+TABLES = {"r", "v", "BASE TABLE", "VIEW", "table", "view", "View", "MergeTree", "Memory"}
+"""The kinds of objects that have rows, as the databases call them."""
 
 State = tuple[dict[tuple[str, str], tuple[str, ...]], dict[str, list[str]]]
 
@@ -112,7 +112,7 @@ def state_of(place: Place) -> State:
 
 
 def bystanders(place: Place) -> list[str]:
-    """Make the tables that have to stay as they are, and a view on one; return the function that drops them."""
+    """Make the tables that have to stay as they are, and a view on one; return the statements that drop them."""
     integer, text = place.types["integer"], place.types["text"]
     place.create("kept", [("x", integer), ("t", text)], [(1, "a"), (2, None), (3, "it's")])
     others = ("small", "t_clusters", "a.b", "kept'; --", "labelled")

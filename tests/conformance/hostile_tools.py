@@ -104,10 +104,12 @@ class Tools:
 
 
 def differences(form: str, rows: Sequence[Any], found: Sequence[Any], expected: Sequence[Any]) -> Findings:
+    """Yield each row with another label than the expected one."""
     for row, label, wanted in zip(rows, found, expected, strict=True):
         if label != wanted:
             yield f"{form}: {row}: {label!r}, the tree {wanted!r}"
 
 
 def labels_of(found: Sequence[int]) -> list[int | None]:
+    """Return labels with None in place of -1."""
     return [None if label == -1 else int(label) for label in found]

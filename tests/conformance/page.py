@@ -120,6 +120,8 @@ def _refused(results: Sequence[Result]) -> Iterator[str]:
     for each in results:
         for refusal, answer in each.answers.items():
             cells = sorted(cell for cell, reason in each.reasons.items() if reason == refusal)
+            if not cells:  # all of its rows are in cells that another refusal keeps from being compared
+                continue
             rows = sum(each.refused[cell] for cell in cells)
             yield f"- **{_named(each)}.** {refusal.reason}"
             yield f"  Tried: {_code(refusal.statement)}; its answer: {_code(answer)}."

@@ -65,14 +65,18 @@ class Place:
             return engine.query(statement, before)
 
     def create(self, table: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]]) -> None:
-        """Make and fill a table, in ClickHouse one of an engine that lets it be changed."""
+        """Make and fill a table that can be changed."""
         with self.opened() as engine:
             engine.create(table, columns, rows)
-            if self.dialect == "clickhouse":
-                kept, other = engine.quote(table), engine.quote("ordered while it is made")
-                engine.query(f"CREATE TABLE {other} ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM {kept}")
-                engine.query(f"EXCHANGE TABLES {other} AND {kept}")
-                engine.query(f"DROP TABLE {other}")
+        self.let_change(table)
+
+    def let_change(self, table: str) -> None:
+        """Give a table of ClickHouse an engine that lets it be changed."""
+        if self.dialect == "clickhouse":
+            kept, other = self.quote(table), self.quote("ordered while it is made")
+            self.query(f"CREATE TABLE {other} ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM {kept}")
+            self.query(f"EXCHANGE TABLES {other} AND {kept}")
+            self.query(f"DROP TABLE {other}")
 
     def drop(self, table: str) -> None:
         """Remove a table."""

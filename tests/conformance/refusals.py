@@ -17,7 +17,8 @@ class Refusal:
 
     `type`, `kind` and `column` are patterns for the whole of a rule column's type, of a kind of value and of a type of
     column, `texts` one that is found in one of the categories of a rule column. `statement` shows the limit on the
-    engine; its answer goes to the page. `guards` are those under which it is refused, all of them if empty.
+    engine, after the statements before it and "; "; its answer goes to the page. `guards` are those under which it is
+    refused, all of them if empty.
     """
 
     dialect: str
@@ -45,6 +46,10 @@ def refusal_of(dialect: str, rule_column: RuleColumn, kind: str, column: str, gu
     return None
 
 
+_COLLATION = "A column of another collation treats different texts as equal."
+_DECIMALS = "Decimals of more than 15 digits are compared by all of them, not as doubles."
+_ENUM = "Beside a text that the type does not have, the query ends with an error."
+
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "mysql",
@@ -71,11 +76,11 @@ REFUSALS: tuple[Refusal, ...] = (
                 "sqlite",
                 "text",
                 ".* COLLATE .*",
-                "A column of another collation treats different texts as equal.",
+                _COLLATION,
                 "CREATE TEMPORARY TABLE loose (c TEXT COLLATE NOCASE); INSERT INTO loose VALUES ('a'); "
                 "SELECT c = 'A' FROM loose",
             ),
-            ("duckdb", "text", "VARCHAR COLLATE .*", "The same.", "SELECT 'a' COLLATE NOCASE = 'A'"),
+            ("duckdb", "text", "VARCHAR COLLATE .*", _COLLATION, "SELECT 'a' COLLATE NOCASE = 'A'"),
             (
                 "duckdb",
                 "float|integer",
@@ -87,7 +92,7 @@ REFUSALS: tuple[Refusal, ...] = (
                 "postgres",
                 "float|integer",
                 r"NUMERIC|NUMERIC\(38,9\)",
-                "Decimals of more than 15 digits are compared by all of them, not as doubles.",
+                _DECIMALS,
                 "SELECT 2.50000000000000000001 > 2.5, 2.50000000000000000001 > 2.5::float8",
             ),
             (
@@ -101,28 +106,28 @@ REFUSALS: tuple[Refusal, ...] = (
                 "postgres",
                 "text",
                 "ENUM",
-                "Beside a text that the type does not have, the query ends with an error.",
+                _ENUM,
                 "SELECT 'A'::words = 'other'",
             ),
             (
                 "mysql",
                 "float",
                 r"DECIMAL\(65,30\)",
-                "The same of decimals.",
+                _DECIMALS,
                 "SELECT CAST('2.500000000000000000001' AS DECIMAL(65,30)) > 2.5",
             ),
             (
                 "clickhouse",
                 "float",
                 r"Nullable\(Decimal\(\d\d, 20\)\)",
-                "The same of decimals.",
+                _DECIMALS,
                 "SELECT toDecimal128('7.00000000000000000001', 20) <= 7",
             ),
             (
                 "spark",
                 "text",
                 "STRING COLLATE .*",
-                "A column of another collation treats different texts as equal.",
+                _COLLATION,
                 "SELECT 'a' COLLATE UTF8_LCASE = 'A'",
             ),
             (
@@ -130,14 +135,15 @@ REFUSALS: tuple[Refusal, ...] = (
                 "text",
                 r"CHAR\(40\)",
                 "Beside a text, the padding of CHAR(n) does not count.",
-                "SELECT CAST('A  ' AS CHAR(3)) = 'A'",
+                "CREATE TABLE padded (c CHAR(3)) USING parquet; INSERT INTO padded VALUES ('A'); "
+                "SELECT c = 'A' FROM padded",
             ),
             (
                 "clickhouse",
                 "text",
                 "Enum8",
-                "The same.",
-                "SELECT CAST('A' AS Enum8('A')) = 'other'",
+                _ENUM,
+                "SELECT CAST('A' AS Enum8('A')) <> 'other'",
             ),
         )
     ),

@@ -151,8 +151,9 @@ class Run:
             if refusal is not None:
                 result.reasons.setdefault(cell, refusal)
         if refusal is not None and refusal not in result.answers:
+            *before, last = refusal.statement.split("; ")
             try:
-                answer = "; ".join(" | ".join(map(str, row)) for row in self.engine.query(refusal.statement))
+                answer = "; ".join(" | ".join(map(str, row)) for row in self.engine.query(last, before))
             except EngineError as error:
                 answer = error.answer
             result.answers[refusal] = answer

@@ -146,7 +146,6 @@ def _numbers(column: RuleColumn, cuts: list[Any], holds: Numbers, chooser: rando
     for number in (2**63 - 1, -(2**63), 2**63, 2**64, -(2**63) - 1):
         yield from (("ends of 64 bits", value) for value in holds.beside(number))
     yield from (("ends of the type", value) for value in holds.ends())
-
     yield from (("NaN", math.nan) for _ in range(NANS * holds.nan))
     yield from (("infinities", sign * math.inf) for sign in (1, -1) if holds.infinite)
 
@@ -185,9 +184,8 @@ def _texts_of_numbers(column: RuleColumn, cuts: list[Any], chooser: random.Rando
             texts = [repr(cut), f" {cut!r}", f"{cut:.20e}", f"{cut:.3f}"]
         yield from (("boundaries", text.replace(".", point)) for text in texts if len(text) < 350)
     for number in (2**53 + 1, -(2**53) - 1, 2**53, 2**24 + 1):
-        yield from (
-            ("neighbors of 2^53 and 2^24", form.format(number)) for form in ("{}", " {} ", "000{}".replace("000-", "-"))
-        )
+        texts = [str(number), f" {number} ", f"{number:020}"]
+        yield from (("neighbors of 2^53 and 2^24", text) for text in texts)
     for number in (2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 2**64, 10**18, 10**19):
         yield from (("ends of 64 bits", text) for text in (str(number), f" {number}"))
     for number in column.conversion.null_numbers:

@@ -449,10 +449,13 @@ def rule_sets(
     max_depth: int = 5,
     kinds: Sequence[str] = NUMBERS,
     categories: st.SearchStrategy[str] = plain_names,
+    columns: Sequence[tuple[str, str]] = (),
 ) -> RuleSet:
-    """Draw a rule set of one to four columns of some kinds, and a tree of any shape, a single leaf included."""
-    drawn = draw(st.lists(names, min_size=1, max_size=4, unique_by=str.casefold))
-    columns = [(name, draw(st.sampled_from(kinds))) for name in drawn]
+    """Draw a rule set of one to four columns of some kinds, or of given ones, and a tree of any shape, a single leaf
+    included."""
+    if not columns:
+        drawn = draw(st.lists(names, min_size=1, max_size=4, unique_by=str.casefold))
+        columns = [(name, draw(st.sampled_from(kinds))) for name in drawn]
     values: dict[str, st.SearchStrategy[Any]] = {
         "float": floats,
         "integer": any_integer,

@@ -75,9 +75,7 @@ def steps_of(clusterer):
 EACH = list(clusterers())
 
 
-@pytest.mark.parametrize(
-    "clusterer", EACH, ids=lambda each: "-".join(type(s).__name__ for _, s in getattr(each, "steps", [("", each)]))
-)
+@pytest.mark.parametrize("clusterer", EACH, ids=steps_of)
 def test_a_clusterer_is_explained_alike_fitted_or_not(clusterer):
     X = BLOBS - BLOBS.min(axis=0) + 1
     with warnings.catch_warnings():

@@ -40,12 +40,7 @@ EMITTED = (("python", {"style": "flat"}), ("python", {"vectorized": True}), ("pa
 def modules(rules):
     """Return the functions of all emitted modules, each of a dataframe of pandas, by their name."""
     functions = {}
-    for name, options in (
-        ("python", {"style": "flat"}),
-        ("python", {"vectorized": True}),
-        ("pandas", {}),
-        ("polars", {}),
-    ):
+    for name, options in EMITTED:
         namespace = {}
         exec(export(rules, name, **options), namespace)
         functions[name, bool(options.get("vectorized"))] = namespace
@@ -348,8 +343,10 @@ def test_a_table_in_another_order_is_told_so():
     model = ExplainableKMeans(3, random_state=0).fit(table)
     with pytest.raises(DataError, match=r"^the columns 'b', 'a' are in a different order than in fit, .* 'a', 'b'"):
         model.predict(table.select(["b", "a"]))
-    with pytest.raises(DataError, match=r"^the table has columns a, not those that the model was fitted on"):
-        model.predict(table.select(["a"]))
+    for fitted_on, named in ((table, "a, b"), (BLOBS, "2 columns")):
+        model.fit(fitted_on)
+        with pytest.raises(DataError, match=rf"^the table has columns a, not those that the model was .* on: {named}$"):
+            model.predict(table.select(["a"]))
 
 
 # What an argument is -------------------------------------------------------------------------------

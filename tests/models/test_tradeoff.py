@@ -231,7 +231,7 @@ def test_where_the_goal_is_between_two_tradeoffs_more_are_tried(path, digits, cl
     again = tradeoff_path(ExplainableKMeans(clusterer=clusterer), digits, tradeoffs=[0.0, 0.95])
     low, high = again.points[0], again.points[-1]
     goal = low.cost * 1.1, (low.conditions + high.conditions) / 2
-    again._go_on(*goal)
+    again._try_more(*goal)
     assert len(again.tradeoffs) > 2
     assert again.tradeoffs.min() == 0
     assert again.tradeoffs.max() > 0.95  # larger ones are tried, too

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from comparing import Block
 from page import page, put_section, section_of, write_page
-from refusals import Refusal
+from refusals import REFUSALS, Refusal
 from results import Result
+from rulesets import small_rules
+from run import Run
+
+from shallowrules.verification.engines import ENGINES
 
 YEARS = Refusal(
     "mysql",
@@ -41,6 +46,20 @@ def test_every_number_and_every_refusal_is_on_the_page():
         "  30 rows: boundaries in `YEAR`.",
     ]
     assert "Nothing." not in lines
+
+
+def test_a_refusal_whose_rows_another_one_names_is_not_on_the_page():
+    mariadb = result("MariaDB", {("NaN", "INT"): 7})
+    mariadb.answers[YEARS] = "1"
+    assert YEARS.reason not in page([mariadb])
+
+
+def test_a_limit_is_shown_by_the_answer_to_the_last_statement():
+    [limit] = [each for each in REFUSALS if each.dialect == "sqlite"]
+    with ENGINES["sqlite"].open() as engine:
+        run = Run(engine, "sqlite", ["usual"])
+        run.refuse(Block(small_rules(), [], [], [], {}, "usual"), [], limit)
+    assert run.results["usual"].answers == {limit: "1"}
 
 
 def test_a_refusal_without_a_statement_is_named():

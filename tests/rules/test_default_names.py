@@ -1,6 +1,7 @@
 """Names that the rules themselves give to clusters."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -142,16 +143,13 @@ def test_a_person_may_take_any_name_and_default_ones_give_way() -> None:
 
 @given(rule_sets(max_depth=4))
 def test_what_is_common_to_several_rules_tells_them_from_all_others(rules):
-    """The rules of two clusters in one: its name holds for no row of the others, or it names both."""
-    indexes = [cluster.index for cluster in rules.clusters]
-    if len(indexes) < 3:
-        return
-    ours = set(indexes[:2])
-    merged = [replace(rule, cluster=indexes[0]) if rule.cluster in ours else rule for rule in rules]
-    parts = _tell_apart(rules.nodes, merged)[indexes[0]]
-    if len(parts) > 1 or sum(rule.cluster == indexes[0] for rule in merged) == 1:
-        return
-    for rule in merged:
-        if rule.cluster != indexes[0]:
-            own = {condition.feature: condition for condition in rule.conditions}
-            assert any(c.feature in own and is_empty(both(c, own[c.feature])) for c in parts[0])
+    """The rules of any two clusters in one: its name holds for no row of the others, or it names both."""
+    for first, second in combinations([cluster.index for cluster in rules.clusters], 2):
+        merged = [replace(rule, cluster=first) if rule.cluster == second else rule for rule in rules]
+        parts = _tell_apart(rules.nodes, merged)[first]
+        if len(parts) > 1:
+            continue
+        for rule in merged:
+            if rule.cluster != first:
+                own = {condition.feature: condition for condition in rule.conditions}
+                assert any(c.feature in own and is_empty(both(c, own[c.feature])) for c in parts[0])

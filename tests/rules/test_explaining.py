@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from commandline import call, refused
 from draws import draws
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rulesets import MIXED, as_columns, boundary_rows, make_rules, route, rule_sets, small_rules, texts
 
+from shallowrules import ExplainableKMeans
 from shallowrules.rules import Cut, Membership, RuleSet
 
 FRESH = "a category that training never had"
@@ -85,6 +87,15 @@ def test_the_words():
     assert "x from 0.5 to just above 0.5 makes it cluster 2" in str(rules.explain({"x": [0.5], "i": [4]})[0])
     [only] = make_rules([("x", "float")], 0).explain({"x": [1.0]})
     assert str(only) == "cluster 0: every row\nno change of one value alone would move it to another cluster"
+
+
+def test_whole_numbers_beyond_64_bits_with_a_sign_move_as_others_do():
+    values = np.array([2**63, 2**63 + 2048, 2**64 - 2048, 2**64 - 1], dtype=np.uint64)
+    rules = ExplainableKMeans(clusterer=["low", "low", "high", "high"]).fit({"n": values}).rules_
+    [node, *_] = rules.nodes
+    moves = [found.move.to for found in rules.explain({"n": values})]
+    assert moves == [node.threshold + 1, node.threshold + 1, node.threshold, node.threshold]
+    assert node.threshold >= 2**63
 
 
 def test_categories_imputed_values_and_names_that_would_break_a_line():

@@ -80,6 +80,7 @@ def test_what_is_wrong_with_a_csv_file_is_said(words):
         ("number,name\n1.0,a\n", r"line 2: '1\.0'"),
         ("number,name\n٣,a\n", "line 2: '٣'"),
         ("number,name\n0,a\n0,b\n", "line 3: cluster 0 .*twice"),
+        ("name,number\nSmall\n", "names.csv, line 2: ''"),
         ("number,name\n0,a,b\n", "line 2 has 3 fields.* line 2: .*','"),
         ('number,name\n0,"a\n', "line 2: "),
         (b"number,name\n0,\xe4\n", "names.csv .*UTF-8"),

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from commandline import call, write_groups
 from conftest import ROOT
+from rulesets import DELETE, change
 from sklearn.datasets import load_wine
 
 from shallowrules import ExplainableKMeans, tradeoff_path
@@ -98,9 +99,9 @@ def test_what_the_schema_refuses_the_loader_refuses(schema):
     document["trees"] = document["trees"][:1]
     refused = 0
     for keys in entries_of(document):
-        for value in (None, True, "text", 1.5, -1, {}, ["a"]):
+        for value in (DELETE, True, "text", 1.5, -1, {}, ["a"]):
             damaged = copy.deepcopy(document)
-            damage(*keys, value)(damaged)
+            change(*keys, value)(damaged)
             if not schema.is_valid(damaged):
                 refused += 1
                 with pytest.raises(RulesFormatError):
@@ -114,40 +115,26 @@ def test_without_histograms(trees):
     assert [tree.rules for tree in RulePath.from_dict(path.to_dict())] == [tree.rules for tree in path]
 
 
-def damage(*keys_and_value):
-    *keys, last, value = keys_and_value
-
-    def change(document):
-        for key in keys:
-            document = document[key]
-        if value is None:
-            del document[last]
-        else:
-            document[last] = value
-
-    return change
-
-
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("damage", "message"),
     [
-        (damage("format", "shallowrules/2"), r"its \"format\" is 'shallowrules/2', not 'shallowrules-path/1'"),
-        (damage("trees", []), "at least one tree"),
-        (damage("trees", {}), "lists 'columns' and 'trees'"),
-        (damage("columns", None), "lists 'columns' and 'trees'"),
-        (damage("trees", 1, []), r"trees\[1\] must be an object"),
-        (damage("trees", 1, "nodes", None), r"trees\[1\] lacks nodes"),
-        (damage("trees", 1, "refine", 3), r"trees\[1\] has a refine that is not text"),
-        (damage("trees", 1, "binned", [99]), r"trees\[1\].binned must be positions of columns"),
-        (damage("trees", 1, "binned", []), r"trees\[1\]: cluster 0 has \d+ histograms for 0 columns"),
-        (damage("trees", 1, "nodes", 0, "threshold", "a"), r"trees\[1\]: nodes\[0\].threshold is 'a'"),
-        (damage("statistics", "rows", 5), r"trees\[0\]: statistics.rows is 5"),
+        (change("format", "shallowrules/2"), r"its \"format\" is 'shallowrules/2', not 'shallowrules-path/1'"),
+        (change("trees", []), "at least one tree"),
+        (change("trees", {}), "lists 'columns' and 'trees'"),
+        (change("columns", DELETE), "lists 'columns' and 'trees'"),
+        (change("trees", 1, []), r"trees\[1\] must be an object"),
+        (change("trees", 1, "nodes", DELETE), r"trees\[1\] lacks nodes"),
+        (change("trees", 1, "refine", 3), r"trees\[1\] has a refine that is not text"),
+        (change("trees", 1, "binned", [99]), r"trees\[1\].binned must be positions of columns"),
+        (change("trees", 1, "binned", []), r"trees\[1\]: cluster 0 has \d+ histograms for 0 columns"),
+        (change("trees", 1, "nodes", 0, "threshold", "a"), r"trees\[1\]: nodes\[0\].threshold is 'a'"),
+        (change("statistics", "rows", 5), r"trees\[0\]: statistics.rows is 5"),
     ],
 )
-def test_what_is_no_path_is_refused(trees, change, message):
+def test_what_is_no_path_is_refused(trees, damage, message):
     document = json.loads(trees[0].rule_sets().to_json())
     RulePath.from_dict(copy.deepcopy(document))
-    change(document)
+    damage(document)
     with pytest.raises(RulesFormatError, match=message):
         RulePath.from_dict(document)
 

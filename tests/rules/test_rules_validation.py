@@ -159,7 +159,7 @@ def test_weights_cannot_move_between_the_leaves_of_a_cluster():
 
 @pytest.mark.parametrize("method", ["exkmc", "cart", "a tree of mine"])
 def test_what_only_the_training_rows_could_tell_is_free(method):
-    """This is documented in docs/rules-format.md: `RuleSet.from_tree` takes any name of a method."""
+    """This is documented in docs/rules-format.md: `rules_of_tree` takes any name of a method."""
     document = make_rules([("x", "float")], (0, 0.5, 0, 1)).to_dict()
     document["statistics"].update(method=method, weighted=True, labelled=True, left_out=3, tradeoff=1.5)
     statistics = RuleSet.from_dict(document).statistics
@@ -310,13 +310,13 @@ def test_no_figure_that_follows_from_others_can_be_another(rules, data):
     cluster = document["clusters"][place[1]] if kind == "clusters" else None
     if cluster is not None and place[2] == "means":
         largest = max(abs(document["columns"][place[3]][end]) for end in ("minimum", "maximum"))
-        largest /= cluster["share"] or 0.0 if cluster["share"] else 1.0
+        largest /= cluster["share"] or 1.0
         if not cluster["rows"]:
             return  # anywhere
     elif cluster is not None and place[2] in ("precision", "recall", "shares"):
-        largest = 1 / cluster["share"] if cluster["share"] else 1.0
+        largest = 1 / (cluster["share"] or 1.0)
         if place[2] == "recall":
-            return  # bounded only: test_recall_is_bounded_by_precision
+            return  # bounded only: `FIGURES` has one beyond the bound
     elif place[-1] == "mean":
         largest = max(abs(document["columns"][place[1]][end]) for end in ("minimum", "maximum"))
     entry[place[-1]] = figure + data.draw(st.sampled_from([-1, 1])) * 5 * TOLERANCE * max(largest, abs(figure))

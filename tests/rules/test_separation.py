@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from shallowrules import ExplainableKMeans
+from shallowrules import ExplainableKMeans, Table
 from shallowrules.cli.summary import show_rules
 from shallowrules.exporters import export
 from shallowrules.rules import RuleSet
@@ -46,7 +46,7 @@ def test_shares_are_those_of_the_sum_of_squares_between_clusters(seed: int, scal
     weight = weight if weighted else np.ones(len(table))
     model = ExplainableKMeans(3, scale=scale, category_weight=0.4, random_state=0)
     model.fit(table, sample_weight=weight if weighted else None)
-    space = model.encoder_.to_clustered_space(model.encoder_.transform(model_table(table)))
+    space = model.encoder_.to_clustered_space(model.encoder_.transform(Table.of(table)))
     labels = model.reference_labels_
     middle = np.average(space, axis=0, weights=weight)
     between = sum(
@@ -59,12 +59,6 @@ def test_shares_are_those_of_the_sum_of_squares_between_clusters(seed: int, scal
     found = {column.name: share for column, share in model.rules_.separation}
     assert found == pytest.approx(expected)
     assert [share for _, share in model.rules_.separation] == sorted(found.values(), reverse=True)
-
-
-def model_table(table: pd.DataFrame):
-    from shallowrules.tables.table import Table
-
-    return Table.of(table)
 
 
 def test_unknown_behind_a_transformer_and_absent_for_columns_that_are_not_clustered() -> None:

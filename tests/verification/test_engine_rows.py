@@ -84,7 +84,7 @@ def test_a_refusal_says_what_was_asked_and_answered(engine):
         engine.query("SELECT nix FROM nowhere_at_all")
     assert "nowhere_at_all" in refused.value.statement
     assert "nowhere_at_all" in refused.value.answer
-    with pytest.raises(EngineError):
+    with pytest.raises(EngineError, match="nowhere_at_all"):
         engine.query("SELECT 1", before=["SELECT nix FROM nowhere_at_all"])
 
 

@@ -263,6 +263,11 @@ def test_dialects_that_cannot_be_run_are_refused():
         list(verify(example_rules(), random_table(example_rules()), ["oracle"]))
 
 
+def test_without_a_dialect_there_is_no_sql():
+    rules = make_rules([("x", "float")], (0, 0.5, 0, 1))
+    assert [each.form for each in verify(rules, {"x": [0.1]}, [], exporters=["sql"])] == ["RuleSet.assign"]
+
+
 def test_without_duckdb_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     rules = make_rules([("x", "float")], (0, 0.5, 0, 1))

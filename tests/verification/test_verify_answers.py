@@ -16,11 +16,12 @@ from rulesets import FRAGMENTS, make_rules, moderate_float, rule_sets, small_rul
 from shallowrules.errors import OptionError
 from shallowrules.exporters import export
 from shallowrules.exporters.sql import DIALECTS
+from shallowrules.labelling.answers import Answers
 from shallowrules.labelling.column_types import column_types
 from shallowrules.sources.database import DatabaseSource, open_rows
 from shallowrules.tables.labels import NO_CLUSTER
-from shallowrules.verification import Answers, runners, verify
 from shallowrules.verification import database as verification
+from shallowrules.verification import runners, verify
 from shallowrules.verification.comparing import NO_ANSWER, SEVERAL
 from shallowrules.verification.database import verify_database
 

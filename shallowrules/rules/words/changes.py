@@ -99,8 +99,8 @@ class Changes(Shown):
     def __str__(self) -> str:
         if self.is_unrelated:
             lines = [UNRELATED, *self.column_lines]
-            return "\n".join(map(printable, lines))
-        lines = [*self.cluster_lines, *self.column_lines, *self._lines_of_rules(), *self._lines_of_rows()]
+        else:
+            lines = [*self.cluster_lines, *self.column_lines, *self._lines_of_rules(), *self._lines_of_rows()]
         return "\n".join(map(printable, lines))
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,6 +196,8 @@ class Changes(Shown):
         return sum(moved.rows for moved in self.moved)
 
     def _lines_of_rules(self) -> list[str]:
+        if not self.rules:
+            return [f"all {counted(self.unchanged, 'rule')} are unchanged"]
         old, new = _titles(self.old.clusters), _titles(self.new.clusters)
         lines = []
         for change in self.rules:
@@ -205,8 +207,6 @@ class Changes(Shown):
                 lines.append(f"cluster {new[change.cluster]}: {_the_rule(change.new)} is new")
             else:
                 lines.append(f"cluster {new[change.cluster]}: {change.old} is now {change.new}")
-        if not self.rules:
-            return [*lines, f"all {counted(self.unchanged, 'rule')} are unchanged"]
         return [*lines, f"{counted(self.unchanged, 'other rule')} as before"] if self.unchanged else lines
 
     def _lines_of_rows(self) -> list[str]:

@@ -140,9 +140,9 @@ class _NameCandidates:
     conditions : sequence of Condition
         In the order of the rule.
     order : sequence of int
-        The places of the most telling ones in it.
+        The places of the most telling ones among them, the most telling first.
     keys : sequence of str
-        What is equal for conditions that a name does not tell apart, in that order.
+        Texts that are equal for conditions that a name does not tell apart, in that order.
     """
 
     conditions: Sequence[Condition]
@@ -173,7 +173,7 @@ class _NameCandidates:
     def fewest(self, least: int, having: Mapping[str, int], own: int) -> Sequence[Condition]:
         """Return the fewest conditions that only a cluster's own rules have in full, if any, the earlier ones first.
 
-        having: by condition the rules that have it or may meet it, a bit for each.
+        `having` has by condition the rules that have it or may meet it, a bit for each; `own` the bits of the cluster.
         """
         for size in range(min(least, len(self.order)), MAX_WORDS + 1):
             for some in combinations(range(len(self.order)), size):
@@ -243,7 +243,7 @@ class _Wording(ConditionVisitor[str]):
     Parameters
     ----------
     bounded : frozenset of int or None
-        The columns of numbers whose bounds are said, for low or high would mean several things; None for all.
+        The columns of numbers whose bounds are named, because low or high would mean several things; None for all.
     banded : frozenset of int
         Those that have several ranges between low and high.
     """

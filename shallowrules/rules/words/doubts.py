@@ -28,7 +28,7 @@ HARDLY = 0.05
 """Share of the variance between clusters by which the columns of numbers hardly count."""
 
 MAX_SPELT_OUT = 2
-"""Maximum number of columns of categories, where rules test nothing else, whose categories may be the clusters."""
+"""Maximum number of columns, all of categories, that the clusters may restate where rules test no other."""
 
 NEARLY_ALL, NEARLY_FREE = 0.95, 1.02
 """Share of rows that keep their cluster, or else normalized cost, from which rules define the clusters."""

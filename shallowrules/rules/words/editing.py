@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shallowrules.errors import DataError, OptionError, OptionName
-from shallowrules.rules.columns import RuleColumn
-from shallowrules.rules.conditions import format_value, is_empty, printable
+from shallowrules.rules.columns import RuleColumn, format_value
+from shallowrules.rules.conditions import is_empty, printable
 from shallowrules.rules.model import RuleSet
 from shallowrules.rules.nodes import Cut, Leaf, Membership, Node, derive_rules
 from shallowrules.rules.words.from_rules import nodes_of_rules
@@ -22,14 +22,13 @@ __all__ = ["EDITED", "Edited", "Replacement", "edit", "notes_of_edits", "read_re
 EDITED = "edited by hand: "
 """The beginning of the note that rules keep on an edit."""
 
+MAX_NAMED = 5
+"""Maximum number of categories that a message names."""
+
 
 def notes_of_edits(rules: RuleSet) -> list[str]:
     """Return the rules' notes on edits made by hand."""
     return [note for note in rules.statistics.notes if note.startswith(EDITED)]
-
-
-MAX_NAMED = 5
-"""Maximum number of categories that a message names."""
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from shallowrules.errors import counted
-from shallowrules.rules.columns import RuleColumn
+from shallowrules.rules.columns import RuleColumn, held_numbers
 from shallowrules.rules.conditions import Between, Condition, ConditionVisitor, NoneOf, OneOf, both, printable
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.nodes import Cut, Leaf, Node, Rule
 from shallowrules.rules.shown import Shown
 from shallowrules.rules.words.contrasts import Contrast
-from shallowrules.tables.conversion import INT64, Number
+from shallowrules.tables.conversion import Number
 from shallowrules.tables.values import Value
 
 __all__ = ["Explanation", "Move", "Row", "Step", "explain_row"]
 
 Row = Mapping[int, Number | Value | None]
 """The values of a row as the rules compare them, by the number of their column, None for a missing one."""
-
 
 CONTRASTS_SHOWN = 4
 
@@ -278,7 +277,7 @@ class _Target(ConditionVisitor[Target | None]):
             to = upper if integer else float(upper)
         else:
             to = math.floor(above) + 1 if integer else math.nextafter(above, math.inf)
-        if not _Meets(to)(condition) or (integer and to not in INT64):
+        if not _Meets(to)(condition) or (integer and to not in held_numbers(column)):
             return None  # no number is between the bounds
         assert column.minimum is not None
         assert column.maximum is not None

@@ -109,20 +109,9 @@ def _covers(rule: WrittenRule, region: Region) -> bool:
     """Return whether every row of a region meets a rule."""
     for condition in rule.conditions:
         inside = region.get(condition.feature)
-        if inside is None or _key(both(inside, condition)) != _key(inside):
+        if inside is None or both(inside, condition) != inside:  # whose values stay in their order
             return False
     return True
-
-
-def _key(condition: Condition) -> object:
-    """Return a key that is equal for conditions that the same values satisfy."""
-    match condition:
-        case Between():
-            return condition.lower, condition.upper
-        case OneOf():
-            return True, frozenset(condition.values)
-        case NoneOf():
-            return False, frozenset(condition.values)
 
 
 def _choose(

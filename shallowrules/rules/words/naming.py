@@ -79,7 +79,7 @@ def _collected(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict[i
     notes: dict[int, str] = {}
     found: set[int] = set()
     for where, entry in entries:
-        number = _number(entry["number"], where)
+        number = _number(entry.get("number", ""), where)  # a line may be shorter than the first one
         if number in found:
             raise DataError(f"{where}: cluster {number} appears twice")
         found.add(number)

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
 from shallowrules.errors import DataError
-from shallowrules.rules.columns import RuleColumn
-from shallowrules.rules.conditions import Between, Condition, NoneOf, OneOf, both, format_value, printable
+from shallowrules.rules.columns import RuleColumn, format_value
+from shallowrules.rules.conditions import Between, Condition, both, category_condition, printable
 from shallowrules.rules.figures import Cluster
 from shallowrules.rules.words.from_rules import WrittenRule
 from shallowrules.tables.conversion import Number
@@ -189,8 +189,9 @@ class ConditionReader(ABC):
 
     number = NUMBER
     joint = " and "
+    """The words between conditions."""
     closing = ")"
-    """The words between conditions, and the closing parenthesis after several categories."""
+    """The end of several categories."""
 
     def __init__(self, text: str, columns: Sequence[RuleColumn]) -> None:
         self.text = text
@@ -314,7 +315,7 @@ class ConditionReader(ABC):
                 else (((value,), end) for value, end in self.value_at(column, start))
             )
             for values, end in found:
-                yield _asking(feature, column, values, included=included), end
+                yield category_condition(feature, column, values, included=included), end
 
 
 class PrintedReader(ConditionReader):
@@ -366,12 +367,3 @@ class PrintedReader(ConditionReader):
         self.fail(place, "=, <>, in (…) or not in (…) with categories")
         yield from self.asking_at({" = ": True, " <> ": False}, feature, column, place, several=False)
         yield from self.asking_at({" in (": True, " not in (": False}, feature, column, place, several=True)
-
-
-def _asking(feature: int, column: RuleColumn, values: tuple[Value, ...], *, included: bool) -> Condition:
-    """Return a condition on categories; for truth values, "none of" becomes "one of" the others."""
-    if included:
-        return OneOf(feature, column, values)
-    if column.type == "boolean":
-        return OneOf(feature, column, tuple(value for value in (False, True) if value not in values))
-    return NoneOf(feature, column, values)

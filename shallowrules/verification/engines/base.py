@@ -13,7 +13,6 @@ from typing import ClassVar, Self
 from shallowrules.errors import MissingExtraError
 
 __all__ = [
-    "INT64",
     "Cell",
     "Engine",
     "Row",
@@ -26,9 +25,6 @@ __all__ = [
 
 Cell = bool | int | float | Decimal | str | date | timedelta | None
 """A value for filling a column: NaN and infinities are floats, NULL is None."""
-
-INT64 = range(-(2**63), 2**63)
-"""The whole numbers that the drivers accept as whole numbers."""
 
 Row = tuple[str | None, ...]
 """A row of a result: every value as the engine writes it, None for NULL."""

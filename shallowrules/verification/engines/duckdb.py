@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.errors import EngineError
-from shallowrules.verification.engines.base import INT64, Cell, Engine, Row, as_text, missing_engine
+from shallowrules.tables.conversion import INT64
+from shallowrules.verification.engines.base import Cell, Engine, Row, as_text, missing_engine
 
 __all__ = ["DuckDB", "import_duckdb"]
 

@@ -10,7 +10,8 @@ from decimal import Decimal
 from typing import ClassVar, Self
 
 from shallowrules.errors import EngineError
-from shallowrules.verification.engines.base import INT64, Cell, Engine, Row, as_text
+from shallowrules.tables.conversion import INT64
+from shallowrules.verification.engines.base import Cell, Engine, Row, as_text
 
 __all__ = ["SQLite"]
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shallowrules.labelling.answers import Answers
-from shallowrules.rules import RuleSet
+from shallowrules.rules import RuleColumn, RuleSet
+from shallowrules.rules.reading import code_numbers
+from shallowrules.tables.column import Column
+from shallowrules.tables.given import plain_column
 from shallowrules.tables.table import Table
 from shallowrules.verification.engines import Engine
 
-__all__ = ["CLUSTER", "EngineLabeller", "Form", "Labels", "Runner", "SqlRunner", "spread"]
+__all__ = ["CLUSTER", "EngineLabeller", "Form", "Labels", "Runner", "SqlRunner", "as_given", "spread"]
 
 CLUSTER = "cluster in shallowrules"
 """The name of the column of clusters, where a form has one beside the table's own."""
@@ -45,6 +48,16 @@ class Form:
     def labels(self, tables: Sequence[Table]) -> Sequence[Labels]:
         """Return the clusters of the rows of each table."""
         return list(map(self.label, tables)) if self.label_several is None else self.label_several(tables)
+
+
+def as_given(column: RuleColumn, given: Column) -> Column:
+    """Return a column as a program gets it: text is already converted; missing values are imputed by the program."""
+    given = plain_column(given)
+    if column.codes:
+        return code_numbers(given, column.conversion)
+    if given.type == column.type or (given.is_numeric and column.is_numeric):
+        return given
+    return replace(column, imputed=None).read(given)
 
 
 def spread(n_rows: int, most: int) -> NDArray[np.bool_]:

@@ -11,8 +11,8 @@ from shallowrules.exporters import export
 from shallowrules.labelling.answers import Answers
 from shallowrules.rules import RuleSet
 from shallowrules.verification.engines import Engine
-from shallowrules.verification.runners.base import EngineLabeller
-from shallowrules.verification.runners.sql import CLUSTER, TABLE, answer_each_row
+from shallowrules.verification.runners.base import CLUSTER, EngineLabeller
+from shallowrules.verification.runners.sql import TABLE, answer_each_row
 
 __all__ = ["run_dbt"]
 
@@ -26,6 +26,5 @@ def run_dbt(rules: RuleSet, engine: Engine, answers: Answers) -> Mapping[str, En
     # As dbt makes its environment; `ref` gives the table's name in the engine.
     functions = {"config": lambda **settings: "", "ref": engine.quote}
     query = Environment(extensions=["jinja2.ext.do"]).from_string(files[f"models/{MODEL}.sql"]).render(functions)
-    numbers = Answers(rules)
-    label = answer_each_row(query, engine, numbers.cluster, answers.foreign)
+    label = answer_each_row(query, engine, Answers(rules).cluster, answers.foreign)
     return {f"dbt, {engine.dialect}, model rendered by Jinja": label}

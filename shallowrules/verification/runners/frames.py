@@ -18,12 +18,10 @@ from shallowrules.tables.column import Column
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import array_of_times
 from shallowrules.verification.comparing import python_rows
-from shallowrules.verification.runners.base import Form, Labels
+from shallowrules.verification.runners.base import CLUSTER, Form, Labels
 from shallowrules.verification.runners.python import define
 
 __all__ = ["clusters_of_series", "imported", "run_pandas", "run_polars"]
-
-CLUSTER = "cluster in shallowrules"
 
 
 @contextmanager

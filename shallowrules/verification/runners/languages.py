@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,11 @@ from shallowrules.exporters.languages import (
 from shallowrules.exporters.languages.language import KindName, kind_of
 from shallowrules.exporters.rendering import render
 from shallowrules.labelling.answers import Answers
-from shallowrules.rules import INT64, RuleColumn, RuleSet
-from shallowrules.rules.reading import code_numbers
+from shallowrules.rules import INT64, RuleSet
 from shallowrules.tables.column import Column
-from shallowrules.tables.given import plain_column
 from shallowrules.tables.table import Table
 from shallowrules.tables.times import format_time
-from shallowrules.verification.runners.base import Form, Labels
+from shallowrules.verification.runners.base import Form, Labels, as_given
 
 __all__ = ["TOOLCHAINS", "Toolchain", "label_by", "run_language"]
 
@@ -232,22 +230,13 @@ def rows_held(exporter: type[LanguageExporter], rules: RuleSet, table: Table) ->
     if exporter.language.reads_text:
         return held
     for feature in rules.tested_columns:
-        column, kind = _as_given(rules.columns[feature], table), kind_of(rules, feature)
+        asked, kind = rules.columns[feature], kind_of(rules, feature)
+        column = as_given(asked, table[asked.name])
         if kind == "text":
             held &= [not isinstance(text, str) or not exporter.language.lacks(text) for text in column.values.tolist()]
         elif kind == "whole":
             held &= column.absent | [value in INT64 for value in column.values.tolist()]
     return held
-
-
-def _as_given(column: RuleColumn, table: Table) -> Column:
-    """Return a column as a program gets it: text is already converted; the function handles the rest."""
-    given = plain_column(table[column.name])
-    if column.codes:
-        return code_numbers(given, column.conversion)
-    if given.type == column.type or (given.is_numeric and column.is_numeric):
-        return given
-    return replace(column, imputed=None).read(given)
 
 
 def _in_bits(cases: Sequence[Case]) -> bytes:
@@ -256,7 +245,8 @@ def _in_bits(cases: Sequence[Case]) -> bytes:
     for rules, tables in cases:
         found.append(struct.pack(">i", sum(table.n_rows for table in tables)))
         for feature in rules.tested_columns:
-            columns = [_as_given(rules.columns[feature], table) for table in tables]
+            asked = rules.columns[feature]
+            columns = [as_given(asked, table[asked.name]) for table in tables]
             found.append(_BITS[kind_of(rules, feature)](columns))
     return b"".join(found)
 

@@ -16,8 +16,7 @@ from shallowrules.exporters import export
 from shallowrules.exporters.onnx import OnnxOptions, input_type
 from shallowrules.rules import RuleSet
 from shallowrules.tables.table import Table
-from shallowrules.verification.runners.base import CLUSTER, Form, Labels
-from shallowrules.verification.runners.pmml import as_given
+from shallowrules.verification.runners.base import CLUSTER, Form, Labels, as_given
 
 __all__ = ["feed", "open_session", "run_onnx"]
 

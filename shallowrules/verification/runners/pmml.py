@@ -17,16 +17,14 @@ from shallowrules.errors import EngineError, MissingExtraError
 from shallowrules.exporters import export
 from shallowrules.exporters.context import is_exact_in_doubles
 from shallowrules.labelling.answers import Answers
-from shallowrules.rules import DOUBLE_EXACT, RuleColumn, RuleSet
-from shallowrules.rules.reading import code_numbers
-from shallowrules.tables.column import Column
+from shallowrules.rules import DOUBLE_EXACT, RuleSet
 from shallowrules.tables.labels import NO_CLUSTER
 from shallowrules.tables.table import Table
 from shallowrules.verification.comparing import python_rows
 from shallowrules.verification.engines.spark import BRIEF_JAVA, JAVA
-from shallowrules.verification.runners.base import CLUSTER, Form, Labels
+from shallowrules.verification.runners.base import CLUSTER, Form, Labels, as_given
 
-__all__ = ["as_given", "open_models", "run_pmml"]
+__all__ = ["open_models", "run_pmml"]
 
 WHAT = "scoring PMML"
 ROWS_AT_ONCE = 5000
@@ -125,12 +123,3 @@ def _is_read_from_json(value: Any) -> bool:
 def _cluster(prediction: Mapping[str, Any]) -> int | None:
     [cluster, *_] = prediction.values()
     return None if cluster in NO_PREDICTION or cluster != cluster else int(cluster)
-
-
-def as_given(column: RuleColumn, given: Column) -> Column:
-    """Return a column as an engine gets it: text is already converted; the model handles the rest."""
-    if column.codes:
-        return code_numbers(given, column.conversion)
-    if given.type == column.type or (given.is_numeric and column.is_numeric):
-        return given
-    return column.read(given)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 __all__ = [
-    "CLUSTER",
     "TABLE",
     "NotLoadedError",
     "answer_each_row",
