@@ -78,22 +78,22 @@ class FileParts(ThreadedPartitions):
                 if findings is not None:
                     findings += wrong if len(sources) == 1 else [in_file(finding, where) for finding in wrong]
                 self._read.append((positions, fields))
-                for j, field in zip(positions, fields, strict=True):
-                    written.setdefault(source.names[j], []).append((where, field.type, field.conversion))
-                found.append(KindsFound(*self._kinds(source, positions, fields), origin=f"{number:09}"))
+                kinds = self._kinds(source, positions, fields)
+            for name, kind in kinds.items():
+                if kind.has_values:
+                    written.setdefault(name, []).append((where, kind.type, kind.conversion))
+            places = {name: (kind, where) for name, kind in kinds.items()}
+            found.append(KindsFound(places, tuple(kinds), origin=f"{number:09}"))
         for name, each in written.items():
             check_one_format(name, each)
-        kinds = cast(KindsFound, merge_all(None, found)).checked()
         where = str(self.sources[0].provenance) if len(sources) == 1 else f"{len(sources)} files"
-        super().__init__(kinds, where, n_threads)
+        super().__init__(cast(KindsFound, merge_all(None, found)).checked(), where, n_threads)
         self.all_names = list(dict.fromkeys(self.sources[0].names))
         self.format = self.sources[0].provenance.kind
         self.column_notes = {name: notes for source in self.sources for name, notes in source.column_notes.items()}
 
-    def _kinds(
-        self, source: DuckDBSource, positions: Sequence[int], fields: Sequence[Field]
-    ) -> tuple[Mapping[str, tuple[ColumnKind, str]], tuple[str, ...]]:
-        """Return the kinds of the columns of one file, and their names."""
+    def _kinds(self, source: DuckDBSource, positions: Sequence[int], fields: Sequence[Field]) -> dict[str, ColumnKind]:
+        """Return the kinds of the columns of one file, by name."""
         with closing(_batches(source, positions, fields)) as batches:
             table = _table(next(batches))
         declared = source.provenance.kind not in FOUND_TYPES
@@ -104,11 +104,8 @@ class FileParts(ThreadedPartitions):
         for column, each, n_values in zip(table.columns, fields, counts, strict=True):
             kind = ColumnKind.of(column)
             dtype = kind.dtype if each.type in ("integer", "float") else "<i8" if each.type in TIME_TYPES else "object"
-            kinds[column.name] = (
-                ColumnKind(each.type, dtype, each.conversion, n_values > 0, declared),
-                str(source.provenance),
-            )
-        return kinds, tuple(table.names)
+            kinds[column.name] = ColumnKind(each.type, dtype, each.conversion, n_values > 0, declared)
+        return kinds
 
     def parts(self) -> Generator[Part, None, None]:
         """Yield the parts, file by file."""
@@ -123,10 +120,11 @@ class FileParts(ThreadedPartitions):
 
     def count_distinct(self, name: str) -> int | None:
         """Return how many different values a column has."""
-        place = self.names.index(name)
         values = (
-            f"SELECT {fields[place].expression} AS value FROM {source.relation}"
-            for source, (_, fields) in zip(self.sources, self._read, strict=True)
+            f"SELECT {field.expression} AS value FROM {source.relation}"
+            for source, (positions, fields) in zip(self.sources, self._read, strict=True)
+            for j, field in zip(positions, fields, strict=True)
+            if source.names[j] == name
         )
         return cast(int, self.sources[0].row("count(DISTINCT value)", rows=f"({' UNION ALL '.join(values)})")[0])
 
