@@ -30,7 +30,7 @@ from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Table
 from shallowrules.tables.values import Value
 
-__all__ = ["Encoder", "ModelColumn"]
+__all__ = ["Encoder", "ModelColumn", "select_columns"]
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class DaskParts(Partitions):
     ----------
     data : dask.dataframe.DataFrame or dask.array.Array of shape (n_rows, n_columns)
     columns, exclude : sequence of str
-        Columns to take, all by default, and columns to leave out.
+        Columns to take, all by default, and columns to exclude.
 
     Raises
     ------

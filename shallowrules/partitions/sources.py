@@ -49,7 +49,7 @@ class FileParts(ThreadedPartitions):
     as_words : sequence of str
         Columns whose truth values are the words that the files have for them.
     findings : list of Finding or None
-        Where to add what is wrong with columns, which are text then; DataError says it by default.
+        Where to add faults of columns, which are then text; with None, DataError reports them.
     n_threads : int
     """
 
@@ -65,7 +65,7 @@ class FileParts(ThreadedPartitions):
         self.sources = [source for source in sources if not source.is_empty]
         if not self.sources:
             with named(str(sources[0].provenance)):
-                sources[0].count_rows()  # which says so
+                sources[0].count_rows()  # refuses a file without rows
         found: list[KindsFound] = []
         self._read: list[tuple[list[int], list[Field]]] = []
         written: dict[str, list[tuple[str, ColumnType, Conversion]]] = {}
@@ -146,31 +146,18 @@ def _table(batch: RecordBatch) -> Table:
 def open_files(
     where: Files,
     *,
-    columns: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    as_words: Sequence[str] = (),
-    findings: list[Finding] | None = None,
+    columns: Sequence[str] | None,
+    exclude: Sequence[str],
+    as_words: Sequence[str],
+    findings: list[Finding] | None,
     reading: Reading,
-    memory: int | None = None,
-    n_threads: int = 1,
+    memory: int | None,
+    n_threads: int,
 ) -> Iterator[FileParts]:
-    """Open CSV, Parquet or JSON files of any size, until the end of the context.
+    """Open CSV, Parquet or JSON files of any size, until the end of the context; parameters as `open_partitions`.
 
-    Text files are kept as a table of DuckDB meanwhile, on disk where it is larger than its share of the memory.
-
-    Parameters
-    ----------
-    where : str, Path or sequence of these
-    columns, exclude : sequence of str
-        Columns to read, all by default, and columns to leave out.
-    as_words : sequence of str
-        Columns whose truth values are the words that a text file has for them.
-    findings : list of Finding, optional
-        Where to add faults of columns. By default DataError reports them.
-    reading : Reading
-    memory : int, optional
-        Bytes that the whole work may take; by default as DuckDB sets it, to most of the machine's.
-    n_threads : int
+    Text files are kept as a table of DuckDB meanwhile, on disk where it is larger than its share of `memory`; without
+    a limit, DuckDB takes most of the machine's.
 
     Raises
     ------
@@ -204,7 +191,7 @@ class StoredParts(ThreadedPartitions):
 
 @contextmanager
 def open_stored_rows(
-    rows: DatabaseRows, *, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), n_threads: int = 1
+    rows: DatabaseRows, *, columns: Sequence[str] | None, exclude: Sequence[str], n_threads: int
 ) -> Iterator[StoredParts]:
     """Fetch rows of a database once, in batches, and keep them on disk until the end of the context.
 

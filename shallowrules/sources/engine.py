@@ -36,6 +36,7 @@ __all__ = [
     "open_database",
     "quote_name",
     "quote_text",
+    "reason",
     "text_literals",
     "typed_column",
 ]

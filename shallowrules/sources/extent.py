@@ -28,7 +28,7 @@ from shallowrules.sources.evidence import (
     width_of,
 )
 
-__all__ = ["Extent", "Remark", "find_comment", "find_extent", "is_comment"]
+__all__ = ["Extent", "Remark", "find_comment", "find_extent", "in_effect", "is_comment"]
 
 COMMENT = "#"
 """Prefixes of comments that are recognized by default."""

@@ -20,7 +20,17 @@ from shallowrules.errors import DataError
 from shallowrules.sources.base import named
 from shallowrules.sources.looking import is_file, is_folder, look, matches, walk
 
-__all__ = ["FileKind", "files_of", "kind_of", "open_bytes", "regular_file", "told_delimiter"]
+__all__ = [
+    "CHUNK",
+    "STANDARD_INPUT",
+    "FileKind",
+    "files_of",
+    "is_compressed",
+    "kind_of",
+    "open_bytes",
+    "regular_file",
+    "told_delimiter",
+]
 
 FileKind = Literal["csv", "json", "parquet", "workbook"]
 

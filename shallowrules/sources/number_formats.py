@@ -18,6 +18,7 @@ from shallowrules.tables.conversion import GRAMMAR, Conversion
 from shallowrules.tables.number_format import BELOW_ZERO, MARKS, NumberFormat, parts_of
 
 __all__ = [
+    "OTHER",
     "DetectedFormat",
     "Finder",
     "begins_with_currency",

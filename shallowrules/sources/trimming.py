@@ -17,7 +17,7 @@ from shallowrules.files import Reading
 from shallowrules.sources.evidence import Record, is_blank, is_figure, width_of
 from shallowrules.sources.extent import Extent, Remark, find_comment, find_extent, in_effect, is_comment
 
-__all__ = ["Trimmed", "check_reading", "say", "trim"]
+__all__ = ["FIRST_ROWS", "Trimmed", "check_reading", "say", "trim"]
 
 FIRST_ROWS = 200
 FIRST_FIELDS = 5_000
