@@ -12,7 +12,7 @@ import numpy as np
 
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.sources.adbc import copied_as, is_usable, read_copied
-from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
+from shallowrules.sources.base import Provenance, Source
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import connect, find_url, show_database, timeout_statement
 from shallowrules.sources.declared import declared_types
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
 
+BATCH_ROWS = 65_536
 BATCH_VALUES = 1 << 20
-"""Maximum number of values of a batch, which are Python objects: 0.1 GB."""
+"""Maximum number of rows of a batch, and of its values, which are Python objects: 0.1 GB."""
 
 MAX_TIMEOUT = 86_400
 """Seconds of a statement."""
