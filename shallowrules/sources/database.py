@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shallowrules.errors import DataError, Finding, OptionError
+from shallowrules.errors import DataError, Finding, OptionError, OptionName
 from shallowrules.sources.adbc import copied_as, is_usable, read_copied
 from shallowrules.sources.base import Provenance, Source
 from shallowrules.sources.column_builder import ColumnBuilder
@@ -72,7 +72,14 @@ class DatabaseRows:
 
     def __post_init__(self) -> None:
         if (self.table is None) == (self.query is None):
-            raise OptionError("--database needs either --table or --query: the rows to read", option="database")
+            raise OptionError(
+                OptionName("database"),
+                " needs either ",
+                OptionName("table"),
+                " or ",
+                OptionName("query"),
+                ": the rows to read",
+            )
         if self.sample is not None and not self.sample >= 1:
             raise OptionError(f"a sample must have at least 1 row, not {self.sample}", option="sample")
         if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:
