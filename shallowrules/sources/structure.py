@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
-from shallowrules.errors import DataError, Finding, OptionError, OptionName, ShallowRulesWarning
+from shallowrules.errors import DataError, Finding, OptionError, OptionName, ShallowRulesWarning, counted
 from shallowrules.sources.base import refuse
 
 __all__ = [
@@ -164,5 +164,5 @@ def first_fault(text: str, delimiter: str, header_line: int) -> Finding:
             if "unexpected end of data" in str(error) or "field limit" in str(error):
                 message = f"line {line}: a field is too long or its quote is never closed ({error})"
             return Finding("quotes", message, place=line)
-    message = f"line {line} has {len(row)} field(s), the header has {width} (delimiter {delimiter!r})"
+    message = f"line {line} has {counted(len(row), 'field')}, the header has {width} (delimiter {delimiter!r})"
     return Finding("ragged", message, count=len(row), place=line)
