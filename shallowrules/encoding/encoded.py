@@ -60,7 +60,7 @@ class Encoding:
         """Return the encoding with distances taken in other rows, `X_cluster`."""
         return replace(self, X_cluster=X_cluster, scaled_ranges=None)
 
-    def rescaled(self, encoder: Encoder, n_threads: int = 1) -> Encoding:
+    def rescaled(self, encoder: Encoder, n_threads: int) -> Encoding:
         """Return the encoding with the same columns by an encoder that scales differently."""
         if encoder is self.encoder:
             return self

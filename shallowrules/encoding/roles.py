@@ -50,8 +50,8 @@ class Roles:
         labels: str | None,
         weight: str | None,
         *,
-        filling: Filling = COMPLETE,
-        measure: str | None = None,
+        filling: Filling,
+        measure: str | None,
     ) -> Roles:
         """Return the roles.
 
