@@ -174,16 +174,18 @@ class Encoder:
         is_float32 = all(column.values.dtype == np.float32 for column in table.columns)
         transformed = np.empty((table.n_rows, len(self.columns)), np.float32 if is_float32 else np.float64)
         self._copy_numbers(table, transformed)
-        positions: dict[int, NDArray[np.intp]] = {}
+        known: dict[int, tuple[tuple[Value, ...], NDArray[np.intp]]] = {}
         for j, column in enumerate(self.columns):
             raw = table.columns[column.source]
             if column.kind == "rank":
                 places = raw.positions(column.values)
                 transformed[:, j] = np.where(places < 0, len(column.values), places)
             elif column.kind == "indicator":
-                if column.source not in positions:
-                    positions[column.source] = raw.positions(self._values_of(column.source))
-                transformed[:, j] = positions[column.source] == self._values_of(column.source).index(column.values[0])
+                if column.source not in known:
+                    values = self._values_of(column.source)
+                    known[column.source] = values, raw.positions(values)
+                values, places = known[column.source]
+                transformed[:, j] = places == values.index(column.values[0])
             elif column.kind == "code":
                 transformed[:, j] = column.codes(raw)
         return transformed
