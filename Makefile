@@ -137,12 +137,12 @@ test: $(VENV)/with-test
 # What can fail in an installed wheel and not in the sources: files that were left out, modules that do not load, entry
 # points and commands, the compiled modules once auditwheel has changed them, and libgomp twice in a process. How
 # tables, labels and texts come out is decided by the same files, which the other tests run.
-INSTALLED_TESTS := packaging public_names threads estimator* cards kernel_reading cli cli_goals cli_process cli_run_files \
+INSTALLED_TESTS := packaging public_names threads estimator* cards cli cli_goals cli_process cli_run_files \
 	exporters_registry
 
 # What holds on the oldest Python and on the newest holds between them, if the compiled modules load there: with SHORT=1,
 # those between run these.
-COMPILED_TESTS := public_names tree kernel_reading kernel_growth kernel_refinement exporters_registry
+COMPILED_TESTS := public_names tree kernel_growth kernel_refinement exporters_registry
 
 # What changes from one Python to the next, and with the packages that it takes: how values, files and processes are read and
 # written, and what emitted Python does. With SHORT=1, the newest Python runs these as well; the oldest runs all.

@@ -7,22 +7,10 @@ from numpy.typing import NDArray
 from shallowrules._kernel.inputs import CodedRows as CodedRows
 from shallowrules._kernel.inputs import GrowthInput as GrowthInput
 from shallowrules._kernel.inputs import Ranges as Ranges
+from shallowrules._kernel.inputs import column_ranges as column_ranges
 
 _Progress = Callable[[float], object] | None
 _Nodes = dict[str, NDArray[Any]]
-
-class ByteScan:
-    regular: bool
-    quoted: bool
-    delimiters: int
-    lines: int
-    blank_lines: bool
-    odd_numbers: bool
-    whole_numbers: bool
-    def __init__(self, delimiter: int, single: bool) -> None: ...
-    def feed(self, chunk: memoryview | bytes) -> None: ...
-    def begin_behind(self, before: bytes) -> None: ...
-    def add(self, following: ByteScan) -> bool: ...
 
 class NodeRows:
     def __init__(
@@ -56,7 +44,6 @@ class NodeScan:
     def first_cut(self, feature: int, lowest: float) -> tuple[int, bool, float] | None: ...
     def is_within_reach(self, objective: float) -> bool: ...
 
-def column_ranges(array: NDArray[Any], n_threads: int = 1) -> Ranges: ...
 def count_in_bins(
     columns: list[tuple[NDArray[Any], NDArray[np.float64], float, float, float]],
     groups: NDArray[np.int32],
@@ -188,9 +175,6 @@ def nearest_centers(
     distances: NDArray[np.float64] | None = None,
     n_threads: int = 1,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]: ...
-def numbers_of(
-    values: list[Any] | tuple[Any, ...],
-) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.bool_] | None] | None: ...
 def openmp_enabled() -> bool: ...
 def place_rows(
     values: NDArray[Any],
@@ -251,13 +235,6 @@ def exact_squares(
     *,
     rounds_products: bool = False,
 ) -> int | None: ...
-def within_cluster_sum_of_squares(
-    X_cluster: NDArray[Any],
-    labels: NDArray[np.int32],
-    k: int,
-    weight: NDArray[np.float64] | None,
-    n_threads: int = 1,
-) -> float: ...
 def weigh_near_cuts(
     X: NDArray[Any],
     feature: NDArray[np.int32],

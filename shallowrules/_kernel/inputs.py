@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CodedRows", "GrowthInput", "Ranges"]
+__all__ = ["CodedRows", "GrowthInput", "Ranges", "column_ranges"]
+
+MIN_VALUES = 1024
+"""Values that NumPy compares in one pass: of shorter rows, each would take as long."""
 
 
 class Ranges(NamedTuple):
@@ -20,6 +23,24 @@ class Ranges(NamedTuple):
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+
+
+def column_ranges(array: NDArray[Any], counted: NDArray[np.bool_] | None = None) -> Ranges:
+    """Return the ranges of the columns of a float matrix, of all rows or the `counted` ones; infinite without rows."""
+    d, where = array.shape[1], True if counted is None else counted[:, None]
+    low, high = np.full(d, np.inf), np.full(d, -np.inf)
+    if counted is None and array.flags.c_contiguous and d:
+        # NumPy takes short rows six times as long as these: many in one.
+        together = -(-MIN_VALUES // d)
+        n_long = len(array) // together
+        long = array[: n_long * together].reshape(n_long, together * d)
+        low = long.min(axis=0, initial=np.inf).reshape(together, d).min(axis=0)
+        high = long.max(axis=0, initial=-np.inf).reshape(together, d).max(axis=0)
+        array = array[n_long * together :]
+    return Ranges(
+        np.minimum(low, array.min(axis=0, initial=np.inf, where=where)).astype(np.float64),
+        np.maximum(high, array.max(axis=0, initial=-np.inf, where=where)).astype(np.float64),
+    )
 
 
 class GrowthInput(NamedTuple):

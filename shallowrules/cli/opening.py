@@ -116,7 +116,7 @@ def _whole(
         labels = _labels_as_written(source, table[fit.labels], reading)
         table = replace(table, columns=tuple(labels if c.name == fit.labels else c for c in table.columns))
     # So that the checks need no separate pass.
-    table.select([name for name in table.names if name not in named]).ranges(thread_count())
+    table.select([name for name in table.names if name not in named]).ranges()
     rows = WholeTable(table, str(source.provenance))
     rows.all_names, rows.format = list(dict.fromkeys(source.names)), source.provenance.kind
     rows.column_notes = source.column_notes

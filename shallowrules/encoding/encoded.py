@@ -142,9 +142,9 @@ def encode(
         categories, or too many categories, or numbers that overflow.
     """
     if matrix is None:
-        ranges, matrix = table.ranges(n_threads), table.matrix
+        ranges, matrix = table.ranges(), table.matrix
     else:
-        ranges = column_ranges(matrix, n_threads)
+        ranges = column_ranges(matrix)
         table.set_ends(ranges)
     complete = [column for column in table.columns if not filling.fills(column)]
     all_at_once(
@@ -163,7 +163,7 @@ def encode(
     encoder = encoder.with_columns(cluster_columns, explain_columns)
     given, matrix = matrix, encoder.encode_imputed(table, matrix)
     if ranges is None or matrix is not given:
-        ranges = column_ranges(matrix, n_threads)
+        ranges = column_ranges(matrix)
     matrix = _row_by_row(matrix)
     raw = select_columns(matrix, encoder.cluster_positions)
     ends = select_columns(np.array(ranges, dtype=matrix.dtype), encoder.cluster_positions)

@@ -96,9 +96,9 @@ class GivenTable:
     matrix: NDArray[Any] | None
     feature_names: NDArray[np.object_] | None
 
-    def ranges(self, n_threads: int) -> Ranges | None:
+    def ranges(self) -> Ranges | None:
         """Return the ranges of the columns of a matrix."""
-        return None if self.matrix is None else column_ranges(self.matrix, n_threads)
+        return None if self.matrix is None else column_ranges(self.matrix)
 
 
 @dataclass(frozen=True, eq=False)

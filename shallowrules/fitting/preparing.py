@@ -108,8 +108,8 @@ def _started(
     parameters: FitParameters, encoding: Encoding, fit_weight: NDArray[np.float64] | None, log: Log
 ) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
     """Return the centers that those of earlier rules lead to, or None, and a note on why."""
-    rows, n_threads = CountedRows.of(encoding.matrix, encoding.X_cluster, fit_weight), parameters.n_threads
-    grid = SumGrid.of(column_ranges(rows.X_cluster, n_threads), WeightFacts.of(rows.weight, len(rows.matrix)))
+    rows = CountedRows.of(encoding.matrix, encoding.X_cluster, fit_weight)
+    grid = SumGrid.of(column_ranges(rows.X_cluster), WeightFacts.of(rows.weight, len(rows.matrix)))
     return start_from(parameters, encoding.encoder, encoding.table.names, at_once(rows), as_given, grid, log)
 
 

@@ -137,7 +137,7 @@ class TableData(ClusteredTable):
         rows = CountedRows.of(self.encoding.matrix, self.encoding.X_cluster, self.fit_weight)
         if self.reference_sums is not None:
             return rows, self.reference_sums.grid
-        ranges = column_ranges(rows.X_cluster, self.parameters.n_threads)
+        ranges = column_ranges(rows.X_cluster)
         return rows, SumGrid.of(ranges, WeightFacts.of(rows.weight, len(rows.matrix)))
 
     def rounded(self, grown: GrownTree, objectives: Objectives) -> GrownTree:

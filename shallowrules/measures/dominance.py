@@ -108,8 +108,11 @@ class ValueBins:
 
     def count(
         self, values: NDArray[Any], groups: NDArray[np.integer], n_groups: int, weight: NDArray[np.float64] | None
-    ) -> tuple[NDArray[np.uint64], NDArray[np.integer], NDArray[Any]]:
-        """Return the codes of the bins with rows; each pair of a bin's place and a group, as a number; their weight."""
+    ) -> tuple[NDArray[np.uint64], NDArray[np.integer], NDArray[np.integer], NDArray[Any]]:
+        """Return the codes of the bins with rows; the places, the groups and the weight of the cells.
+
+        They are as `WeightsByValue` has them.
+        """
         codes = codes_of(values.astype(np.float64, copy=False))
         codes >>= np.uint64(self.shift)
         codes -= np.uint64(self.first)
@@ -123,9 +126,10 @@ class ValueBins:
             sums = np.bincount(cells, weight, n_cells)
             filled = np.flatnonzero(sums)
             found = sums[filled]
-        numbers, places = np.unique(filled // n_groups, return_inverse=True)
-        codes = (numbers.astype(np.uint64) + np.uint64(self.first)) << np.uint64(self.shift)
-        return codes, places * n_groups + filled % n_groups, found
+        numbers, groups = np.divmod(filled, n_groups)
+        is_first = _begins(numbers)
+        codes = (numbers[is_first].astype(np.uint64) + np.uint64(self.first)) << np.uint64(self.shift)
+        return codes, np.cumsum(is_first) - 1, groups, found
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +170,7 @@ class WeightsByValue:
     ) -> WeightsByValue:
         """Return the weights of some rows, none of whose values is missing."""
         if bins is not None:
-            codes, cells, sums = bins.count(values, groups, n_groups, weight)
-            return cls(n_groups, np.dtype(np.float64), codes, *np.divmod(cells, n_groups), sums, bins.shift)
+            return cls(n_groups, np.dtype(np.float64), *bins.count(values, groups, n_groups, weight), bins.shift)
         size = np.ones(len(values), np.int64) if weight is None else weight
         return cls(n_groups, values.dtype, *_counted(codes_of(values), groups, n_groups, size))
 
@@ -214,6 +217,13 @@ def _ends(wanted: NDArray[Any], reached: NDArray[Any]) -> NDArray[np.integer]:
     return np.minimum(both, len(reached) - 1)
 
 
+def _begins(ascending: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where a value is not the one before it."""
+    result = np.ones(len(ascending), bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=result[1:])
+    return result
+
+
 def _counted(
     codes: NDArray[np.uint64],
     groups: NDArray[np.integer],
@@ -223,8 +233,7 @@ def _counted(
     """Return the distinct codes; the places, the groups and the weight of the cells, as `WeightsByValue` has them."""
     order = np.argsort(codes, kind="stable")
     codes, groups, weight = codes[order], groups[order], weight[order]
-    is_first = np.ones(len(codes), bool)
-    is_first[1:] = codes[1:] != codes[:-1]
+    is_first = _begins(codes)
     places, codes = np.cumsum(is_first) - 1, codes[is_first]
     if len(codes) == len(places):
         return codes, places, groups, weight
@@ -235,5 +244,5 @@ def _counted(
         return codes, *np.divmod(filled, n_groups), sums[filled]
     order = np.argsort(cells, kind="stable")
     cells = cells[order]
-    starts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
+    starts = np.flatnonzero(_begins(cells))
     return codes, *np.divmod(cells[starts], n_groups), np.add.reduceat(weight[order], starts)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shallowrules._kernel import Ranges, column_ranges, exact_squares, within_cluster_sum_of_squares
+from shallowrules._kernel import Ranges, column_ranges, exact_squares
 from shallowrules.measures.summation import GroupSums, SumGrid, WeightFacts, adds_up_exactly
 
 __all__ = [
@@ -19,9 +19,6 @@ __all__ = [
     "partition_cost",
     "squares_around",
 ]
-
-BLOCK = 65_536
-"""Number of rows whose ranges are found at once if some rows do not count."""
 
 PRODUCT_ERROR = 2.0**-50
 """Largest share of a mean by which the rounded products of equal rows and their weights may miss it."""
@@ -75,13 +72,28 @@ def partition_cost(
     sums = exact_sums(X, numbers, k, weight, n_threads, ranges)
     if sums is not None:
         return cost_around_means(sums, X, numbers, weight, n_threads)
-    if weight is None:
-        return float(within_cluster_sum_of_squares(X, numbers, k, None, n_threads))
+    with np.errstate(all="ignore"):
+        return _rounded_cost(X, numbers, k, np.ones(len(X)) if weight is None else weight)
+
+
+def _rounded_cost(X: NDArray[Any], labels: NDArray[np.int32], k: int, weight: NDArray[np.float64]) -> float:
+    """Return the k-means cost of a partition where sums cannot be exact, because of weights or values."""
     # Weights of at most 1, by a power of two, which loses no digit: sums of larger ones may overflow.
     exponent = np.frexp(weight.max())[1]
-    cost = within_cluster_sum_of_squares(X, numbers, k, np.ldexp(weight, -exponent), n_threads)
-    with np.errstate(over="ignore"):
-        return float(np.ldexp(cost, exponent))
+    weight = np.ldexp(weight, -exponent)
+    size = np.bincount(labels, weight, k)
+    size[size == 0] = 1.0
+    order, heaviest = np.argsort(weight, kind="stable"), np.zeros(k, np.intp)
+    heaviest[labels[order]] = order  # the last one stays
+    cost = 0.0
+    for column in X.astype(np.float64, copy=False).T:
+        # Differences from the heaviest row of the cluster keep the digits that an offset would take.
+        gap = column - column[heaviest][labels]
+        gap -= (np.bincount(labels, weight * gap, k) / size)[labels]
+        # The amount that rounding the mean adds to the sum of squares is known and subtracted.
+        excess = np.bincount(labels, weight * gap, k)
+        cost += float((weight * gap * gap).sum() - (excess / size * excess).sum())
+    return float(np.ldexp(max(cost, 0.0), exponent))
 
 
 def squares_around(
@@ -164,7 +176,10 @@ def exact_sums(
     size = np.bincount(labels, weight, k).astype(np.float64)
     if not X.size or not size.any():
         return None
-    ranges = _counted_ranges(X, weight, n_threads, ranges)
+    if weight is not None and not weight.all():
+        ranges = column_ranges(X, weight > 0)
+    elif ranges is None:
+        ranges = column_ranges(X)
     if not np.isfinite(ranges).all():
         return None
     grid = SumGrid.of(ranges, WeightFacts.of(weight, len(X)))
@@ -181,22 +196,6 @@ def cost_around_means(
     """Return the k-means cost of a partition whose sums are known; the parameters are those of `exact_sums`."""
     squares = squares_around(sums.grid, X, labels, sums.means, weight, n_threads)
     return cost_of_squares(squares, sums.grid, sums.parts, sums.size)
-
-
-def _counted_ranges(
-    X: NDArray[Any], weight: NDArray[np.float64] | None, n_threads: int, known: Ranges | None
-) -> Ranges:
-    """Return the ranges of the rows that count, without a copy of all; those of all rows may be known."""
-    if weight is None or weight.all():
-        return column_ranges(X, n_threads) if known is None else known
-    low, high = [], []
-    for first in range(0, len(X), BLOCK):
-        rows = X[first : first + BLOCK][weight[first : first + BLOCK] > 0]
-        if len(rows):
-            found = column_ranges(rows, n_threads)
-            low.append(found.low)
-            high.append(found.high)
-    return Ranges(np.min(low, axis=0), np.max(high, axis=0))
 
 
 def agreement(

@@ -129,7 +129,7 @@ def _added_up(
     """Return the grids for a table that is not empty, and the sums on them, from the parameters of `group_sums`."""
     if X.dtype not in (np.float32, np.float64) or not X.dtype.isnative:
         X = X.astype(np.float64)
-    ranges = column_ranges(X, n_threads) if ranges is None else ranges
+    ranges = column_ranges(X) if ranges is None else ranges
     grid = SumGrid.of(ranges, WeightFacts.of(weight, len(X)))
     return grid, grid.add_up(X, groups, n_groups, weight, n_threads)
 

@@ -20,7 +20,7 @@ from shallowrules.fitting.preparing import to_clustered_space
 from shallowrules.fitting.preparing_parts import prepare_parts, refuse_options
 from shallowrules.models.arguments import read_as, read_rows, read_weights
 from shallowrules.models.fits import NOT_OF_ALL_TABLES, fitted, prepare_fit
-from shallowrules.models.parameters import fit_parameters, thread_count
+from shallowrules.models.parameters import fit_parameters
 from shallowrules.models.reporting import log_of, progress_of
 from shallowrules.models.silhouettes import plot_silhouettes
 from shallowrules.models.tree_mixin import TreeMixin
@@ -472,7 +472,7 @@ class ExplainableKMeans(TreeMixin, ClusterMixin, BaseEstimator):
         if given.matrix is None:
             given = replace(given, table=read_as(self.rules_.columns, self.encoder_, given.table))
         else:
-            ranges = given.ranges(thread_count(self.n_jobs))
+            ranges = given.ranges()
             refuse_unusable(given.table, self.encoder_.complete_columns(given.table), ranges)
         return given, self.encoder_.transform(given.table, given.matrix)
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import numbers_of
 from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import INT64
-from shallowrules.tables.given import column_of
+from shallowrules.tables.given import column_of, numbers_of
 
 __all__ = ["ColumnBuilder"]
 

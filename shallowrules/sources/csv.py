@@ -119,7 +119,8 @@ class CsvSource(DuckDBSource):
         self._missing_words = [word for word in MISSING_WORDS if word not in kept]
         self._name = name
         names = read_header(self.file, self.delimiter, self._header_line)
-        self._scan = scan(self.file, self.delimiter, single=len(names) == 1)
+        with open(self.file, "rb") as stream:
+            self._scan = scan(stream, self.delimiter, single=len(names) == 1)
         self._regular = self._scan.regular and not self._scan.blank_lines
         if not self._regular:
             check_rows(self.file, self.delimiter, self._header_line)

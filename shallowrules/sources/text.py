@@ -5,11 +5,14 @@ from __future__ import annotations
 import codecs
 import io
 import os
-from concurrent.futures import ThreadPoolExecutor
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import BinaryIO
 
-from shallowrules._kernel import ByteScan
+import numpy as np
+from numpy.typing import NDArray
+
 from shallowrules.errors import DataError, Finding, OptionError
 from shallowrules.sources.base import refuse
 from shallowrules.sources.files import CHUNK, open_bytes
@@ -25,11 +28,11 @@ MAX_CONTROL_SHARE = 0.02
 
 NOT_TEXT = "this is not a text file; save the table as CSV, Parquet or JSON lines"
 
-PART_BYTES = 8 << 20
-"""A file is examined in as many parts at once as there are processors, each of this size or larger."""
-
 SCAN_BYTES = 1 << 18
 """Bytes that are examined at a time: few enough to stay in a processor's cache."""
+
+ODD_NUMBER = re.compile(rb"_[0-9]|\+-")
+BLANK_LINE = re.compile(rb"\n\r?\n")
 
 
 def check_encoding(encoding: str) -> None:
@@ -162,42 +165,58 @@ class Scan:
     whole_numbers: bool = False
 
 
-def _feed(found: ByteScan, text: str, start: int, end: int, *, follows: bool = False) -> None:
-    """Examine a part of a file; `follows` tells whether everything before it has been examined."""
-    buffer = memoryview(bytearray(SCAN_BYTES))
-    with open(text, "rb", buffering=0) as stream:
-        if start and not follows:
-            stream.seek(start - 2)
-            found.begin_behind(stream.read(2))
-        stream.seek(start)
-        while start < end and (n_bytes := stream.readinto(buffer[: end - start])):
-            found.feed(buffer[:n_bytes])
-            start += n_bytes
-
-
-def scan(text: str, delimiter: str, *, single: bool = False) -> Scan:
+def scan(text: BinaryIO, delimiter: str, *, single: bool = False) -> Scan:
     """Examine every byte of a CSV file once; blank lines are looked for where there is a `single` column."""
     if not delimiter.isascii():
         return Scan(regular=False)
-    size = os.path.getsize(text)
-    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    n_parts = max(1, min(n_cores, size // PART_BYTES))
-    edges = [size * part // n_parts for part in range(n_parts + 1)]
-    scans = [ByteScan(ord(delimiter), single) for _ in range(n_parts)]
-    with ThreadPoolExecutor(n_parts) as pool:
-        parts = [pool.submit(_feed, each, text, *edge) for each, edge in zip(scans, pairwise(edges), strict=True)]
-        for part in parts:
-            part.result()
-    found = scans[0]
-    for following, (start, end) in zip(scans[1:], pairwise(edges[1:]), strict=True):
-        if not found.add(following):  # there was a quote before it, which may be open there
-            _feed(found, text, start, end, follows=True)
+    of_whole_numbers = b'0123456789+- "\r\n' + delimiter.encode()
+    inside = quoted = blank_lines = odd_numbers = False
+    regular = whole_numbers = True
+    delimiters = lines = newlines = returns = pairs = 0
+    for i, piece in enumerate(_pieces(text)):
+        characters = np.frombuffer(piece, np.uint8)
+        are_delimiters, are_ends = characters == ord(delimiter), characters == ord("\n")
+        newlines += int(np.count_nonzero(are_ends))
+        returns += piece.count(b"\r")
+        pairs += piece.count(b"\r\n")
+        if inside or b'"' in piece:
+            quoted = True
+            are_quotes = characters == ord('"')
+            regular = regular and _enclose_fields(piece, np.flatnonzero(are_quotes), inside, delimiter)
+            is_outside = np.logical_xor.accumulate(are_quotes) == inside
+            are_delimiters &= is_outside
+            are_ends &= is_outside
+            inside = not is_outside[-1]
+        delimiters += int(np.count_nonzero(are_delimiters))
+        lines += int(np.count_nonzero(are_ends))
+        blank_lines = blank_lines or (single and BLANK_LINE.search(b"\n" + piece) is not None)
+        odd_numbers = odd_numbers or ((b"_" in piece or b"+" in piece) and ODD_NUMBER.search(piece) is not None)
+        whole_numbers = whole_numbers and (i == 0 or not piece.translate(None, of_whole_numbers))
+    one_end = not returns or returns == newlines == pairs
     return Scan(
-        found.regular,
-        found.quoted,
-        found.delimiters,
-        found.lines,
-        found.blank_lines,
-        found.odd_numbers,
-        found.whole_numbers,
+        bool(regular and not inside and one_end),
+        quoted,
+        delimiters,
+        lines + (piece[-1:] not in (b"", b"\n")),
+        blank_lines,
+        odd_numbers,
+        whole_numbers,
+    )
+
+
+def _pieces(text: BinaryIO) -> Iterator[bytes]:
+    """Yield the header, and then a number of lines at a time."""
+    yield text.readline()
+    while piece := text.read(SCAN_BYTES) + text.readline():
+        yield piece
+
+
+def _enclose_fields(piece: bytes, quotes: NDArray[np.intp], inside: bool, delimiter: str) -> bool:
+    """Return whether each quote opens or closes a whole field, or is doubled; `inside` tells of the first one."""
+    opening, closing = quotes[int(inside) :: 2], quotes[1 - int(inside) :: 2]
+    characters = np.frombuffer(b"\n" + piece + b"\n", np.uint8)
+    before, after = characters[opening], characters[closing + 2]
+    return bool(
+        np.isin(before, np.frombuffer(f'{delimiter}\n"'.encode(), np.uint8)).all()
+        and np.isin(after, np.frombuffer(f'{delimiter}\n\r"'.encode(), np.uint8)).all()
     )

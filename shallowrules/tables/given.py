@@ -14,7 +14,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from shallowrules._kernel import numbers_of
 from shallowrules.errors import DataError, counted
 from shallowrules.tables.column import Column
 from shallowrules.tables.conversion import CODES, DOUBLE_EXACT, PLAIN
@@ -22,7 +21,16 @@ from shallowrules.tables.time_columns import from_python_times, from_times
 from shallowrules.tables.times import TimeType, format_time
 from shallowrules.tables.values import interval_texts, is_code_text, is_missing, is_na_type, nearest_double, number_text
 
-__all__ = ["column_of", "column_of_labels", "from_array", "from_masked", "from_series", "plain_column", "unmasked"]
+__all__ = [
+    "column_of",
+    "column_of_labels",
+    "from_array",
+    "from_masked",
+    "from_series",
+    "numbers_of",
+    "plain_column",
+    "unmasked",
+]
 
 
 def unmasked(data: Any) -> Any:
@@ -94,6 +102,27 @@ def _from_list(name: str, data: list[Any] | tuple[Any, ...]) -> Column:
     values = np.array(data, dtype=object)  # otherwise NumPy turns numbers beside a text into texts
     _check_one_dimension(name, values)
     return _from_objects(name, values)
+
+
+def numbers_of(values: list[Any] | tuple[Any, ...]) -> tuple[NDArray[Any], NDArray[np.bool_] | None] | None:
+    """Return a list's numbers, and which are missing: if all of it is float and None, or int and None.
+
+    The numbers are float64 with NaN for None, or int64 with 0 for None; the other array is None if no value is missing.
+    The result is None if a value has a different type (True is not 1, and 1 is not 1.0) or is beyond int64.
+    """
+    types = set(map(type, values))
+    missing = None
+    if NoneType in types:
+        types.remove(NoneType)
+        missing = np.fromiter((value is None for value in values), bool, len(values))
+    if types == {float}:
+        return np.array(values, np.float64), missing
+    if types == {int}:
+        try:
+            return np.array([value or 0 for value in values], np.int64), missing
+        except OverflowError:
+            pass
+    return None
 
 
 def _of_numbers(name: str, data: list[Any] | tuple[Any, ...]) -> Column | None:

@@ -78,7 +78,7 @@ class Table:
         matrix = np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)
         return matrix if all(_is_same(c, matrix[:, j]) for j, c in enumerate(self.columns)) else None
 
-    def ranges(self, n_threads: int = 1) -> Ranges | None:
+    def ranges(self) -> Ranges | None:
         """Return the ranges of the columns of `matrix`, None where there is none; set the `ends` of its columns.
 
         All are found in one pass; the columns would each take their own.
@@ -86,7 +86,7 @@ class Table:
         if self.matrix is None:
             return None
         if not all("ends" in vars(column) for column in self.columns):
-            self.set_ends(column_ranges(self.matrix, n_threads))
+            self.set_ends(column_ranges(self.matrix))
         return Ranges(*np.array([column.ends for column in self.columns]).T)
 
     def set_ends(self, ranges: Ranges) -> None:

@@ -171,7 +171,7 @@ def find_unique_rows(data: GrowthData, assigned: NDArray[np.int32] | None = None
         raise OptionError(f"{data.k:,} clusters are more than the {MAX_CENTERS:,} that a tree can have")
     if data.n_rows > MAX_ROWS:
         raise DataError(f"{data.n_rows:,} rows are more than the {MAX_ROWS:,} that can be grown at once; take a sample")
-    ranges = data.cluster_ranges or _kernel.column_ranges(data.X_cluster, n_threads)
+    ranges = data.cluster_ranges or _kernel.column_ranges(data.X_cluster)
     check_range(*ranges, data.cluster_centers, 0.0 if data.weight is None else float(data.weight.sum()))
     labels = None if assigned is None else np.ascontiguousarray(assigned, dtype=np.int32)
     weight = data.weight

@@ -18,7 +18,6 @@
 #include "refinement/code_sums.h"
 #include "refinement/differences.h"
 #include "shared/bins.h"
-#include "shared/ranges.h"
 #include "shared/seeding.h"
 
 #define ROWS 320
@@ -103,12 +102,10 @@ static void of_lanes(int n_columns, int k)
 
 static void of_columns(int n)
 {
-    static double numbers[6 * MOST], low[MOST], high[MOST], missing[MOST];
-    const double *four[4] = {numbers, numbers + n, numbers + 2 * n, numbers + 3 * n};
+    static double numbers[6 * MOST];
     double sums[2];
     int bins[6 * MOST], doubt;
     draw(numbers, 6 * MOST);
-    sr_widen(four, n, low, high, missing);
     sums[0] = sr_along(numbers, numbers + n, numbers + 2 * n, n);
     sr_find_bins(numbers, 6 * MOST, 0.3, 1.0, -20.0, 50.0, 1e-9, bins, &doubt);
     PRINT("find_bins", bins);
@@ -120,20 +117,17 @@ static void of_columns(int n)
     sums[1] = sr_add_and_square(numbers + 5 * n, numbers + 2 * n, n);
     PRINT("along, add_and_square", sums);
     PRINT("difference, add_difference, add_to", numbers);
-    PRINT("widen low", low);
-    PRINT("widen high", high);
-    PRINT("widen missing", missing);
 }
 
 static void of_codes(int n)
 {
     static double sums[CODES * SR_GROUP], other[CODES * SR_GROUP];
     int64_t counts[2][MOST];
-    const uint16_t *four[4] = {codes, codes + n, codes + 2 * n, codes + 3 * n};
     const int64_t is_other[2][SR_GROUP] = {{0, 0, 0, 0}, {-1, 0, -1, 0}};
     uint16_t low[MOST] = {400, 0, 30, 30}, high[MOST] = {0};
     double base[2 * SR_GROUP], lowest[2 * SR_GROUP];
-    sr_widen_ranges(four, n, low, high);
+    for (int r = 0; r < 4; r++)
+        sr_widen_ranges(codes + r * n, n, low, high);
     PRINT("widen_ranges low", low);
     PRINT("widen_ranges high", high);
     draw(base, 2 * SR_GROUP);
@@ -170,8 +164,8 @@ int main(void)
     for (int k = 2; k <= 50; k += 1 + k / 2)
         for (int n_groups = 1; n_groups <= 5; n_groups += 2)
             sum_dense(k, n_groups);
-    for (int n_columns = 1; n_columns <= 40; n_columns += 1 + n_columns / 2)
-        for (int k = 1; k <= MOST; k = k * 3 - k / 2)
+    for (int n_columns = 1; n_columns <= 40; n_columns += 1 + n_columns / 3)
+        for (int k = 1; k <= MOST; k = k * 2)
             of_lanes(n_columns, k);
     for (int n = 1; n <= MOST; n++) {
         of_columns(n);

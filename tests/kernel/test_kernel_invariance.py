@@ -140,21 +140,6 @@ def test_known_ranges_of_columns_change_no_tree_nor_wider_ones(problem, wider):
     assert_same(grow(find_unique_rows(known), tradeoff=problem.tradeoff), grown(problem))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_rows", [1, 7, 40_000])
-def test_ranges_tell_missing_and_infinite_values(dtype, n_rows):
-    random = np.random.default_rng(0)
-    X = random.normal(size=(n_rows, 10)).astype(dtype)
-    places = random.integers(n_rows, size=4)
-    X[places, range(4)] = np.nan, np.inf, -np.inf, np.nan
-    X[places[0], 4] = np.nan
-    with np.errstate(invalid="ignore"):
-        expected = X.min(axis=0), X.max(axis=0)  # which NumPy makes NaN where there is one
-    for matrix in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
-        for threads in (1, 2, 5):
-            np.testing.assert_array_equal(column_ranges(matrix, threads), expected)
-
-
 @some
 @given(problems(), st.sampled_from([0, 3, 64]), st.integers(1, 3))
 def test_a_code_is_single_valued_where_all_of_its_rows_have_one_value(problem, ranks, n_threads):

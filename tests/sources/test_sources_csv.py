@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import subprocess
 import sys
@@ -11,9 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from draws import draws
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
 from rights import without_rights
 from sourcefiles import read_as_told, typed
 
@@ -153,12 +151,11 @@ def test_two_signs_are_no_number(write, null):
         read_as_told(path, null=null)
 
 
-def test_two_signs_are_found_between_chunks(write, monkeypatch):
-    content = "a,b\n1.5,2\n+-1,3\n"
-    path = str(write(content))
+def test_two_signs_are_found_between_chunks(monkeypatch):
+    content = b"a,b\n1.5,2\n+-1,3\n"
     for size in range(1, len(content) + 1):
         monkeypatch.setattr(text_source, "SCAN_BYTES", size)
-        assert text_source.scan(path, ",").odd_numbers
+        assert text_source.scan(io.BytesIO(content), ",").odd_numbers
 
 
 @pytest.mark.parametrize(("field", "null"), [("\t1", "NA"), ('"5\n"', "NA"), ("\t1.5", "NA")])
@@ -452,17 +449,6 @@ def test_nothing_is_left_in_the_temporary_folder(write, tmp_path, monkeypatch):
     with pytest.raises(DataError):
         read_table(write("a,b\n1\n"))
     assert list(scratch.iterdir()) == []
-
-
-@draws(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.sampled_from(["a", "1", ",", '"', " ", "\n", "\r\n", "_1", "é"]), min_size=20, max_size=40))
-def test_a_file_is_scanned_the_same_in_parts(write, monkeypatch, pieces):
-    path = write("c1,c2\n" + "".join(pieces))
-    whole = text_source.scan(path, ",")
-    with monkeypatch.context() as patched:
-        patched.setattr(text_source, "PART_BYTES", 11)
-        patched.setattr(text_source.os, "sched_getaffinity", lambda process: range(4), raising=False)
-        assert text_source.scan(path, ",") == whole
 
 
 @pytest.mark.slow

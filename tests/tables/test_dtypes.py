@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import random
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,10 +15,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shallowrules import ExplainableKMeans
 from shallowrules.errors import DataError
 from shallowrules.exporters import export
+from shallowrules.tables.given import numbers_of
 
 N_ROWS = 40
 
@@ -236,3 +240,25 @@ def test_texts_that_look_like_numbers_stay_texts():
         module["assign_cluster"]({"store": 7})
     with pytest.raises(DataError, match="must hold text"):
         model.rules_.assign({"store": [7]})
+
+
+FLOATS = [0.5, -0.0, math.nan, math.inf, -5e-324, None]
+INTS = [5, -(2**63), 2**63 - 1, -1, None]
+OTHERS = [2**63, 10**400, True, "1", Decimal(1), np.float64(1), np.int64(1)]
+
+
+@given(st.sampled_from([FLOATS, INTS, FLOATS + INTS + OTHERS]).flatmap(lambda few: st.lists(st.sampled_from(few))))
+def test_numbers_are_read_from_values_of_one_type(values):
+    types = {type(value) for value in values} - {type(None)}
+    found = numbers_of(values)
+    assert repr(numbers_of(tuple(values))) == repr(found)
+    fits = types == {float} or (types == {int} and all(value is None or -(2**63) <= value < 2**63 for value in values))
+    assert (found is not None) == fits
+    if found is not None:
+        read, missing = found
+        assert read.dtype == (np.float64 if types == {float} else np.int64)
+        assert (missing is None) == (None not in values)
+        absent = [value is None for value in values]
+        assert missing is None or missing.tolist() == absent
+        expected = [(math.nan if types == {float} else 0) if value is None else value for value in values]
+        assert repr(read.tolist()) == repr(expected)

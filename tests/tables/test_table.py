@@ -35,14 +35,13 @@ def test_columns_of_one_matrix_are_one_again(order):
     st.integers(0, 2**32 - 1),
     st.sampled_from([np.float32, np.float64]),
     st.sampled_from("CF"),
-    st.sampled_from([1, 2]),
 )
-def test_the_ends_of_all_columns_of_a_matrix_are_those_of_each(seed, dtype, order, n_threads):
+def test_the_ends_of_all_columns_of_a_matrix_are_those_of_each(seed, dtype, order):
     random = np.random.default_rng(seed)
     odd = random.choice([np.nan, np.inf, -np.inf, 0.0, -0.0, 3.0], size=(int(random.integers(1, 9)), 4))
     matrix = np.array(np.where(random.random(odd.shape) < 0.3, odd, 3.0), dtype=dtype, order=order)
     table, alone = Table.of(matrix), Table.of(matrix)
-    ranges = table.ranges(n_threads)
+    ranges = table.ranges()
     for column, own, ends in zip(table.columns, alone.columns, np.transpose(ranges), strict=True):
         np.testing.assert_array_equal(column.ends, own.ends)
         np.testing.assert_array_equal(ends, own.ends)

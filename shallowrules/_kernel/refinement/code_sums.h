@@ -1,8 +1,6 @@
 /* For giving a node of a finished tree a better cut (`recut.pyx`): the range of its rows' codes by feature, sums of
  * what rows cost by code, and the lowest sum over the first codes, which is the best cut.
  *
- * Rows are taken four at a time. Where fewer are left, the last one stands for those that are missing, and adds 0.
- *
  * Sums by code stand in groups of four features, so that a scan of the codes takes four side by side. Every feature's
  * sums are added in the order of its codes, whatever the width of the vectors: all give the same bits.
  */
@@ -13,7 +11,6 @@
 
 #include "../shared/vectors.h"
 
-#define SR_ROWS_TOGETHER 4
 #define SR_GROUP 4
 
 /* Where the sum of a feature's first code is; that of the next one is SR_GROUP places on. */
@@ -22,34 +19,13 @@ static inline ptrdiff_t sr_first_sum(ptrdiff_t feature, ptrdiff_t n_codes)
     return feature / SR_GROUP * SR_GROUP * n_codes + feature % SR_GROUP;
 }
 
-/* Widen the ranges from low to high, by feature, so that the codes of four rows are in them. */
-SR_CLONES static inline void sr_widen_ranges(const uint16_t *const *codes, ptrdiff_t n_features,
-                                             uint16_t *restrict low, uint16_t *restrict high)
+/* Widen the ranges from low to high, by feature, so that the codes of a row are in them. */
+SR_CLONES static inline void sr_widen_ranges(const uint16_t *codes, ptrdiff_t n_features, uint16_t *restrict low,
+                                             uint16_t *restrict high)
 {
-    const uint16_t *a = codes[0], *b = codes[1], *c = codes[2], *d = codes[3];
     for (ptrdiff_t f = 0; f < n_features; f++) {
-        const uint16_t low_ab = a[f] < b[f] ? a[f] : b[f], low_cd = c[f] < d[f] ? c[f] : d[f];
-        const uint16_t high_ab = a[f] > b[f] ? a[f] : b[f], high_cd = c[f] > d[f] ? c[f] : d[f];
-        const uint16_t lowest = low_ab < low_cd ? low_ab : low_cd;
-        const uint16_t highest = high_ab > high_cd ? high_ab : high_cd;
-        low[f] = lowest < low[f] ? lowest : low[f];
-        high[f] = highest > high[f] ? highest : high[f];
-    }
-}
-
-/* Add to the sums by code of some features a number for each of four rows. */
-static inline void sr_add_by_code(const uint16_t *const *codes, const double *numbers, const int *features,
-                                  ptrdiff_t n_features, ptrdiff_t n_codes, double *sums)
-{
-    const uint16_t *a = codes[0], *b = codes[1], *c = codes[2], *d = codes[3];
-    const double of_a = numbers[0], of_b = numbers[1], of_c = numbers[2], of_d = numbers[3];
-    for (ptrdiff_t j = 0; j < n_features; j++) {
-        const int f = features[j];
-        double *first = sums + sr_first_sum(f, n_codes);
-        first[(ptrdiff_t)a[f] * SR_GROUP] += of_a;
-        first[(ptrdiff_t)b[f] * SR_GROUP] += of_b;
-        first[(ptrdiff_t)c[f] * SR_GROUP] += of_c;
-        first[(ptrdiff_t)d[f] * SR_GROUP] += of_d;
+        low[f] = codes[f] < low[f] ? codes[f] : low[f];
+        high[f] = codes[f] > high[f] ? codes[f] : high[f];
     }
 }
 

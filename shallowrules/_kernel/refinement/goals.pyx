@@ -18,8 +18,8 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.recut cimport keeps_leaves, set_cut
 from shallowrules._kernel.refinement.state cimport (
-    BOUNDED_LENGTH, ROWS_TOGETHER, CodeRange, EdgePenalty, Goal, GoalBuffers, Move, RecutBuffers, Rows, Tree, Walk,
-    Work, clear_ranges, descend, point_at_codes, point_of, prefetch_row, squared_distance, sr_widen_ranges, weight_of
+    BOUNDED_LENGTH, CodeRange, EdgePenalty, Goal, GoalBuffers, Move, RecutBuffers, Rows, Tree, Walk,
+    Work, descend, find_ranges, point_of, prefetch_row, squared_distance, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
@@ -104,15 +104,6 @@ cdef void _add_rows(Work* work, int node, double* base, double* bases) noexcept 
             bases[2 * f + 1] += w * (n_conditions[left] + edge.right[left * d + f])
 
 
-cdef void _find_ranges(const Rows* rows, const Tree* tree, int node, CodeRange* codes) noexcept nogil:
-    cdef Py_ssize_t at = tree.first[node]
-    cdef const uint16_t* of_rows[ROWS_TOGETHER]
-    clear_ranges(rows, codes)
-    while at < tree.last[node]:
-        at += point_at_codes(rows, tree, at, tree.last[node], of_rows)
-        sr_widen_ranges(of_rows, rows.n_features, codes.low, codes.high)
-
-
 cdef void _find_lowest(
     Work* work, double cost_elsewhere, double conditions_elsewhere, const double* base, const double* bases,
     double limit,
@@ -179,7 +170,7 @@ cdef double improve_cut_within(Work* work, int node, double least) noexcept nogi
         cost -= tree.sum_of_squares[leaf]
         conditions -= tree.mass[leaf] * count_conditions(tree, work.walk.is_seen, leaf, -1)
     _find_edges(rows, tree, &work.walk, node, work.buffers.n_conditions, &work.recut.penalty)
-    _find_ranges(rows, tree, node, &work.buffers.codes)
+    find_ranges(rows, tree, node, &work.buffers.codes)
     for f in range(rows.n_features):
         memset(
             work.within.terms + (f * rows.n_codes + work.buffers.codes.low[f]) * 3, 0,

@@ -8,7 +8,7 @@ The sums are taken around the means of leaves, so that no large numbers cancel.
 """
 
 from libc.math cimport INFINITY, sqrt
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.refinement.differences cimport (
@@ -19,8 +19,8 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.leaf_cost cimport explanation_cost
 from shallowrules._kernel.refinement.state cimport (
-    BIN_SHIFT, MIN_GAIN, ROWS_TOGETHER, Buffers, CodeRange, Move, MoveBuffers, Rows, Stale, Tree, Walk, Work,
-    clear_ranges, descend, point_at_codes, point_of, sr_widen_ranges, weight_of
+    BIN_SHIFT, MIN_GAIN, Buffers, CodeRange, Move, MoveBuffers, Rows, Stale, Tree, Walk, Work,
+    descend, find_ranges, point_of, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
@@ -201,14 +201,10 @@ cdef Py_ssize_t _pick_features(
 
 
 cdef void find_codes(const Rows* rows, const Tree* tree, int leaf, CodeRange* codes) noexcept nogil:
-    """Find the range of codes of a leaf's rows, by feature."""
-    cdef Py_ssize_t d = rows.n_features, f, at = tree.first[leaf]
-    cdef const uint16_t* of_rows[ROWS_TOGETHER]
-    clear_ranges(rows, codes)
-    while at < tree.last[leaf]:
-        at += point_at_codes(rows, tree, at, tree.last[leaf], of_rows)
-        sr_widen_ranges(of_rows, d, codes.low, codes.high)
-    for f in range(d):
+    """Find the range of codes of a leaf's rows, by feature, and equal bins of it."""
+    cdef Py_ssize_t f
+    find_ranges(rows, tree, leaf, codes)
+    for f in range(rows.n_features):
         codes.bins_per_code[f] = (<int64_t>SPLIT_BINS << BIN_SHIFT) // (codes.high[f] - codes.low[f] + 1)
 
 

@@ -19,8 +19,8 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.refinement.state cimport (
-    GROUP, PREFETCH_DISTANCE, ROWS_TOGETHER, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, TermAt, Tree,
-    Walk, Work, clear_ranges, descend, n_groups, point_at_codes, point_of, prefetch_row, squared_distance,
+    GROUP, PREFETCH_DISTANCE, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, TermAt, Tree,
+    Walk, Work, clear_ranges, codes_at, descend, n_groups, point_of, prefetch_row, squared_distance,
     sr_widen_ranges, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
@@ -29,10 +29,6 @@ from shallowrules._kernel.shared.threads cimport CHUNK
 
 cdef extern from "refinement/code_sums.h" nogil:
     Py_ssize_t sr_first_sum(Py_ssize_t feature, Py_ssize_t n_codes) noexcept
-    void sr_add_by_code(
-        const uint16_t** codes, const double* numbers, const int* features, Py_ssize_t n_features, Py_ssize_t n_codes,
-        double* sums
-    ) noexcept
     void sr_lowest_totals(
         const double* sums, const double* other, const int64_t* is_other, const uint16_t* low,
         const uint16_t* high, const double* base, double* lowest
@@ -80,36 +76,34 @@ cdef void _tally_terms(
     CodeRange* codes,
 ) noexcept nogil:
     """Add up by code the extra costs of a node's rows on the left, for one of equal parts of the features."""
-    cdef Py_ssize_t i = tree.first[node], last = tree.last[node], middle = tree.last[tree.left[node]], at, j
+    cdef Py_ssize_t i, last = tree.last[node], middle = tree.last[tree.left[node]], j
     cdef Py_ssize_t d = rows.n_features, n_codes = rows.n_codes, left, right, place
     cdef Py_ssize_t first_free = recut.n_free * part // n_parts, last_free = recut.n_free * (part + 1) // n_parts
     cdef Py_ssize_t first_charged = recut.n_charged * part // n_parts
     cdef Py_ssize_t last_charged = recut.n_charged * (part + 1) // n_parts
-    cdef int f, n, r
+    cdef int f
     cdef double w
-    cdef const uint16_t* of_rows[ROWS_TOGETHER]
-    cdef double extra[ROWS_TOGETHER]
+    cdef const uint16_t* of_row
     cdef const EdgePenalty* penalty = &recut.penalty
-    while i < last:
-        n = point_at_codes(rows, tree, i, last, of_rows)
-        for r in range(ROWS_TOGETHER):
-            if i + r + PREFETCH_DISTANCE < last:
-                sr_prefetch(rows.codes + tree.order[i + r + PREFETCH_DISTANCE] * d)
-            extra[r] = delta[i + r] if r < n else 0.0
+    for i in range(tree.first[node], last):
+        if i + PREFETCH_DISTANCE < last:
+            sr_prefetch(codes_at(rows, tree, i + PREFETCH_DISTANCE))
+        of_row = codes_at(rows, tree, i)
         if part == 0:  # for all features: threads that widen adjacent ranges would wait for cache lines
-            sr_widen_ranges(of_rows, d, codes.low, codes.high)
-        sr_add_by_code(of_rows, extra, recut.free + first_free, last_free - first_free, n_codes, recut.terms.as_is)
-        for r in range(n if first_charged < last_charged else 0):
-            at = i + r
-            left = (tree.leaf[tree.order[at]] if at < middle else recut.other[at]) * d
-            right = (recut.other[at] if at < middle else tree.leaf[tree.order[at]]) * d
-            w = weight_of(rows, tree.order[at])
-            for j in range(first_charged, last_charged):
-                f = recut.charged[j]
-                place = sr_first_sum(f, n_codes) + of_rows[r][f] * GROUP
-                recut.terms.as_is[place] += extra[r] + w * (penalty.left[left + f] - penalty.right[right + f])
-                recut.terms.swapped[place] += w * (penalty.left[right + f] - penalty.right[left + f]) - extra[r]
-        i += n
+            sr_widen_ranges(of_row, d, codes.low, codes.high)
+        for j in range(first_free, last_free):
+            f = recut.free[j]
+            recut.terms.as_is[sr_first_sum(f, n_codes) + of_row[f] * GROUP] += delta[i]
+        if first_charged == last_charged:
+            continue
+        left = (tree.leaf[tree.order[i]] if i < middle else recut.other[i]) * d
+        right = (recut.other[i] if i < middle else tree.leaf[tree.order[i]]) * d
+        w = weight_of(rows, tree.order[i])
+        for j in range(first_charged, last_charged):
+            f = recut.charged[j]
+            place = sr_first_sum(f, n_codes) + of_row[f] * GROUP
+            recut.terms.as_is[place] += delta[i] + w * (penalty.left[left + f] - penalty.right[right + f])
+            recut.terms.swapped[place] += w * (penalty.left[right + f] - penalty.right[left + f]) - delta[i]
 
 
 cdef void _scan_terms(const Rows* rows, const CodeRange* codes, RecutBuffers* recut, double limit) noexcept nogil:

@@ -14,11 +14,8 @@ cdef enum:
     BIN_SHIFT = 20
 
 cdef extern from "refinement/code_sums.h" nogil:
-    const int ROWS_TOGETHER "SR_ROWS_TOGETHER"
     const int GROUP "SR_GROUP"      # features whose codes are scanned side by side
-    void sr_widen_ranges(
-        const uint16_t** codes, Py_ssize_t n_features, uint16_t* low, uint16_t* high
-    ) noexcept
+    void sr_widen_ranges(const uint16_t* codes, Py_ssize_t n_features, uint16_t* low, uint16_t* high) noexcept
 
 cdef extern from *:
     """
@@ -205,14 +202,17 @@ cdef inline void clear_ranges(const Rows* rows, CodeRange* codes) noexcept nogil
     memset(codes.high, 0, n_groups(rows) * GROUP * sizeof(uint16_t))
 
 
-cdef inline int point_at_codes(
-    const Rows* rows, const Tree* tree, Py_ssize_t first, Py_ssize_t last, const uint16_t** codes
-) noexcept nogil:
-    """Point at the codes of `ROWS_TOGETHER` rows of the order, the last again where fewer are left; return how many."""
-    cdef int n = <int>min(last - first, ROWS_TOGETHER), i
-    for i in range(ROWS_TOGETHER):
-        codes[i] = rows.codes + tree.order[first + min(i, n - 1)] * rows.n_features
-    return n
+cdef inline const uint16_t* codes_at(const Rows* rows, const Tree* tree, Py_ssize_t at) noexcept nogil:
+    """Return the codes of the row at a place of the order."""
+    return rows.codes + tree.order[at] * rows.n_features
+
+
+cdef inline void find_ranges(const Rows* rows, const Tree* tree, int node, CodeRange* codes) noexcept nogil:
+    """Find the range of codes of a node's rows, by feature."""
+    cdef Py_ssize_t at
+    clear_ranges(rows, codes)
+    for at in range(tree.first[node], tree.last[node]):
+        sr_widen_ranges(codes_at(rows, tree, at), rows.n_features, codes.low, codes.high)
 
 
 cdef inline double weight_of(const Rows* rows, int slot) noexcept nogil:

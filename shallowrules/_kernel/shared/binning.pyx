@@ -15,10 +15,10 @@ from cython.parallel cimport prange
 from libc.math cimport floor, isfinite
 from libc.stdint cimport uint16_t
 
+from shallowrules._kernel.inputs import column_ranges
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
 from shallowrules._kernel.shared.threads cimport threads_for_values
 
-from shallowrules._kernel.shared.matrix import column_ranges
 
 MAX_CELLS = 2048        # of a column
 MIN_CELLS = 16
@@ -215,7 +215,7 @@ def encode(X_explain, const int[::1] rows, explain_centers, int n_threads, *, in
         n_cells = MAX_CELLS
     if d > MANY_COLUMNS and not ranks:
         n_cells = max(MIN_CELLS_OF_MANY, n_cells * MANY_COLUMNS // d)
-    low, high = column_ranges(X_explain, n_threads) if ranges is None else ranges
+    low, high = column_ranges(X_explain) if ranges is None else ranges
     if sample is None:
         sample = X_explain[
             np.asarray(rows)[:: max(1, m // SAMPLE_ROWS, m // (4 * ranks) if ranks else min(4, m // 1024))]

@@ -8,22 +8,14 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
 
-from shallowrules._kernel.shared.matrix cimport FOUR, Matrix, entry, four_from, matrix_of, values_of_four
+from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
 from shallowrules._kernel.shared.prefetch cimport sr_prefetch
-from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
+from shallowrules._kernel.shared.row_keys cimport key_of
+from shallowrules._kernel.shared.threads cimport threads_for
 
 cdef enum:
     PREFETCH_DISTANCE = 16      # rows between asking for a place of the table and looking at it
-
-
-cdef inline uint64_t _mix(uint64_t state, double value) noexcept nogil:
-    cdef uint64_t bits
-    value = value + 0.0  # -0.0 equals 0.0 and must hash alike
-    memcpy(&bits, &value, sizeof(bits))
-    state = (state ^ bits) * 0x9E3779B97F4A7C15ULL
-    return state ^ (state >> 32)
 
 
 cdef inline bint _equal(const Matrix* matrix, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -56,8 +48,7 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     """
     cdef Matrix one = matrix_of(X_explain), two = matrix_of(X_cluster)
     cdef bint same = X_explain is X_cluster
-    cdef Py_ssize_t n = X_explain.shape[0], n_groups, size = 16
-    cdef int thread
+    cdef Py_ssize_t n = X_explain.shape[0], n_groups, i, size = 16
     n_threads = threads_for(n, n_threads)
     while size < 2 * n:
         size *= 2
@@ -70,18 +61,13 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     cdef const double[::1] w = np.empty(0) if weight is None else weight
     cdef const int[::1] label = np.empty(0, dtype=np.int32) if labels is None else labels
     cdef bint weighted = weight is not None, labelled = labels is not None
-    cdef double[:, ::1] buffer = np.empty((n_threads, FOUR * max(one.n_columns, two.n_columns) + 1))
-    hash_array[:] = 0x243F6A8885A308D3
-    if labels is not None:
-        hash_array += labels.astype(np.uint64)
-    for thread in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static"):
-        if n:
-            _hash_rows(&one, share_of(0, n, thread, n_threads), &buffer[thread, 0], &hashes[0])
-            if not same:
-                _hash_rows(&two, share_of(0, n, thread, n_threads), &buffer[thread, 0], &hashes[0])
     cdef const int* labels_of = &label[0] if labelled else NULL
     cdef const double* weights_of = &w[0] if weighted else NULL
     cdef const Matrix* other = NULL if same else &two
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
+        hashes[i] = key_of(&one, i, 0 if labels_of == NULL else labels_of[i])
+        if other != NULL:
+            hashes[i] = key_of(other, i, hashes[i])
     with nogil:
         n_groups = _group_rows(
             &one, other, labels_of, weights_of, &hashes[0], n, &table[0], size, &first[0], &group[0]
@@ -89,26 +75,6 @@ def deduplicate(X_explain, X_cluster, weight, labels=None, int n_threads=1):
     if n_groups == n:
         return first_array, None
     return first_array[:n_groups].copy(), group_array
-
-
-cdef void _hash_rows(const Matrix* matrix, Share share, double* buffer, uint64_t* hashes) noexcept nogil:
-    """Mix the values of rows into their hashes."""
-    cdef Py_ssize_t row, j, i
-    cdef Py_ssize_t[FOUR] rows
-    cdef const double* values[FOUR]
-    cdef uint64_t[FOUR] state
-    for row in range(share.first, share.last, 4):
-        four_from(row, share.last, rows)
-        values_of_four(matrix, rows, buffer, values)
-        for i in range(FOUR):
-            state[i] = hashes[rows[i]]
-        for j in range(matrix.n_columns):
-            state[0] = _mix(state[0], values[0][j])
-            state[1] = _mix(state[1], values[1][j])
-            state[2] = _mix(state[2], values[2][j])
-            state[3] = _mix(state[3], values[3][j])
-        for i in range(FOUR):
-            hashes[rows[i]] = state[i] ^ (state[i] >> 29)
 
 
 cdef inline bint _are_equal(

@@ -4,8 +4,6 @@ from shallowrules._kernel.shared.prefetch cimport sr_prefetch
 
 cdef enum:
     CACHE_LINE = 64     # bytes
-    FOUR = 4            # rows that are processed side by side, so that nothing waits for the row before
-    ROWS_AHEAD = 16     # rows between prefetching one and reading it
 
 
 cdef struct Matrix:
@@ -51,26 +49,6 @@ cdef inline void prefetch_one(const Matrix* matrix, Py_ssize_t row) noexcept nog
     while place < end:
         sr_prefetch(place)
         place += CACHE_LINE
-
-
-cdef inline void four_from(Py_ssize_t first, Py_ssize_t last, Py_ssize_t* rows) noexcept nogil:
-    """Write `FOUR` rows from the first on, the one before `last` in place of those after it."""
-    cdef int i
-    for i in range(FOUR):
-        rows[i] = min(first + i, last - 1)
-
-
-cdef inline void values_of_four(
-    const Matrix* matrix, const Py_ssize_t* rows, double* buffer, const double** values
-) noexcept nogil:
-    """Find the values of `FOUR` rows, see `values_of_row`, and prefetch those that come some rows after them.
-
-    buffer: of `FOUR` rows.
-    """
-    cdef int i
-    for i in range(FOUR):
-        prefetch_one(matrix, rows[i] + ROWS_AHEAD)
-        values[i] = values_of_row(matrix, rows[i], buffer + i * matrix.n_columns)
 
 
 cdef Matrix matrix_of(array) except *

@@ -1,1 +1,0 @@
-"""Reading the bytes of files, and Python values."""
