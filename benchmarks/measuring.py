@@ -28,8 +28,8 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from shallowrules import RuleSet, Tree, rules_of_tree
-from shallowrules.encoding import fit_scaler
+from shallowrules import RuleSet, Table, Tree, rules_of_tree
+from shallowrules.encoding import encode
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("SHALLOWRULES_DATA") or ROOT.parent / "shared" / "data")
@@ -109,8 +109,7 @@ def load(name: str, folder: Path) -> tuple[NDArray[np.float64], int]:
 
 def into_space(name: str, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a table as it is clustered; X itself where that is raw."""
-    scaler = fit_scaler(SCALES.get(name), X)
-    return X if scaler is None else scaler.transform(X)
+    return encode(Table.of(X), SCALES.get(name), matrix=X).X_cluster
 
 
 # Measuring ----------------------------------------------------------------------------------------

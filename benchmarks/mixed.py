@@ -35,7 +35,8 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from shallowrules.encoding import CATEGORY_WEIGHT, fit_scaler
+from shallowrules import Table
+from shallowrules.encoding import CATEGORY_WEIGHT, encode
 
 SCRIPT = "mixed.py"
 FILES = {
@@ -128,8 +129,7 @@ def scaled(numbers: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
     """Return numbers on a scale."""
     if scale == "ranks":
         return rankdata(numbers, axis=0) / len(numbers)
-    scaler = fit_scaler(None if scale == "none" else scale, numbers)
-    return numbers if scaler is None else scaler.transform(numbers)
+    return encode(Table.of(numbers), None if scale == "none" else scale, matrix=numbers).X_cluster
 
 
 def cluster(X: NDArray[np.float64], k: int, seed: int = 0) -> KMeans:

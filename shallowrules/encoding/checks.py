@@ -45,11 +45,11 @@ MIN_ID_LIKE = 10
 MAX_VALUE = 1e290
 """Largest number of a column: the sums of ten rows of 1.7e308, and of their weights, exceed every double."""
 
-MIN_LARGEST_WEIGHT, MAX_WEIGHT = 1e-100, 1e100
-"""Limit of the largest weight: sums that are weighted by it are squared."""
-
 MAX_SQUARED = 1e145
 """The same where squares are summed, as for a standard deviation."""
+
+MIN_LARGEST_WEIGHT, MAX_WEIGHT = 1e-100, 1e100
+"""Limits of the largest weight: sums that are weighted by it are squared."""
 
 
 class Examined(Protocol):

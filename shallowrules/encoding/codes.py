@@ -1,4 +1,4 @@
-"""The distinct whole numbers of columns that doubles round, from which the codes of a table in parts are made."""
+"""The distinct whole numbers of columns that doubles round, for the codes of a table in parts."""
 
 from __future__ import annotations
 

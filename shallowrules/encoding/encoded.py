@@ -1,4 +1,4 @@
-"""A table in its numeric form, and how its columns decide what that is."""
+"""A table in its numeric form, which its columns and the options determine."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Encoding:
         """Return the encoding with distances taken in other rows, `X_cluster`."""
         return replace(self, X_cluster=X_cluster, scaled_ranges=None)
 
-    def rescaled(self, encoder: Encoder, n_threads: int = 1) -> Encoding:
+    def rescaled(self, encoder: Encoder, n_threads: int) -> Encoding:
         """Return the encoding with the same columns by an encoder that scales differently."""
         if encoder is self.encoder:
             return self
@@ -127,7 +127,7 @@ def encode(
         The values that replace missing ones, if these are not filled in already: see `impute_table`.
     sample_weight : ndarray of float64, shape (n_rows,), optional
     matrix : ndarray, shape (n_rows, n_columns), optional
-        The same table where it is a matrix.
+        The same table, if it was given as a matrix.
     cluster_columns, explain_columns : sequence of int, optional
         Positions of the columns to cluster by, and of those that rules may test; None is all.
     with_codes : bool
@@ -168,7 +168,7 @@ def encode(
     raw = select_columns(matrix, encoder.cluster_positions)
     ends = select_columns(np.array(ranges, dtype=matrix.dtype), encoder.cluster_positions)
     if scale is not None or weighing.takes_pairs:
-        rows, counted_ends, weights = counted_rows(raw, sample_weight, Ranges(*ends))
+        rows, counted_ends, weights = counted_rows(raw, sample_weight, ends)
         encoder = encoder.fitted(scale, weighing, at_once(rows), as_given, counted_ends, weights)
     spaces = encoder.spaces(matrix, raw, n_threads)
     # Scaling keeps the order of the values of a column, so that its ends are the scaled ends.

@@ -30,7 +30,7 @@ from shallowrules.tables.conversion import Number
 from shallowrules.tables.table import Table
 from shallowrules.tables.values import Value
 
-__all__ = ["Encoder", "ModelColumn"]
+__all__ = ["Encoder", "ModelColumn", "select_columns"]
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class ModelColumn:
     values : tuple of str or bool
         Categories, except for a number.
     direction : {1, -1}
-        -1 for a number whose sign is turned, because what is clustered falls where it rises.
+        -1 for a number whose sign is turned, because its transformed values fall where it rises.
     bounds : ndarray of int64 or uint64, shape (n_bounds,), or None
-        Of a code, ascending: the distinct numbers of the training table while a tree is grown, and then the thresholds
-        of the tree. A number is at most ``bounds[i]`` if and only if its code is at most i.
+        Of a code, ascending: while a tree is grown, the distinct numbers of the training table; then the thresholds of
+        the tree. A number is at most ``bounds[i]`` if and only if its code is at most i.
     """
 
     source: int
@@ -85,16 +85,16 @@ class Encoder:
     category_weight : float
         The factor of the columns of 0 and 1 in the clustered space.
     imputed : tuple
-        Per raw column what a missing value is taken as, None where it is not taken as anything; empty if none is.
+        By raw column, the value that replaces missing ones, None where none does; empty if no column has one.
     names : tuple of str
-        The raw columns that `columns` and `imputed` count, where they are not all of the table; else empty.
+        The raw columns to which the positions in `columns` and in `imputed` refer; empty for all of the table's.
     transformer : fitted scikit-learn transformer or None
-        What takes the raw table to the clustered space in place of the scaler and the weight.
+        Maps the raw table to the clustered space, in place of the scaler and the weight.
     cluster_positions, explain_positions : tuple of int
         Positions of the model columns to cluster by, and of those that rules may test; empty for all of them.
     pairs : mapping from int to (float, float)
-        The raw columns of numbers that count as categories, by position: of each what becomes 0, and by how much more
-        becomes 1.
+        The raw columns of numbers that count as categories, by position: of each, the number that becomes 0, and by how
+        much the one that becomes 1 is larger.
     """
 
     columns: tuple[ModelColumn, ...]
@@ -148,8 +148,8 @@ class Encoder:
         Parameters
         ----------
         table : Table
-            With the columns of the training table, in their order. A category that the training table
-            did not have is not one of its categories.
+            With the columns of the training table, in their order. A category that the training table did not have is 0
+            in all columns of its categories.
         matrix : ndarray, shape (n_rows, n_columns), optional
             The same table where it is a matrix.
 
@@ -174,16 +174,18 @@ class Encoder:
         is_float32 = all(column.values.dtype == np.float32 for column in table.columns)
         transformed = np.empty((table.n_rows, len(self.columns)), np.float32 if is_float32 else np.float64)
         self._copy_numbers(table, transformed)
-        positions: dict[int, NDArray[np.intp]] = {}
+        known: dict[int, tuple[tuple[Value, ...], NDArray[np.intp]]] = {}
         for j, column in enumerate(self.columns):
             raw = table.columns[column.source]
             if column.kind == "rank":
                 places = raw.positions(column.values)
                 transformed[:, j] = np.where(places < 0, len(column.values), places)
             elif column.kind == "indicator":
-                if column.source not in positions:
-                    positions[column.source] = raw.positions(self._values_of(column.source))
-                transformed[:, j] = positions[column.source] == self._values_of(column.source).index(column.values[0])
+                if column.source not in known:
+                    values = self._values_of(column.source)
+                    known[column.source] = values, raw.positions(values)
+                values, places = known[column.source]
+                transformed[:, j] = places == values.index(column.values[0])
             elif column.kind == "code":
                 transformed[:, j] = column.codes(raw)
         return transformed

@@ -39,7 +39,7 @@ class ColumnFacts:
     holds_codes : bool
         Whether these are whole numbers.
     some_numbers : frozenset
-        Of the numbers in rows that count, three that differ, or all where there are fewer.
+        Of the numbers in rows that count, three that differ, or all distinct ones where there are fewer.
     """
 
     name: str
@@ -96,7 +96,7 @@ class ColumnFacts:
 
     @property
     def counts_as(self) -> Literal["number", "category"] | None:
-        """How a balanced weight treats the column: one of two numbers as categories; None if constant."""
+        """How a balanced weight treats the column, one with two numbers as categories; None if it is constant."""
         if len(self.counted_values) > 1 or len(self.some_numbers) == 2:
             return "category"
         return "number" if len(self.some_numbers) > 2 else None

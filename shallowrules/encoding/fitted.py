@@ -17,9 +17,16 @@ __all__ = ["is_fitted", "unfitted"]
 
 
 def is_fitted(estimator: Any) -> bool:
-    """Return whether every part of an estimator that needs a fit has one; TypeError for what is not an estimator.
+    """Return whether every part of an estimator that needs a fit has one.
 
-    scikit-learn asks the last step of a Pipeline alone, and one that never needs a fit always has it.
+    scikit-learn checks only the last step of a Pipeline, and a step that never needs a fit counts as fitted there.
+
+    Raises
+    ------
+    TypeError
+        If it is not an estimator.
+    OptionError
+        If it is a class.
     """
     if isinstance(estimator, FrozenEstimator):
         return is_fitted(estimator.estimator)
@@ -38,7 +45,7 @@ def is_fitted(estimator: Any) -> bool:
 def unfitted(estimator: Any) -> Any:
     """Return a clone; OptionError if the estimator, or a part of it, learns from a target.
 
-    NotFittedError for a FrozenEstimator: it is to be fitted already.
+    NotFittedError for a FrozenEstimator, which has to be fitted already.
     """
     if isinstance(estimator, FrozenEstimator):
         raise NotFittedError(

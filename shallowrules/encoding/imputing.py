@@ -127,7 +127,7 @@ def values_for_missing(
     columns : sequence of ColumnFacts
         Those that lack values.
     dtypes : sequence of numpy.dtype
-        Of the numbers, in all parts, of those among them that `read` returns, whose missing values are imputed.
+        The NumPy type, in all parts, of each column that `read` returns: of those whose missing values are imputed.
     filling : Filling
 
     Raises
@@ -151,7 +151,7 @@ def values_for_missing(
         for j, (each, dtype) in enumerate(zip(columns, dtypes, strict=True))
         if each.counted_ends is not None
     }
-    ranked = ranked_values(run, _Weighed(read), medians)
+    ranked = ranked_values(run, _WeighedColumns(read), medians)
     for j, (each, values) in enumerate(zip(columns, distinct, strict=True)):
         found[each.name] = values[int(np.argmax(weights[str(j)]))] if values else next(iter(ranked[j].values()))
     return found
@@ -168,7 +168,7 @@ def _weigh(rows: Any, state: tuple[ReadPresent, Sequence[Sequence[Value]]]) -> A
 
 
 @dataclass(frozen=True)
-class _Weighed:
+class _WeighedColumns:
     """Reads the values to rank."""
 
     read: ReadPresent

@@ -58,9 +58,9 @@ class RankedColumn:
     Parameters
     ----------
     dtype : numpy.dtype
-        Of its numbers in all parts.
+        The type of its numbers in all parts.
     ends : (least, greatest)
-        That no number is beyond.
+        No number is beyond these.
     ranks : sequence of int
         The value of rank r is the least that, with all below it, weighs more than r.
     """

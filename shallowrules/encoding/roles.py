@@ -25,11 +25,11 @@ class Roles:
     Parameters
     ----------
     columns : tuple of str
-        The columns that rules may know.
+        The columns to cluster by or to test.
     labels, weight : str or None
         The columns of given labels and of weights.
     filling : Filling
-        Which values may be missing, because they are filled in.
+        The missing values that are filled in.
     weight_exponent : int or None
         Of the power of two above the sum of all weights, once it is known; None where they need no rounding.
     measure : str or None
@@ -50,10 +50,18 @@ class Roles:
         labels: str | None,
         weight: str | None,
         *,
-        filling: Filling = COMPLETE,
-        measure: str | None = None,
+        filling: Filling,
+        measure: str | None,
     ) -> Roles:
-        """Return the roles; OptionError names a column that is not there."""
+        """Return the roles.
+
+        Raises
+        ------
+        OptionError
+            If a column is not there, or is to be both the measure and the labels or weights.
+        DataError
+            If the weights or the measure are not numbers.
+        """
         for name, wanted in (("labels", labels), ("sample_weight", weight), ("measure", measure)):
             if wanted is not None and wanted not in parts.names:
                 raise OptionError(
@@ -61,18 +69,12 @@ class Roles:
                     f"{', '.join(map(repr, parts.names))}"
                 )
         if weight is not None and parts.types[weight] not in ("integer", "float"):
-            raise DataError(f"the weights in column {weight!r} must be numbers; it was read as {parts.types[weight]}")
+            raise DataError(f"weights must be numbers; column {weight!r} was read as {parts.types[weight]}")
         if measure is not None and parts.types[measure] not in ("integer", "float"):
             raise DataError(f"the measure {measure!r} cannot be added up: it was read as {parts.types[measure]}")
         if measure is not None and measure in (labels, weight):
             raise OptionError(f"column {measure!r} cannot be both the measure and the labels or weights")
         columns = tuple(name for name in parts.names if name not in (labels, weight, measure))
-        other = [name for name in columns if parts.types[name] == "other"]
-        if other:
-            raise DataError(
-                "columns that are neither numbers nor categories cannot be used: "
-                f"{', '.join(map(repr, other))}; exclude them"
-            )
         return cls(columns, labels, weight, filling, measure=measure)
 
     def given_labels(self, part: Table) -> Column | None:
@@ -85,7 +87,7 @@ class Roles:
             return None
         given = part[self.weight]
         weight = given.values.astype(np.float64)
-        if not given.is_finite:  # such a table is refused
+        if not given.is_finite:  # the survey refuses these weights
             weight[given.absent | np.isinf(weight)] = 0.0
         return weight if self.weight_exponent is None else exact_weights(weight, self.weight_exponent)
 

@@ -18,7 +18,7 @@ from shallowrules.encoding.blocks import row_blocks
 from shallowrules.encoding.ranked import RankedColumn, Weighed, ranked_values
 from shallowrules.errors import OptionError
 from shallowrules.measures.summation import SumGrid, WeightFacts
-from shallowrules.partitions.merging import Added, Run, as_given, at_once
+from shallowrules.partitions.merging import Added, Run
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import RobustScaler, StandardScaler
@@ -28,7 +28,6 @@ __all__ = [
     "ReadNumbers",
     "counted_rows",
     "find_scaler",
-    "fit_scaler",
     "keep_scale",
     "moments",
     "scale_of",
@@ -51,50 +50,17 @@ ReadNumbers = Callable[[Any], tuple[NDArray[Any], NDArray[np.float64] | None]]
 is pickled."""
 
 
-def fit_scaler(
-    scale: str | None,
-    X: NDArray[Any],
-    sample_weight: NDArray[np.float64] | None = None,
-    ranges: Ranges | None = None,
-) -> Any:
-    """Return scikit-learn's scaler of that name, fitted with weights.
-
-    Parameters
-    ----------
-    scale : None, "minmax", "standard" or "robust"
-    X : ndarray of float32 or float64, shape (n_rows, n_columns)
-    sample_weight : ndarray of float64, shape (n_rows,), optional
-        Rows of weight 0 do not count.
-    ranges : Ranges, optional
-        Those of the columns of `X`, where they are known.
-
-    Returns
-    -------
-    scaler : MinMaxScaler, StandardScaler, RobustScaler or None
-        None for None.
-
-    Raises
-    ------
-    OptionError
-        As for `find_scaler`.
-    """
-    if scale is None:
-        return None
-    rows, ends, weights = counted_rows(X, sample_weight, ranges)
-    return find_scaler(scale, at_once(rows), as_given, ends, weights)
-
-
 GivenRows = tuple[NDArray[Any], NDArray[np.float64] | None]
 
 
 def counted_rows(
-    X: NDArray[Any], sample_weight: NDArray[np.float64] | None, ranges: Ranges | None
+    X: NDArray[Any], sample_weight: NDArray[np.float64] | None, ends: NDArray[Any]
 ) -> tuple[GivenRows, NDArray[Any], WeightFacts]:
-    """Return the rows of positive weight, their ends and the facts about their weights."""
+    """Return the rows of positive weight, their ends and the facts about their weights, from the ends of all rows."""
     if sample_weight is not None and not sample_weight.all():
         counted = sample_weight > 0
-        X, sample_weight, ranges = X[counted], sample_weight[counted], None
-    ends = np.array(column_ranges(X) if ranges is None else ranges, dtype=X.dtype)
+        X, sample_weight = X[counted], sample_weight[counted]
+        ends = np.array(column_ranges(X), dtype=X.dtype)
     return (X, sample_weight), ends, WeightFacts.of(sample_weight, len(X))
 
 
@@ -119,7 +85,7 @@ def find_scaler(scale: str, run: Run, read: ReadNumbers, ends: NDArray[Any], wei
         If "robust" would count rows by weights that are not whole numbers: quantiles by these weights are not those of
         any number of rows.
     """
-    # Imported here, because it takes a second that commands without scaling need not wait.
+    # Imported here: it takes a second, for which commands without scaling need not wait.
     kind = getattr(import_module("sklearn.preprocessing"), str(SCALES[scale]))
     # Two rows with the ends of every column are all that "minmax" needs. For the others, results that depend on more
     # are replaced: scikit-learn takes no weights ("robust"), or rounds them differently than repeated rows

@@ -1,15 +1,15 @@
 """Tracing the columns of scikit-learn transformers back to raw columns.
 
-Every step is followed from its input columns to its output columns; what a column means in raw terms (a number,
-a category, a place in an order, a value for what is missing) is kept on the way. A transformer that mixes
-columns leaves nothing to cut in raw columns and is refused.
+Every step is followed from its input columns to its output columns. On the way, each keeps its meaning in raw terms: a
+number, a category, a place in an order, the value that replaces missing ones. A transformer that mixes columns is
+refused: no cut of a raw column would be equivalent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class _Trace:
     """
 
     source: int
-    kind: str = "number"
+    kind: Literal["number", "indicator", "rank"] = "number"
     values: tuple[Value, ...] = ()
     imputed: Number | Value | None = None
     changed: bool = False
@@ -84,8 +84,8 @@ def transformed(transformer: Any, X: Any) -> NDArray[np.float64]:
     spoilt = np.flatnonzero(~np.isfinite(matrix).all(axis=0))
     if len(spoilt):
         raise DataError(
-            f"the transformer gives missing or infinite values in {len(spoilt)} of its columns, the first of which is "
-            f"number {spoilt[0]}: impute them first (SimpleImputer)"
+            f"the transformer gives missing or infinite values in {len(spoilt)} of its columns, the first of which has "
+            f"the index {spoilt[0]}: impute them first (SimpleImputer)"
         )
     return matrix
 
@@ -98,20 +98,20 @@ def encode_through(
     Parameters
     ----------
     transformer : scikit-learn transformer
-        Fitted; or a clone of it is fitted on the rows that count.
-        StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PowerTransformer, OneHotEncoder, OrdinalEncoder,
-        SimpleImputer, FunctionTransformer (each output a monotone function of one input), and
-        Pipeline and ColumnTransformer of these. Rules impute in the columns in which a value is missing here.
+        Fitted; otherwise a clone of it is fitted on the rows that count. StandardScaler, MinMaxScaler, MaxAbsScaler,
+        RobustScaler, PowerTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer, FunctionTransformer (each output
+        a monotone function of one input), and Pipeline and ColumnTransformer of these. Rules impute in the columns in
+        which a value is missing here.
     table : Table
-    X : what the transformer takes
-        The same table.
+    X : dataframe or array
+        The same table, as the transformer takes it.
     sample_weight : ndarray of float64, shape (n_rows,), optional
         Rows of weight 0 do not count.
 
     Returns
     -------
     Encoding
-        `X_cluster` is what the transformer gives.
+        `X_cluster` is the output of the transformer.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def encode_through(
     DataError
         If values are infinite; or if they are missing in a used column and not imputed.
     """
-    refuse_unusable(table, ())  # what is left missing is known once the transformer is seen through
+    refuse_unusable(table, ())  # which missing values are not imputed is known below
     transformer = _fitted(transformer, X, sample_weight)
     traces = [_Trace(source) for source in range(len(table.columns))]
     traces = _follow(transformer, traces, table)
@@ -150,7 +150,7 @@ def encode_through(
             if ModelColumn(source, direction=-direction) not in columns:  # type: ignore[arg-type]
                 columns[ModelColumn(source, direction=direction)] = None  # type: ignore[arg-type]
         else:
-            columns[ModelColumn(source, trace.kind, trace.values)] = None  # type: ignore[arg-type]
+            columns[ModelColumn(source, trace.kind, trace.values)] = None
     encoder = Encoder(
         (*columns, *code_columns(tuple(columns), table, sample_weight)),
         None,
@@ -187,8 +187,7 @@ def _direction(column: Column, image: NDArray[np.float64], transformer: Any) -> 
 
 _WAY_OUT = (
     "put transformers that mix or bend columns into the clusterer: clusterer=make_pipeline(transformer, KMeans(k)), "
-    "whose "
-    "clusters are explained in the raw columns"
+    "whose clusters are explained in the raw columns"
 )
 
 
@@ -273,7 +272,7 @@ def _through_imputer(transformer: Any, traces: list[_Trace], table: Table) -> li
             raise OptionError(
                 f"SimpleImputer fills column {column.name!r} after it was scaled or encoded; put it first"
             )
-        if value is None or value != value:  # the column has no values, and is left out
+        if value is None or value != value:  # the column has no values, and the imputer drops it
             if not transformer.keep_empty_features:
                 continue
             raise OptionError(f"column {column.name!r} has no values: exclude it")

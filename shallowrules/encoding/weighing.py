@@ -35,8 +35,8 @@ AUTO = "auto"
 DIGITS = 4
 """Significant digits of a balanced weight, so that it can be typed."""
 
-WEIGHT_RANGE = (1e-6, 1e6)
-"""The bounds of a balanced weight."""
+WEIGHT_RANGE = (1e-6, 1e5)
+"""The least and the greatest balanced weight; as an option, a weight is between 0 and 1e6."""
 
 
 @dataclass(frozen=True)
@@ -114,4 +114,4 @@ def balanced_weight(numbers: Sequence[float], categories: Sequence[float]) -> fl
     if not numbers or not categories:
         return CATEGORY_WEIGHT
     weight = math.sqrt(fmean(numbers) / fmean(categories))
-    return float(f"{min(max(weight, WEIGHT_RANGE[0]), WEIGHT_RANGE[1] / 10):.{DIGITS}g}")
+    return float(f"{min(max(weight, WEIGHT_RANGE[0]), WEIGHT_RANGE[1]):.{DIGITS}g}")

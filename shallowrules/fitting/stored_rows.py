@@ -84,7 +84,7 @@ def stored_rows(parts: Partitions, encode: Encode, n_bytes: int) -> Iterator[tup
         If the files cannot be written after all.
     """
     room = FREE_SHARE * shutil.disk_usage(gettempdir()).free
-    if not (isinstance(parts, ThreadedPartitions) and parts.reads_anew) or n_bytes > room:
+    if not (isinstance(parts, ThreadedPartitions) and parts.rereads) or n_bytes > room:
         yield parts, encode
         return
     with scratch_folder() as folder:

@@ -89,7 +89,7 @@ class ValueBins:
         The code of the least value without its last bits.
     n_bins : int
     shift : int
-        These last bits, which are one bin.
+        The number of last bits in which the codes of one bin may differ.
     """
 
     first: int
@@ -148,7 +148,7 @@ class WeightsByValue:
     weight : ndarray of int64 or float64, shape (n_cells,)
         Exact: sums do not depend on the order.
     shift : int
-        The last bits that the codes have lost, which puts values into bins; 0 for exact ones.
+        The number of last bits that the codes have lost, where values are in bins; 0 for exact ones.
     """
 
     n_groups: int

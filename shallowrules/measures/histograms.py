@@ -61,7 +61,7 @@ class NarrowBins:
     edges : ndarray of float64, shape (n_bins + 1,)
         Ascending.
     low_on_edge : bool
-        Whether the smallest number is ``edges[1]``, so that the first bin holds no other.
+        Whether the smallest number is ``edges[1]``, so that the first bin holds only this number.
     """
 
     first: int
@@ -165,7 +165,7 @@ def join_bins(bins: NarrowBins, counts: NDArray[Any], *, integer: bool) -> tuple
     Returns
     -------
     edges : tuple of int or float
-        A bin holds what is above its lower edge and at most its upper one; the first holds its lower edge, too.
+        A bin holds the values above its lower edge and at most its upper one; the first holds its lower edge, too.
     joined : ndarray, shape (n_groups, len(edges) - 1)
     """
     first, last = bins.first, bins.first + counts.shape[1]

@@ -58,7 +58,7 @@ def partition_cost(
         order of the rows; with whole ones a row of weight 3 is three rows.
     """
     X, labels = np.asarray(X), _labels(labels)
-    weight = None if sample_weight is None else np.ascontiguousarray(_weights(sample_weight, len(labels)))
+    weight = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
     if not len(labels):
         return 0.0
     if X.dtype not in (np.float32, np.float64) or not X.dtype.isnative:
@@ -214,8 +214,8 @@ def agreement(
     agreement : float
         Share of all weight that is in the same cluster of both.
     precision, recall : ndarray of float64, shape (n_clusters,)
-        Share of the weight of the cluster, of the first labelling and of the reference, that both put there; 0 of
-        none.
+        Share of the weight of the cluster, of the first labelling and of the reference, that both put there; 0 where it
+        has none.
     """
     precision, recall = (
         np.divide(shared, total, out=np.zeros(len(total)), where=total > 0) for total in (sums, reference)
@@ -224,10 +224,6 @@ def agreement(
 
 
 def _labels(given: ArrayLike) -> NDArray[Any]:
-    """Return labels as an array; texts as objects: NumPy's own texts end before their last characters 0."""
+    """Return labels as an array; texts as objects, because NumPy's own texts lose null characters at their end."""
     listed = isinstance(given, list | tuple) and any(isinstance(label, str) for label in given)
     return np.array(given, dtype=object) if listed else np.asarray(given)
-
-
-def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    return np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

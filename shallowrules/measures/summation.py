@@ -1,9 +1,9 @@
 """Weighted sums that do not depend on the order of the rows, nor on how equal rows are written.
 
-Adding floats rounds at every step, so that a row of weight 3 and three equal rows would have means that
-differ in the last digit, and a tree grown from them may differ in a tie. Here every value is first cut
-into parts on common grids, coarse enough for the sum of each part to be exact (the pre-rounding of
-reproducible summation: Demmel and Nguyen, "Parallel reproducible summation", 2015).
+Adding floats rounds at every step, so that the means of a row of weight 3 and of three equal rows would differ in the
+last digit, and the trees grown from them in a tie. Here every value is first cut into parts on common grids, coarse
+enough for the sum of each part to be exact (the pre-rounding of reproducible summation: Demmel and Nguyen, "Parallel
+reproducible summation", 2015).
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ class SumGrid:
 
 
 def _joined(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums on each grid, the finest first."""
+    """Return the sums over all grids, from those on each; the finest is added first."""
     result = np.zeros(parts.shape[1:])
     for part in parts[::-1]:
         result += part
@@ -370,6 +370,7 @@ class ExactSums:
 
 
 def _add(units: list[int], values: NDArray[np.float64], groups: NDArray[np.integer]) -> None:
+    """Add at most 2**26 values to the sums of their groups, in units of ``2**-UNIT``."""
     if not len(values):
         return
     mantissa, exponent = np.frexp(values)

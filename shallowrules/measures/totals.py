@@ -80,14 +80,14 @@ def refuse_infinite(name: str, n_rows: int) -> None:
 def count_totals(
     column: Column, labels: NDArray[np.integer], k: int, weight: NDArray[np.float64] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Return the sum of a column in each of k clusters, in units of `ExactSums`, and the rows without a value.
+    """Return the "sums" of a column in k clusters, in units of `ExactSums`, and the "unmeasured" rows without a value.
 
     Both add up over parts of a table.
 
     Parameters
     ----------
     column : Column
-        What `check_measure` lets pass.
+        One that `check_measure` accepts.
     labels : ndarray of int, shape (n_rows,)
         From 0 to ``k - 1``.
     k : int

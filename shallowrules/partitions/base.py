@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
@@ -27,10 +27,15 @@ __all__ = [
     "Mergeable",
     "Part",
     "Partitions",
+    "Result",
+    "State",
     "TableParts",
     "ThreadedPartitions",
     "WholeTable",
+    "as_part",
     "find_kinds",
+    "has_values",
+    "merge_all",
 ]
 
 State = TypeVar("State")
@@ -65,13 +70,13 @@ class ColumnKind:
 
     Parameters
     ----------
-    type : {"integer", "float", "text", "boolean", "other"}
+    type : {"integer", "float", "date", "timestamp", "timestamptz", "duration", "text", "boolean", "other"}
     dtype : str
         NumPy's type of the numbers, "object" for other values.
     conversion : Conversion
         The conversion needed by the text of any file.
     has_values : bool
-        Whether a value may be present. A column without values goes with any type.
+        Whether a value may be present. A column without values goes with one of any type.
     declared : bool
         Whether the type is declared, as in Parquet files, and not found from the values: then whole numbers in one part
         are not floats in another.
@@ -150,12 +155,14 @@ class KindsFound:
     names : tuple of str
     clash : str
         The conflict; empty if there is none.
+    origin : str
+        The first part in the order of their names, which decides the order of the columns.
     """
 
     kinds: Mapping[str, tuple[ColumnKind, str]]
     names: tuple[str, ...]
     clash: str = ""
-    origin: str = field(default="")
+    origin: str = ""
 
     @classmethod
     def of(cls, table: Table, origin: str) -> KindsFound:
@@ -251,9 +258,9 @@ class Partitions(ABC):
     format : str
         "csv", "json", "parquet"; empty where the rows are in no file.
     column_notes : dict from str to tuple of Finding
-        By the name of a column: what was found out about it, and is to be said.
+        By the name of a column: findings about it that have to be reported.
     kept : dict
-        What was found in the parts and will be asked for again, by what it depends on.
+        Results of passes that are needed again, by what they depend on.
     """
 
     def __init__(self, kinds: Mapping[str, ColumnKind], where: str) -> None:
@@ -358,7 +365,7 @@ def has_values(table: Table, names: Sequence[str]) -> NDArray[np.bool_]:
 class ThreadedPartitions(Partitions):
     """Parts that come into this process one after another, and are worked on by its threads."""
 
-    reads_anew = True
+    rereads = True
     """Whether every pass reads the rows and converts them."""
 
     def __init__(self, kinds: Mapping[str, ColumnKind], where: str, n_threads: int = 1) -> None:
@@ -425,7 +432,7 @@ class TableParts(ThreadedPartitions):
     n_threads : int
     """
 
-    reads_anew = False
+    rereads = False
 
     def __init__(self, tables: Sequence[Table], n_threads: int = 1) -> None:
         found = [KindsFound.of(table, f"partition {i}") for i, table in enumerate(tables) if table.n_rows]

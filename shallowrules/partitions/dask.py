@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from shallowrules.errors import DataError, MissingExtraError
+from shallowrules.errors import DataError, MissingExtraError, counted
 from shallowrules.partitions.base import CallPart, Part, Partitions, Result, State, find_kinds, merge_all
 from shallowrules.tables.table import Table
 
@@ -33,7 +33,7 @@ class DaskParts(Partitions):
     ----------
     data : dask.dataframe.DataFrame or dask.array.Array of shape (n_rows, n_columns)
     columns, exclude : sequence of str
-        Columns to take, all by default, and columns to leave out.
+        Columns to take, all by default, and columns to exclude.
 
     Raises
     ------
@@ -121,5 +121,5 @@ def _delayed(data: Any) -> list[Any]:
     if hasattr(data, "npartitions") and hasattr(data, "to_delayed") and not hasattr(data, "rechunk"):
         return list(data.to_delayed())
     if data.ndim != 2:
-        raise DataError(f"expected an array of rows and columns, got one of {data.ndim} dimensions")
+        raise DataError(f"expected an array of rows and columns, got one of {counted(data.ndim, 'dimension')}")
     return list(np.asarray(data.rechunk({1: -1}).to_delayed(), dtype=object).ravel())

@@ -36,7 +36,7 @@ def open_partitions(
         Files, folders or patterns such as ``"sales/*.parquet"``; rows of a database; or a table of an engine that has
         it in parts.
     columns, exclude : sequence of str
-        Columns to take, all by default, and columns to leave out.
+        Columns to take, all by default, and columns to exclude.
     as_words : sequence of str
         Columns whose truth values are the words that a text file has for them.
     findings : list of Finding, optional
@@ -46,7 +46,7 @@ def open_partitions(
     memory : int, optional
         Bytes that the work may take in this process.
     n_threads : int
-        Of this process; Dask and Spark have workers of their own.
+        In this process; Dask and Spark have workers of their own.
 
     Raises
     ------

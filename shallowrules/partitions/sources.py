@@ -49,7 +49,7 @@ class FileParts(ThreadedPartitions):
     as_words : sequence of str
         Columns whose truth values are the words that the files have for them.
     findings : list of Finding or None
-        Where to add what is wrong with columns, which are text then; DataError says it by default.
+        Where to add faults of columns, which are then text; with None, DataError reports them.
     n_threads : int
     """
 
@@ -65,7 +65,7 @@ class FileParts(ThreadedPartitions):
         self.sources = [source for source in sources if not source.is_empty]
         if not self.sources:
             with named(str(sources[0].provenance)):
-                sources[0].count_rows()  # which says so
+                sources[0].count_rows()  # refuses a file without rows
         found: list[KindsFound] = []
         self._read: list[tuple[list[int], list[Field]]] = []
         written: dict[str, list[tuple[str, ColumnType, Conversion]]] = {}
@@ -78,22 +78,22 @@ class FileParts(ThreadedPartitions):
                 if findings is not None:
                     findings += wrong if len(sources) == 1 else [in_file(finding, where) for finding in wrong]
                 self._read.append((positions, fields))
-                for j, field in zip(positions, fields, strict=True):
-                    written.setdefault(source.names[j], []).append((where, field.type, field.conversion))
-                found.append(KindsFound(*self._kinds(source, positions, fields), origin=f"{number:09}"))
+                kinds = self._kinds(source, positions, fields)
+            for name, kind in kinds.items():
+                if kind.has_values:
+                    written.setdefault(name, []).append((where, kind.type, kind.conversion))
+            places = {name: (kind, where) for name, kind in kinds.items()}
+            found.append(KindsFound(places, tuple(kinds), origin=f"{number:09}"))
         for name, each in written.items():
             check_one_format(name, each)
-        kinds = cast(KindsFound, merge_all(None, found)).checked()
         where = str(self.sources[0].provenance) if len(sources) == 1 else f"{len(sources)} files"
-        super().__init__(kinds, where, n_threads)
+        super().__init__(cast(KindsFound, merge_all(None, found)).checked(), where, n_threads)
         self.all_names = list(dict.fromkeys(self.sources[0].names))
         self.format = self.sources[0].provenance.kind
         self.column_notes = {name: notes for source in self.sources for name, notes in source.column_notes.items()}
 
-    def _kinds(
-        self, source: DuckDBSource, positions: Sequence[int], fields: Sequence[Field]
-    ) -> tuple[Mapping[str, tuple[ColumnKind, str]], tuple[str, ...]]:
-        """Return the kinds of the columns of one file, and their names."""
+    def _kinds(self, source: DuckDBSource, positions: Sequence[int], fields: Sequence[Field]) -> dict[str, ColumnKind]:
+        """Return the kinds of the columns of one file, by name."""
         with closing(_batches(source, positions, fields)) as batches:
             table = _table(next(batches))
         declared = source.provenance.kind not in FOUND_TYPES
@@ -104,11 +104,8 @@ class FileParts(ThreadedPartitions):
         for column, each, n_values in zip(table.columns, fields, counts, strict=True):
             kind = ColumnKind.of(column)
             dtype = kind.dtype if each.type in ("integer", "float") else "<i8" if each.type in TIME_TYPES else "object"
-            kinds[column.name] = (
-                ColumnKind(each.type, dtype, each.conversion, n_values > 0, declared),
-                str(source.provenance),
-            )
-        return kinds, tuple(table.names)
+            kinds[column.name] = ColumnKind(each.type, dtype, each.conversion, n_values > 0, declared)
+        return kinds
 
     def parts(self) -> Generator[Part, None, None]:
         """Yield the parts, file by file."""
@@ -123,10 +120,11 @@ class FileParts(ThreadedPartitions):
 
     def count_distinct(self, name: str) -> int | None:
         """Return how many different values a column has."""
-        place = self.names.index(name)
         values = (
-            f"SELECT {fields[place].expression} AS value FROM {source.relation}"
-            for source, (_, fields) in zip(self.sources, self._read, strict=True)
+            f"SELECT {field.expression} AS value FROM {source.relation}"
+            for source, (positions, fields) in zip(self.sources, self._read, strict=True)
+            for j, field in zip(positions, fields, strict=True)
+            if source.names[j] == name
         )
         return cast(int, self.sources[0].row("count(DISTINCT value)", rows=f"({' UNION ALL '.join(values)})")[0])
 
@@ -148,31 +146,18 @@ def _table(batch: RecordBatch) -> Table:
 def open_files(
     where: Files,
     *,
-    columns: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    as_words: Sequence[str] = (),
-    findings: list[Finding] | None = None,
+    columns: Sequence[str] | None,
+    exclude: Sequence[str],
+    as_words: Sequence[str],
+    findings: list[Finding] | None,
     reading: Reading,
-    memory: int | None = None,
-    n_threads: int = 1,
+    memory: int | None,
+    n_threads: int,
 ) -> Iterator[FileParts]:
-    """Open CSV, Parquet or JSON files of any size, until the end of the context.
+    """Open CSV, Parquet or JSON files of any size, until the end of the context; parameters as `open_partitions`.
 
-    Text files are kept as a table of DuckDB meanwhile, on disk where it is larger than its share of the memory.
-
-    Parameters
-    ----------
-    where : str, Path or sequence of these
-    columns, exclude : sequence of str
-        Columns to read, all by default, and columns to leave out.
-    as_words : sequence of str
-        Columns whose truth values are the words that a text file has for them.
-    findings : list of Finding, optional
-        Where to add faults of columns. By default DataError reports them.
-    reading : Reading
-    memory : int, optional
-        Bytes that the whole work may take; by default as DuckDB sets it, to most of the machine's.
-    n_threads : int
+    Text files are kept as a table of DuckDB meanwhile, on disk where it is larger than its share of `memory`; without
+    a limit, DuckDB takes most of the machine's.
 
     Raises
     ------
@@ -206,7 +191,7 @@ class StoredParts(ThreadedPartitions):
 
 @contextmanager
 def open_stored_rows(
-    rows: DatabaseRows, *, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), n_threads: int = 1
+    rows: DatabaseRows, *, columns: Sequence[str] | None, exclude: Sequence[str], n_threads: int
 ) -> Iterator[StoredParts]:
     """Fetch rows of a database once, in batches, and keep them on disk until the end of the context.
 

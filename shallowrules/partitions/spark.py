@@ -23,7 +23,7 @@ class SparkParts(Partitions):
     ----------
     frame : pyspark.sql.DataFrame
     columns, exclude : sequence of str
-        Columns to take, all by default, and columns to leave out.
+        Columns to take, all by default, and columns to exclude.
 
     Raises
     ------

@@ -1,6 +1,9 @@
-"""Where rows come from: each source has names, types and a number of rows, and gives rows as a table or in batches.
+"""Where rows come from: each source has names and a number of rows, and gives the rows as a table.
 
-`base` defines sources, `opening` opens the one for a name; there is a module for each kind.
+`base` defines sources, `opening` opens the one for a name, and there is a module for each kind; `engine` is the DuckDB
+that reads files, also as a stream. What files need before that: `trimming`, `extent` and `evidence` find the table in
+a file or a sheet; `structure`, `text` and `csv_sample` look at its lines, `number_formats`, `text_dates` and
+`text_findings` at its values.
 """
 
 from shallowrules.sources.base import Provenance, Source

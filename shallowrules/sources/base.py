@@ -1,4 +1,4 @@
-"""Sources of rows."""
+"""Sources of rows, and refusals that name their files and columns."""
 
 from __future__ import annotations
 
@@ -7,23 +7,15 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
-import numpy as np
-
-from shallowrules.errors import DataError, Finding, MissingExtraError
+from shallowrules.errors import DataError, Finding
 from shallowrules.files import FULL
-from shallowrules.tables.column import Column, ColumnType
+from shallowrules.tables.column import Column
 from shallowrules.tables.names import named_alike, show_absent
 from shallowrules.tables.table import Table
 
-if TYPE_CHECKING:
-    from pyarrow import RecordBatch
-
-__all__ = ["BATCH_ROWS", "Provenance", "Source", "check_names", "import_pyarrow", "in_file", "named", "refuse"]
-
-BATCH_ROWS = 65_536
-"""Rows of a batch by default."""
+__all__ = ["Provenance", "Source", "check_names", "in_file", "named", "refuse"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +41,7 @@ class Source(ABC):
     """Rows with named columns.
 
     A source has to say how many rows there are and give columns (`count_rows`, `read`); everything else follows from
-    these. One that can do better, such as types without reading or batches from a stream, overrides them.
+    these.
 
     Parameters
     ----------
@@ -135,8 +127,7 @@ class Source(ABC):
         columns : sequence of str, optional
             These columns only, in this order.
         exclude : sequence of str
-            Columns to leave out, by name or by a pattern such as ``flag_*``; what is wrong with their values does not
-            matter then.
+            Columns that are not read, by name or by a pattern such as ``flag_*``; faults in their values do not matter.
         as_text : sequence of str
             Columns to leave as the text that they are in the source, for rules that know how to convert it.
         findings : list of Finding, optional
@@ -151,30 +142,6 @@ class Source(ABC):
         else:
             findings += found
         return table
-
-    def types(self, columns: Sequence[str] | None = None) -> dict[str, ColumnType]:
-        """Return the type of each wanted column, as `table` gives it."""
-        return {column.name: column.type for column in self.table(columns).columns}
-
-    def batches(
-        self, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), n_rows: int = BATCH_ROWS
-    ) -> Iterator[RecordBatch]:
-        """Yield the rows as Arrow record batches, in order, typed as `table` types them; needs pyarrow."""
-        pyarrow = import_pyarrow()
-        table = self.table(columns, exclude)
-        # A batch without values says nothing about the type.
-        objects = {"text": pyarrow.string(), "boolean": pyarrow.bool_(), "other": pyarrow.string()}
-        for start in range(0, table.n_rows, n_rows):
-            part = table.take(np.arange(start, min(start + n_rows, table.n_rows)))
-            arrays = [
-                pyarrow.array(
-                    column.values if column.type != "other" else list(map(str, column.values)),
-                    objects.get(column.type),
-                    mask=column.absent,
-                )
-                for column in part.columns
-            ]
-            yield pyarrow.record_batch(arrays, names=table.names)
 
 
 @contextmanager
@@ -194,7 +161,7 @@ def named(file: str) -> Iterator[None]:
 
 
 def in_file(finding: Finding, file: str) -> Finding:
-    """Return the error in one of several files, with its name."""
+    """Return a finding in one of several files, with the name of the file."""
     return replace(finding, message=f"{file}: {finding.message}", file=file)
 
 
@@ -213,12 +180,3 @@ def check_names(names: Sequence[str], among: Collection[str] | None = None) -> N
     what = f"are both named {other!r}" if earlier == other else f"are named {earlier!r} and {other!r}, one name in SQL"
     message = f"columns {alike[0] + 1} and {alike[1] + 1} {what}: rename one of them"
     refuse([Finding("equal names", message, other)])
-
-
-def import_pyarrow() -> Any:
-    """Return the module; MissingExtraError says what needs it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtraError("reading rows as Arrow", "pyarrow") from None
-    return pyarrow

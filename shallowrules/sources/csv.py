@@ -58,8 +58,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvSource", "CsvText"]
 
-PLAINLY = Reading()
-
 NUMBERS = ("integer", "float")
 
 COUNTED_COLUMNS = 20
@@ -113,7 +111,7 @@ class CsvSource(DuckDBSource):
         told: Conversion,
         name: str,
         scratch: str,
-        reading: Reading = PLAINLY,
+        reading: Reading,
     ) -> None:
         self.file, self.delimiter, self._header_line = text.file, text.delimiter, text.header_line
         self.told = told

@@ -7,6 +7,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from shallowrules.sources.number_formats import begins_with_currency
@@ -93,9 +94,10 @@ class FieldLooks:
 def sample_rows(file: str, delimiter: str, width: int, *, everywhere: bool) -> Iterator[list[str]]:
     """Yield rows of `width` fields from the beginning of a file, and from places all over it.
 
-    The latter are found only where every line end is one of a row, as `everywhere` says.
+    The latter are found only where every line end is one of a row, as `everywhere` says. Rows that the `csv` module
+    cannot read, such as those with a very long field, are skipped.
     """
-    with open_text(file) as stream:
+    with open_text(file) as stream, suppress(csv.Error):
         rows = itertools.islice(csv.reader(stream, delimiter=delimiter), 1, MAX_SAMPLE_FIELDS // width + 2)
         yield from (row for row in rows if len(row) == width)
     size = os.path.getsize(file)
@@ -109,11 +111,9 @@ def sample_rows(file: str, delimiter: str, width: int, *, everywhere: bool) -> I
             lines = content.decode("utf-8", "replace").splitlines(keepends=True)[1:]
             if stream.tell() < size:
                 lines = lines[:-1]
-            try:
+            with suppress(csv.Error):
                 rows = itertools.islice(csv.reader(lines, delimiter=delimiter), per_place)
                 yield from (row for row in rows if len(row) == width)
-            except csv.Error:
-                return
 
 
 def is_padded(field: str) -> bool:

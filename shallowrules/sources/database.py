@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shallowrules.errors import DataError, Finding, OptionError
+from shallowrules.errors import DataError, Finding, OptionError, OptionName
 from shallowrules.sources.adbc import copied_as, is_usable, read_copied
-from shallowrules.sources.base import BATCH_ROWS, Provenance, Source
+from shallowrules.sources.base import Provenance, Source
 from shallowrules.sources.column_builder import ColumnBuilder
 from shallowrules.sources.connecting import connect, find_url, show_database, timeout_statement
 from shallowrules.sources.declared import declared_types
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
 
+BATCH_ROWS = 65_536
 BATCH_VALUES = 1 << 20
-"""Maximum number of values of a batch, which are Python objects: 0.1 GB."""
+"""Maximum number of rows of a batch, and of its values, which are Python objects: 0.1 GB."""
 
 MAX_TIMEOUT = 86_400
 """Seconds of a statement."""
@@ -71,7 +72,14 @@ class DatabaseRows:
 
     def __post_init__(self) -> None:
         if (self.table is None) == (self.query is None):
-            raise OptionError("--database needs either --table or --query: the rows to read", option="database")
+            raise OptionError(
+                OptionName("database"),
+                " needs either ",
+                OptionName("table"),
+                " or ",
+                OptionName("query"),
+                ": the rows to read",
+            )
         if self.sample is not None and not self.sample >= 1:
             raise OptionError(f"a sample must have at least 1 row, not {self.sample}", option="sample")
         if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:

@@ -27,7 +27,7 @@ class DeclaredType:
     Parameters
     ----------
     kind : {"number", "text", "boolean", "date", "timestamp", "timestamptz", "duration", "other"} or None
-        What its values are; None where that is known of the values alone.
+        What its values are; None where only the values tell.
     fetched : str
         The SQL by which the driver gives the values of a ``{column}`` unchanged.
     """
@@ -81,8 +81,7 @@ POSTGRES: Mapping[int, DeclaredType] = {
     1114: TIMESTAMP,
     1184: TIMESTAMPTZ,
     1186: INTERVAL,
-    # Bytes, oid (which compares with no number), json, money, times of a day, uuid: Python does not have each of these
-    # as a value.
+    # Bytes, oid (which compares with no number), json, money, times of a day, uuid: Python has no value for some.
     **dict.fromkeys((17, 26, 114, 790, 1083, 1266, 2950, 3802), DeclaredType("other", CAST_TO_TEXT)),
 }
 """By the number of a type in `pg_type`."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from shallowrules.errors import DataError, Finding, MissingExtraError
-from shallowrules.sources.base import BATCH_ROWS, Provenance, Source, import_pyarrow, refuse
+from shallowrules.sources.base import Provenance, Source, refuse
 from shallowrules.tables.column import Column, ColumnType
 from shallowrules.tables.conversion import PLAIN, Conversion
 from shallowrules.tables.time_columns import time_column
@@ -36,6 +36,7 @@ __all__ = [
     "open_database",
     "quote_name",
     "quote_text",
+    "reason",
     "text_literals",
     "typed_column",
 ]
@@ -118,22 +119,12 @@ class DuckDBSource(Source):
             for i, (j, field) in enumerate(zip(positions, fields, strict=True))
         ]
 
-    def types(self, columns: Sequence[str] | None = None) -> dict[str, ColumnType]:
-        """Return the type of each wanted column, as `table` gives it."""
-        positions = self.positions(columns)
-        fields = self.fields(positions)
-        return {self.names[j]: field.type for j, field in zip(positions, fields, strict=True)}
-
-    def batches(
-        self, columns: Sequence[str] | None = None, exclude: Sequence[str] = (), n_rows: int = BATCH_ROWS
-    ) -> Iterator[RecordBatch]:
-        """Yield the rows as Arrow record batches, in order, straight from DuckDB; needs pyarrow."""
-        positions = self.positions(columns, exclude)
-        return self.stream(positions, self.fields(positions), n_rows)
-
     def stream(self, positions: Sequence[int], fields: Sequence[Field], n_rows: int) -> Iterator[RecordBatch]:
-        """Yield columns, read as `fields` says, as Arrow record batches; needs pyarrow."""
-        import_pyarrow()
+        """Yield columns, read as `fields` says, as Arrow record batches of at most `n_rows` rows; needs pyarrow."""
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("reading rows as Arrow", "pyarrow") from None
         selected = ", ".join(
             f"{field.expression} AS {quote_name(self.names[j])}" for j, field in zip(positions, fields, strict=True)
         )

@@ -28,16 +28,16 @@ from shallowrules.sources.evidence import (
     width_of,
 )
 
-__all__ = ["Extent", "Remark", "find_comment", "find_extent", "is_comment"]
+__all__ = ["Extent", "Remark", "find_comment", "find_extent", "in_effect", "is_comment"]
 
 COMMENT = "#"
-"""Prefixes of comments that are recognized by default."""
+"""Prefix of comments that is recognized by default."""
 
 MAX_SHOWN = 40
 """Number of characters of a line that a note shows."""
 
 YEARS = range(1500, 2201)
-"""Numbers that name columns of open data."""
+"""Numbers that name columns in open data."""
 
 MIN_POSITIONS = 3
 """Number of columns from which 0, 1, 2 … count as names, as pandas and NumPy name columns."""
@@ -52,8 +52,6 @@ SUM_WORDS = r"total|totals|totale|totaal|sum|summe|gesamt|gesamtsumme|insgesamt|
 STATISTICS = r"average|avg|mean|median|durchschnitt|mittelwert|moyenne|minimum|maximum|min|max|std|std\.? ?dev\.?"
 TOTAL = re.compile(rf"(?:(?:grand|sub|over ?all)[ -]?)?(?P<word>{SUM_WORDS}|{STATISTICS})\b(?P<rest>.*)", re.IGNORECASE)
 SUM = re.compile(rf"(?:(?:grand|sub|over ?all)[ -]?)?(?:{SUM_WORDS})\s*:?", re.IGNORECASE)
-NAMES = ("names", "figures")
-"""Natures of a row that names columns for sure."""
 
 NOTE = re.compile(
     r"(source|sources|quelle|quellen|note|notes|anmerkung|anmerkungen|hinweis|footnote|legend|copyright|generated|"
@@ -64,7 +62,7 @@ NOTE = re.compile(
 
 
 class Remark(NamedTuple):
-    """A message on a file, a note of an action or a warning: the fact, and the option for it."""
+    """A note or a warning on a file: the fact, and the option that decides it."""
 
     fact: str
     remedy: tuple[str | OptionName, ...] = ()
@@ -84,9 +82,9 @@ class Extent:
     first : int
         The place from which rows of the table are.
     left_out : tuple of int
-        Places between the header and the rows that are neither.
+        The places of lines between the header and the rows that are neither.
     end : int or None
-        How many of the last records are of the table, or above it; None for all.
+        How many of the last records belong to the table or are above it; None for all.
     remarks : tuple of Remark
     """
 

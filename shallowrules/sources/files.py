@@ -21,7 +21,17 @@ from shallowrules.files import RULES_FILE, STANDARD_INPUT
 from shallowrules.sources.base import named
 from shallowrules.sources.looking import is_file, is_folder, look, matches, walk
 
-__all__ = ["FileKind", "files_of", "kind_of", "open_bytes", "regular_file", "told_delimiter"]
+__all__ = [
+    "CHUNK",
+    "STANDARD_INPUT",
+    "FileKind",
+    "files_of",
+    "is_compressed",
+    "kind_of",
+    "open_bytes",
+    "regular_file",
+    "told_delimiter",
+]
 
 FileKind = Literal["csv", "json", "parquet", "workbook"]
 

@@ -18,6 +18,7 @@ from shallowrules.tables.conversion import GRAMMAR, Conversion
 from shallowrules.tables.number_format import BELOW_ZERO, MARKS, NumberFormat, parts_of
 
 __all__ = [
+    "OTHER",
     "DetectedFormat",
     "Finder",
     "begins_with_currency",
@@ -94,7 +95,7 @@ class DetectedFormat:
     findings : tuple of Finding
         Why it is not taken: another reading that fits as well.
     notes : tuple of Finding
-        Messages: that it was detected, or that the texts have units.
+        That it was detected, or that the texts have units.
     """
 
     format: NumberFormat | None = None
@@ -111,7 +112,7 @@ class Finder:
     ----------
     source : DuckDBSource
     decimal, thousands : str or None
-        What is told of the whole file; None where it is to be found.
+        As given for the whole file; None where it has to be found.
     """
 
     source: DuckDBSource
@@ -210,9 +211,9 @@ def numbers_in_text(
     given : int
         Values that are not NULL.
     conversion : Conversion
-        What the column has for "no value".
+        With the null markers of the column.
     findings : list of Finding
-        Where a format is added that was told and does not fit, or that can be read in two ways.
+        Where to add a given format that does not fit, or one that can be read in two ways.
     """
     name = source.names[j]
     if name in source.formats:

@@ -1,4 +1,4 @@
-"""Opening the source that a name means: `_opened` has a line per kind of file, `open_source` opens the others."""
+"""Opening the source that a name means: `_opened` has a line per kind of file, `open_source` opens all others."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def read_table(
 ) -> Table:
     """Read a CSV, Parquet or JSON file or a sheet, or several that are one table; or rows of a database.
 
-    The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
-    ``.json``, ``.jsonl``, ``.ndjson``, all but Parquet also followed by ``.gz``; ``.xlsx``, ``.xls``, ``.ods``.
+    The kind of file is known by its content and name: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``, ``.json``,
+    ``.jsonl``, ``.ndjson``, all but Parquet also followed by ``.gz``; ``.xlsx``, ``.xls``, ``.ods``.
 
     Parameters
     ----------
@@ -71,8 +71,7 @@ def read_table(
     columns : sequence of str, optional
         Read these columns only, in this order.
     exclude : sequence of str
-        Leave these columns out, by name or by a pattern such as ``"flag_*"``; what is wrong with their values does not
-        matter then.
+        Columns that are not read, by name or by a pattern such as ``"flag_*"``; faults in their values do not matter.
     as_text : sequence of str
         Columns of a CSV or JSON file to leave as the text that they are, for rules that know how to convert it.
     **reading
@@ -81,10 +80,10 @@ def read_table(
     Returns
     -------
     Table
-        A column of whole numbers that fit 64 bits is "integer", other numbers are "float" (in single
-        precision where Parquet says so, else in double). In a CSV file a column of
-        nothing but true, false, t and f, in any case, is "boolean", and yes and no are text;
-        dates (also as text), lists and objects are "other".
+        A column of whole numbers that fit 64 bits is "integer", other numbers are "float" (in single precision where
+        Parquet says so, otherwise in double). In a CSV file a column of nothing but true, false, t and f, in any case,
+        is "boolean", and yes and no are text. Dates and points in time, also as text in one format, are "date",
+        "timestamp" or "timestamptz", durations in Parquet "duration"; other dates, lists and objects are "other".
 
     Raises
     ------
@@ -99,7 +98,7 @@ def read_table(
     Warns
     -----
     ShallowRulesNote
-        About what was found and left out: title lines, units, comments, notes, totals; about a missing header.
+        On lines that were skipped: titles, units, comments, notes, totals; on a missing header.
     ShallowRulesWarning
         If rows within the table are called totals, or the delimiter looks wrong.
     """
@@ -268,7 +267,7 @@ def file_relation(path: str | Path, delimiter: str | None = None) -> str | None:
         return None
     kind = kind_of(os.fspath(path), file)
     if kind == "csv" and (told_delimiter(file) is not None or not _is_plain(os.fspath(path), file, delimiter)):
-        return None  # DuckDB mistakes that line for the names
+        return None  # DuckDB would take another line for the header
     if kind == "csv":
         said = "" if delimiter is None else f", delim={quote_text(delimiter)}"
         return f"read_csv({file_literal(file)}, header=true, sample_size=-1{said})"

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
-from shallowrules.errors import DataError, Finding, OptionError, OptionName, ShallowRulesWarning
+from shallowrules.errors import DataError, Finding, OptionError, OptionName, ShallowRulesWarning, counted
 from shallowrules.sources.base import refuse
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "open_text",
     "possible_delimiters",
     "read_header",
+    "unreadable",
 ]
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -78,19 +79,23 @@ def _fits(text: str, decimal: str | None = None) -> dict[str, tuple[float, int]]
     for delimiter in DELIMITERS:
         if delimiter == decimal:
             continue
+        widths: list[int] = []
         with open_text(text) as stream:
             try:
-                rows = [
-                    row
-                    for row in itertools.islice(csv.reader(stream, delimiter=delimiter, strict=True), SAMPLE_ROWS)
-                    if row
-                ]
-            except csv.Error:
-                continue
-        if rows and len(rows[0]) > 1:
-            fitting = sum(len(row) == len(rows[0]) for row in rows[1:])
-            fits[delimiter] = (fitting / max(1, len(rows) - 1), len(rows[0]))
+                for row in itertools.islice(csv.reader(stream, delimiter=delimiter, strict=True), SAMPLE_ROWS):
+                    widths += [len(row)] * bool(row)
+            except csv.Error as error:
+                if not _is_too_long(error):
+                    continue
+                widths.append(0)  # no more rows can be read, whatever the delimiter
+        if widths and widths[0] > 1:
+            fits[delimiter] = (widths[1:].count(widths[0]) / max(1, len(widths) - 1), widths[0])
     return fits
+
+
+def _is_too_long(error: csv.Error) -> bool:
+    """Return whether the `csv` module stopped at a field longer than it reads, perhaps because a quote is left open."""
+    return "field limit" in str(error)
 
 
 def check_single(name: str, text: str, delimiter: str, decimal: str) -> None:
@@ -159,10 +164,15 @@ def first_fault(text: str, delimiter: str, header_line: int) -> Finding:
                     break
                 line = header_line + reader.line_num
         except csv.Error as error:
-            # A quote that is left open shows only at the end of the file, or at the limit of a field's length.
-            message = f"line {line}: {error}"
-            if "unexpected end of data" in str(error) or "field limit" in str(error):
-                message = f"line {line}: a field is too long or its quote is never closed ({error})"
-            return Finding("quotes", message, place=line)
-    message = f"line {line} has {len(row)} field(s), the header has {width} (delimiter {delimiter!r})"
+            return unreadable(error, line)
+    message = f"line {line} has {counted(len(row), 'field')}, the header has {width} (delimiter {delimiter!r})"
     return Finding("ragged", message, count=len(row), place=line)
+
+
+def unreadable(error: csv.Error, line: int) -> Finding:
+    """Return the fault of a line that the `csv` module cannot read."""
+    message = f"line {line}: {error}"
+    # A quote that is left open shows only at the end of the file, or at the limit of a field's length.
+    if "unexpected end of data" in str(error) or _is_too_long(error):
+        message = f"line {line}: a field is too long or its quote is never closed ({error})"
+    return Finding("quotes", message, place=line)

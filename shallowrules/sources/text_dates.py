@@ -6,7 +6,7 @@ import warnings
 from dataclasses import replace
 from typing import cast
 
-from shallowrules.errors import DataError, Finding, ShallowRulesNote
+from shallowrules.errors import DataError, Finding, OptionName, ShallowRulesNote
 from shallowrules.sources.engine import PLACE, DuckDBSource, Field, quote_text
 from shallowrules.sources.text_findings import note_dates
 from shallowrules.tables.conversion import Conversion
@@ -63,7 +63,8 @@ def find_dates(source: DuckDBSource, name: str, text: str, given: int, findings:
         )
         raise DataError(
             f"column {name!r} has {example!r} in row {row}, which is not a date in the format {told!r} ("
-            f"{format_words(told)}): correct it, or give the format of all its values with --dates"
+            f"{format_words(told)}): correct it, or give the format of all its values with ",
+            OptionName("dates"),
         )
     if not forms:
         return None

@@ -14,10 +14,12 @@ from typing import TextIO
 
 from shallowrules.errors import DataError, OptionError, OptionName, ShallowRulesNote, ShallowRulesWarning, counted
 from shallowrules.files import Reading
+from shallowrules.sources.base import refuse
 from shallowrules.sources.evidence import Record, is_blank, is_figure, width_of
 from shallowrules.sources.extent import Extent, Remark, find_comment, find_extent, in_effect, is_comment
+from shallowrules.sources.structure import unreadable
 
-__all__ = ["Trimmed", "check_reading", "say", "trim"]
+__all__ = ["FIRST_ROWS", "Trimmed", "check_reading", "say", "trim"]
 
 FIRST_ROWS = 200
 FIRST_FIELDS = 5_000
@@ -196,9 +198,18 @@ def _last_records(text: str, delimiter: str, width: int) -> list[Record]:
 
 
 def _dropped_lines(text: str, delimiter: str, line: int, is_dropped: Callable[[Sequence[str]], bool]) -> set[int]:
-    """Return the lines that are comments, none of them within a quoted field."""
+    """Return the lines that are comments, none of them within a quoted field; DataError for one that is not CSV."""
+    dropped, place = set(), line
     with _open(text) as stream:
-        return {record.place for record in _parsed(stream, delimiter, line) if is_dropped(record.fields)}
+        reader = csv.reader(stream, delimiter=delimiter, strict=True)
+        try:
+            for fields in reader:
+                if is_dropped(fields):
+                    dropped.add(place)
+                place = line + reader.line_num
+        except csv.Error as error:
+            refuse([unreadable(error, place)])
+    return dropped
 
 
 def _write(

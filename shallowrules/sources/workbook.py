@@ -19,7 +19,7 @@ from shallowrules.sources.trimming import FIRST_ROWS, Trimmed
 from shallowrules.tables.conversion import DOUBLE_EXACT
 from shallowrules.tables.times import format_time
 
-__all__ = ["sheet_text"]
+__all__ = ["DELIMITER", "sheet_text"]
 
 DELIMITER = ","
 

@@ -37,9 +37,8 @@ OTHER_NATURES = {
 }
 """The content of a column of type "other", in the words of a message, by the type of its values."""
 
-
 NESTED = "mixed or nested values"
-"""Possible contents of a column of type "other"; any other column has one kind of value."""
+"""Its content where the values are of several types, or collections."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,7 @@ class Grammar:
         A whole number in a text that is the code of a category: without a sign or zeros in front, and perhaps with
         a fraction of zeros, which is what pandas writes once a value is missing.
     plain_code : str
-        The one spelling of it that SQL takes.
+        The one spelling of a code that SQL accepts.
     longest : int
         Characters of the longest text that is a number.
     """
@@ -92,12 +92,12 @@ class Conversion:
     decimal : {".", ","}
         The separator of the fraction of a number.
     nulls : tuple of str
-        Null markers, compared without the spaces around them: ``""`` is a text of nothing but
-        spaces, which is missing in a column of numbers in any case. A token that is a number stands for every number of
-        its value, however it is written.
+        Null markers, compared without the spaces around them: ``""`` is a text of nothing but spaces, which is missing
+        in a column of numbers in any case. A marker that is a number stands for every number of its value, however it
+        is written.
     format : str
-        An example of a number, where they have more than a decimal separator: the `NumberFormat.example` of
-        one with the same separator.
+        An example of a number, where they have more than a decimal separator: the `NumberFormat.example` of one with
+        the same separator.
     codes : bool
         Whether the values are codes: whole numbers that are categories.
     dates : str
@@ -123,12 +123,12 @@ class Conversion:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The texts that mean "no value" and are not a finite number."""
+        """The null markers that are not a finite number."""
         return tuple(token for token in self.nulls if self._finite(token) is None)
 
     @property
     def null_numbers(self) -> tuple[Number, ...]:
-        """The finite numbers that mean "no value"."""
+        """The null markers that are finite numbers, as numbers."""
         return tuple(number for number in map(self._finite, self.nulls) if number is not None)
 
     @property
@@ -158,7 +158,7 @@ class Conversion:
         return number if number is not None and math.isfinite(number) else None
 
     def is_null(self, text: str) -> bool:
-        """Return whether a text means "no value"."""
+        """Return whether a text is a null marker."""
         return text.strip(" ") in self.nulls
 
     def read(self, text: str) -> Number | None:

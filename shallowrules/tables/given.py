@@ -56,8 +56,6 @@ def column_of(name: str, data: Any) -> Column:
         return _from_list(name, data)
     values = np.asarray(data)
     _check_one_dimension(name, values)
-    if values.dtype.kind == "b":  # numbers only in a matrix
-        return Column(name, "boolean", values.astype(object))
     return from_array(name, values)
 
 

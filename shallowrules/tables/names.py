@@ -17,8 +17,8 @@ def find_name(name: str, names: Iterable[str], *folds: Callable[[str], str]) -> 
     name : str
     names : iterable of str
     *folds : callable
-        What makes two names of a column equal, the strictest first; by none of them, a name means itself. The first by
-        which any name is equal decides.
+        Functions that give two names of one column the same text, the strictest first. A name that is among them means
+        itself; otherwise the first function by which any name is equal decides.
     """
     names = list(names)
     if name in names:

@@ -25,7 +25,7 @@ MARKS = f",.'\u2019{BLANKS}"
 MINUS = "\u2212"
 
 BELOW_ZERO = f"[({MINUS}-]"
-"""A pattern; a text that is a number in a format is below zero if it has a match."""
+"""A pattern that a number in a format matches somewhere if and only if it is below zero."""
 
 MAX_AFFIX = 12
 """Characters of a currency or a unit."""
@@ -74,12 +74,12 @@ class NumberFormat:
     Parameters
     ----------
     thousands : str
-        What stands between groups of three digits, one of `MARKS`, where they are grouped; empty if they never are.
+        The mark between groups of three digits, one of `MARKS`; empty if digits are never grouped.
     decimal : {".", ","}
     before, behind : str
         A currency, a percent sign or a unit, which every number has; blanks between it and the digits do not matter.
     negative : {"front", "minus", "behind", "parentheses"}
-        How a number below zero may be written besides with a hyphen in front.
+        How a number below zero may be written, in addition to a hyphen in front.
     """
 
     thousands: str = ""

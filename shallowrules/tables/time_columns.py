@@ -26,7 +26,7 @@ def times_of_text(
 ) -> Column:
     """Return a column of text as one of times of a kind, as `parse` reads them.
 
-    Blank text, and words for "no value", are missing.
+    Blank texts and null markers are missing.
 
     Raises
     ------

@@ -378,12 +378,16 @@ def time_level(kind: str, threshold: int) -> int:
 
 
 def numbers_of_times(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return an array of datetime64 or timedelta64 as the numbers of points in time or durations, 0 where missing.
+    """Return the numbers of the points in time or durations in an array, 0 where one is missing, and where that is.
+
+    Parameters
+    ----------
+    values : ndarray of datetime64 or timedelta64
 
     Raises
     ------
     OverflowError
-        If one is beyond the years 1 to 9999.
+        If one is beyond the years 1 to 9999, or of no unit.
     """
     missing = np.isnat(values)
     kind = "duration" if values.dtype.kind == "m" else "timestamp"
@@ -391,7 +395,8 @@ def numbers_of_times(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[n
     day = values.astype("m8[D]" if kind == "duration" else "M8[D]").view(np.int64)  # days do for any unit
     days = np.where(missing, 0, day)
     bounds = _RANGES[kind]
-    if unit == "generic" or ((days < bounds[0] // DAY) | (days > bounds[-1] // DAY)).any():
+    no_unit = unit == "generic" and not missing.all()
+    if no_unit or ((days < bounds[0] // DAY) | (days > bounds[-1] // DAY)).any():
         raise OverflowError
     numbers = values.astype("m8[us]" if kind == "duration" else "M8[us]").view(np.int64)
     return np.where(missing, 0, numbers), missing

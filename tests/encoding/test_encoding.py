@@ -21,10 +21,10 @@ from shallowrules.encoding import (
     blocks,
     encode,
     encoded,
-    impute_table,
 )
-from shallowrules.encoding.imputing import COMPLETE, IMPUTED
+from shallowrules.encoding.imputing import COMPLETE, IMPUTED, impute_table
 from shallowrules.errors import DataError, OptionError
+from shallowrules.partitions import TableParts
 from shallowrules.rules import Leaf
 from shallowrules.tables.column import Column
 from shallowrules.verification import verify
@@ -147,6 +147,12 @@ def test_columns_that_are_no_categories(values, found):
     with pytest.raises(DataError, match="'c'") as caught:
         encode(Table.of({"n": np.arange(10), "c": values}))
     assert [(f.kind, f.column, f.count, f.example) for f in caught.value.findings] == found
+
+
+def test_columns_of_a_table_in_parts_that_are_no_categories_are_named_with_what_they_hold():
+    tables = [Table.of({"n": [1.0, 2.0], "when": np.array([time(hour)] * 2, object)}) for hour in (8, 12)]
+    with pytest.raises(DataError, match=r"neither numbers nor categories .*'when' \(times of day\); exclude"):
+        ExplainableKMeans(2).fit_partitions(TableParts(tables), centers=[[1.0], [2.0]])
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_parts_have_the_weight_and_the_rules_of_the_table(scale, tmp_path):
 def test_the_balanced_weight_can_be_given_as_an_option():
     for spread in (1e-300, 1e300):
         weight = balanced_weight([spread], [0.5])
-        assert WEIGHT_RANGE[0] <= weight < WEIGHT_RANGE[1]
+        assert WEIGHT_RANGE[0] <= weight <= WEIGHT_RANGE[1]
         fit(customers(), category_weight=weight)
     assert balanced_weight([2.0, 4.0], [0.25, 0.5]) == 2.828
 

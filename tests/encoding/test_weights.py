@@ -19,9 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from strategies import problems
 
-from shallowrules import ExplainableKMeans
-from shallowrules._kernel import column_ranges
-from shallowrules.encoding import fit_scaler
+from shallowrules import ExplainableKMeans, Table
+from shallowrules.encoding import encode
 from shallowrules.encoding.blocks import BLOCK_VALUES
 from shallowrules.encoding.scaling import scale_rows
 from shallowrules.errors import OptionError, ShallowRulesWarning
@@ -162,6 +161,11 @@ def test_means_leave_out_what_is_in_no_group():
 # Scalers -------------------------------------------------------------------------------------------
 
 
+def fit_scaler(scale, X, weight=None):
+    """Return the scaler of an encoded matrix."""
+    return encode(Table.of(X), scale, matrix=X, sample_weight=weight).encoder.scaler
+
+
 @pytest.mark.parametrize("scale", SCALERS)
 @draws(60)
 @given(weighted_tables())
@@ -191,11 +195,13 @@ def test_scalers_are_scikit_learns(scale, dtype):
 @pytest.mark.parametrize("scale", SCALERS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", few(["C", "F"]))
-def test_threads_and_known_ranges_change_nothing_in_a_scaled_table(scale, dtype, order):
+def test_threads_and_known_ends_change_nothing_in_a_scaled_table(scale, dtype, order):
     random = np.random.default_rng(0)
     columns = [random.normal(5, 100, BLOCK_VALUES), random.normal(-1e9, 1, BLOCK_VALUES), np.full(BLOCK_VALUES, 0.1)]
     X = np.array(np.column_stack(columns), dtype=dtype, order=order)
-    plain, known = fit_scaler(scale, X), fit_scaler(scale, X, ranges=column_ranges(X))
+    known = fit_scaler(scale, X)
+    # Rows of weight 0 make the ends of the others unknown.
+    plain = fit_scaler(scale, np.vstack([X, 2 * X[:1]]), np.append(np.ones(len(X)), 0.0))
     for name, value in vars(plain).items():
         np.testing.assert_array_equal(vars(known)[name], value)
         assert np.asarray(vars(known)[name]).dtype == np.asarray(value).dtype

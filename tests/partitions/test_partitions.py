@@ -95,6 +95,30 @@ def test_text_files_have_one_type_where_whole_numbers_meet_floats_and_empty_colu
         assert parts.map_reduce(rows_of, None).rows == rows_of(read_table(files)).rows
 
 
+@pytest.mark.filterwarnings("ignore::shallowrules.errors.ShallowRulesNote")
+@pytest.mark.parametrize("values", [["1,5", "2,5"], ["$1,234.50", "$2.00"], ["01.02.2024", "31.12.2023"]])
+def test_a_file_without_values_in_a_column_is_written_in_any_format(tmp_path, values):
+    (tmp_path / "one.csv").write_text("a;b\n" + "".join(f"{value};x\n" for value in values))
+    (tmp_path / "two.csv").write_text("b;a\ny;\nz;\n")
+    files = [str(tmp_path / "one.csv"), str(tmp_path / "two.csv")]
+    whole = read_table(files)
+    with open_partitions(files) as parts:
+        assert parts.types == {column.name: column.type for column in whole.columns}
+        assert {name: kind.conversion for name, kind in parts.kinds.items()} == {
+            column.name: column.conversion for column in whole.columns
+        }
+        assert parts.map_reduce(rows_of, None).rows == rows_of(whole).rows
+
+
+def test_distinct_values_are_counted_over_all_files_whatever_the_order_of_their_columns(tmp_path):
+    (tmp_path / "one.csv").write_text("a,b\n1,x\n2,x\n")
+    (tmp_path / "two.csv").write_text("b,a\nx,2\ny,3\n")
+    files = [str(tmp_path / "one.csv"), str(tmp_path / "two.csv")]
+    for chosen in (None, ["b", "a"]):
+        with open_partitions(files, columns=chosen) as parts:
+            assert {name: parts.count_distinct(name) for name in parts.names} == {"a": 3, "b": 2}
+
+
 def test_json_and_reading_options(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"a": 1, "b": "x"}\n{"a": 2, "b": null}\n')
     with open_partitions(str(tmp_path / "rows.jsonl"), exclude=["b"]) as parts:

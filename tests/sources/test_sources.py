@@ -1,4 +1,4 @@
-"""Sources: names, types, a count, rows as a table or in batches; and several sources as one."""
+"""Sources: names, a count, rows as a table or streamed in batches; and several sources as one."""
 
 from __future__ import annotations
 
@@ -37,25 +37,22 @@ def test_a_source_needs_a_count_and_columns_only():
     source = Records([{"a": 1, "b": "x"}, {"a": None, "b": "y"}, {"a": 3}])
     table = source.table(exclude=["b"])
     assert table["a"].values[~table["a"].absent].tolist() == [1, 3]
-    assert source.types() == {"a": "integer", "b": "text"}
+    assert {column.name: column.type for column in source.table().columns} == {"a": "integer", "b": "text"}
     assert str(source.provenance) == "records"
-    batches = list(source.batches(n_rows=2))
-    assert [batch.num_rows for batch in batches] == [2, 1]
-    assert pa.Table.from_batches(batches).to_pylist() == [
-        {"a": 1, "b": "x"},
-        {"a": None, "b": "y"},
-        {"a": 3, "b": None},
-    ]
 
 
-def test_batches_without_pyarrow_name_what_to_install(monkeypatch):
+def test_a_stream_without_pyarrow_names_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("a\n1\n")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match="needs pyarrow, .*: pip install pyarrow$"):
-        next(Records([{"a": 1}]).batches())
+    with (
+        pytest.raises(MissingExtraError, match="needs pyarrow, .*: pip install pyarrow$"),
+        open_source(tmp_path / "t.csv") as source,
+    ):
+        next(source.stream([0], source.fields([0]), 1))
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
-def test_batches_are_the_table(tmp_path, kind):
+def test_a_stream_is_the_table(tmp_path, kind):
     path = tmp_path / f"t.{kind}"
     if kind == "parquet":
         pq.write_table(pa.table({"a": range(5), "b": [0.5, None, 1.5, 2.5, 3.5], "c": list("xyxyx")}), path)
@@ -66,10 +63,13 @@ def test_batches_are_the_table(tmp_path, kind):
         path.write_text("\n".join(json.dumps({"a": a, "b": b, "c": c}) for a, b, c in rows))
     with open_source(path) as source:
         assert source.count_rows() == 5
-        assert source.types(["c", "a"]) == {"c": "text", "a": "integer"}
         assert source.provenance.files == (str(path),)
-        batches = list(source.batches(["b", "a"], n_rows=2))
+        positions = source.positions(["b", "a", "c"])
+        fields = source.fields(positions)
+        assert [field.type for field in fields] == ["float", "integer", "text"]
+        batches = list(source.stream(positions[:2], fields[:2], 2))
         assert source.table().n_rows == 5
+    assert max(batch.num_rows for batch in batches) <= 2
     found = pa.Table.from_batches(batches)
     assert found.column_names == ["b", "a"]
     assert found["a"].to_pylist() == [0, 1, 2, 3, 4]

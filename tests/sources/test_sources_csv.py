@@ -260,11 +260,11 @@ def test_a_damaged_file_is_refused_with_its_place(write, words):
         ("", "file is empty"),
         ("a,b\n", "no rows .*2 column names"),
         ("a,b", "no rows .*2 column names"),
-        ("a,b\n1,2\n3\n", r"line 3 has 1 field\(s\), .* 2"),
-        ("a,b\n1,2\n3,4,5\n", r"line 3 has 3 field\(s\)"),
-        ("a,b\n1,2\n3,4,\n", r"line 3 has 3 field\(s\)"),
-        ('a,b\n"x\ny",2\n3,4,5\n', r"line 4 has 3 field\(s\)"),
-        ("a,b\n" + "1,2\n" * 5000 + "3\n", r"line 5002 has 1 field\(s\)"),
+        ("a,b\n1,2\n3\n", r"line 3 has 1 field, .* 2"),
+        ("a,b\n1,2\n3,4,5\n", r"line 3 has 3 fields"),
+        ("a,b\n1,2\n3,4,\n", r"line 3 has 3 fields"),
+        ('a,b\n"x\ny",2\n3,4,5\n', r"line 4 has 3 fields"),
+        ("a,b\n" + "1,2\n" * 5000 + "3\n", r"line 5002 has 1 field"),
         ("a,a\n1,2\n", "columns 1 and 2 .*'a'"),
         ("a,b,A\n1,2,3\n", "columns 1 and 3 .*'a' and 'A'"),
         (",column0\n1,2\n", "both named 'column0'"),
@@ -285,6 +285,27 @@ def test_a_damaged_file_is_refused_with_its_place(write, words):
         assert str(caught.value).startswith(f"{path}: ")
         said.append((repr(content)[:30], str(caught.value)))
     words(said)
+
+
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [('1,"x\n', "never closed"), ('1,"x"y\n', "',' expected"), ("1," + "x" * 200_000 + "\n# end\n", "too long")],
+    ids=["open quote", "text behind a quote", "long field"],
+)
+def test_a_fault_far_below_a_comment_is_refused_with_its_line(write, fault, named):
+    with pytest.raises(DataError, match=f"line 3003: .*{named}"):
+        read_table(write("# made by hand\na,b\n" + "1,2\n" * 3000 + fault))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("row", [0, 1, 3000])
+def test_a_field_longer_than_the_csv_module_reads_is_read_wherever_it_is(write, delimiter, row):
+    texts = ["y"] * 3001
+    texts[row] = "x" * 200_000
+    lines = [f"a{delimiter}b", *(f"{i}{delimiter}{text}" for i, text in enumerate(texts))]
+    table = read_table(write("\n".join(lines) + "\n"))
+    assert table.names == ["a", "b"]
+    assert table["b"].values.tolist() == texts
 
 
 def test_a_missing_file_and_a_folder(tmp_path):

@@ -312,6 +312,11 @@ def test_what_is_not_one_thing_to_read(tmp_path, monkeypatch, words):
     words(said)
 
 
+def test_a_message_to_python_names_its_parameters():
+    with pytest.raises(OptionError, match=r"^database needs either table or query: the rows to read$"):
+        DatabaseRows("sqlite:///x.db")
+
+
 SECRET = "s3cr3t:p@ss/w%20rd"
 
 

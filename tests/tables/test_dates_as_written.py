@@ -99,8 +99,10 @@ def test_two_readings_are_asked_for():
 
 def test_a_format_that_is_told_must_fit():
     write_dates("t.csv", "%d/%m/%Y")
-    with pytest.raises(DataError, match=r"'signup' has '19/01/2024' in row 3"):
+    with pytest.raises(DataError, match=r"'signup' has '19/01/2024' in row 3.* give the format .* with dates$"):
         read_table("t.csv", dates=["signup=%m/%d/%Y"])
+    message = refused("fit", "t.csv", "-k", 2, "--dates", "signup=%m/%d/%Y")
+    assert "give the format of all its values with --dates" in message
     with pytest.raises(OptionError, match="signup=%d/%m/%Y"):
         read_table("t.csv", dates=["signup=%q"])
     with pytest.raises(OptionError, match="no column 'nothing'"):

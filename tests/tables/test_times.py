@@ -208,6 +208,12 @@ def test_nothing_beside_times_is_missing(nothing, value):
     assert column.absent.tolist() == [False, True]
 
 
+@pytest.mark.parametrize("values", [[np.datetime64("NaT")] * 2, np.array(["NaT", "NaT"], "M8")])
+def test_nothing_but_missing_points_in_time_have_no_unit_and_are_missing(values):
+    column = column_of("t", np.array(values))
+    assert (column.type, column.absent.tolist()) == ("timestamp", [True, True])
+
+
 @pytest.mark.parametrize("unit", ["D", "ns", "h"])
 @pytest.mark.parametrize("nature", ["M8", "m8"])
 def test_an_array_of_times_holds_times(nature, unit):
