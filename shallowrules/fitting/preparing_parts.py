@@ -7,8 +7,9 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shallowrules._kernel import column_ranges
+from shallowrules._kernel import column_ranges, nearest_centers
 from shallowrules.clustering.centers import Grids, cluster_parts, given_centers, means_of_clusters, sum_reference
 from shallowrules.clustering.given_labels import classes_of_labels, label_notes
 from shallowrules.clustering.reference import Reference
@@ -90,18 +91,27 @@ def prepare_parts(
         explains_noise = parameters.noise == "cluster"
         rows, sums, reference = _follow_labels(parts, rows, facts, grids, explains_noise=explains_noise)
     if X_explain is not X_cluster:
-        empty = np.flatnonzero(sums["rows"] == 0)
-        if len(empty):
-            raise DataError(
-                f"no row is nearest to the centers {', '.join(map(str, empty))}, so they have no place in the "
-                "explained columns; remove them"
-            )
-        reference = replace(reference, explain_centers=means_of_clusters(grids.explain, sums, "explain"))
+        reference = replace(reference, explain_centers=_explained(reference.centers, grids, sums, parameters.clusterer))
     check_max_leaves(parameters, len(reference.centers), labelled=reference.labelled)
     n_collected = rows_within(memory, row_bytes)
     return PartsData(
         parameters, reference, cluster_columns, parts, rows, facts, head, grids, sums, row_bytes, n_collected
     )
+
+
+def _explained(centers: NDArray[np.float64], grids: Grids, sums: Added, clusterer: Any) -> NDArray[np.float64]:
+    """Return the centers in the explained columns: the means of the rows that are nearest to them."""
+    means, has_rows = means_of_clusters(grids.explain, sums, "explain"), sums["rows"] > 0
+    empty = np.flatnonzero(~has_rows)
+    if len(empty) and clusterer is not None:
+        raise DataError(
+            f"no row is nearest to the centers {', '.join(map(str, empty))}, so they have no place in the "
+            "explained columns; remove them"
+        )
+    if len(empty):  # a center of our own without rows coincides with another one, as far as distances tell
+        nearest, _ = nearest_centers(centers[empty], centers[has_rows])
+        means[empty] = means[has_rows][nearest]
+    return means
 
 
 def _cluster(

@@ -214,3 +214,15 @@ def test_parts_of_few_rows(data):
         assert weight is not None or model.round_within == 10.0 or needs_whole or n_distinct < model.n_clusters
         return
     check_rules(model.rules_)
+
+
+@pytest.mark.parametrize("scale", ["minmax", "standard", "robust"])
+@pytest.mark.parametrize("value", [1e-300, 1e-200, 1e-160, 1e-9])
+def test_centers_that_distances_do_not_tell_apart_are_one_cluster_in_parts_too(scale, value):
+    X = np.zeros((6, 3))
+    X[3] = value
+    table = Table.of(X)
+    whole, in_parts = (ExplainableKMeans(2, random_state=0, scale=scale) for _ in range(2))
+    whole.fit(X)
+    in_parts.fit_partitions(TableParts([table]))
+    assert in_parts.tree_.n_leaves == whole.tree_.n_leaves
