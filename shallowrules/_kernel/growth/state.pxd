@@ -18,7 +18,6 @@ cdef enum:
     LANES = 16              # rows whose distances are taken together, SR_LANES of lanes.h
     MAX_RUNS = 16           # runs of cuts listed at a node; if there are more, its rows are summed exactly instead
     LEAF = -1               # as a node's feature
-    MAX_LAST_CENTERS = 2    # of a node with nothing but leaves below
     UNUSED_PLACE = -2
     NOT_CUT_YET = -3
 
@@ -98,7 +97,7 @@ cdef struct State:
 
 cdef inline bint keeps_distances(const Slots* slots, const Node* node) noexcept nogil:
     """Return whether a node's distances should be stored as they are computed, for the nodes below it."""
-    return not node.has_distances and MAX_LAST_CENTERS < node.last_center - node.first_center <= slots.n_distances
+    return not node.has_distances and node.last_center - node.first_center <= slots.n_distances
 
 
 cdef inline double* distances_to(const Table* table, const Slots* slots, int center) noexcept nogil:

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.refinement.state cimport (
-    Buffers, Effort, Rows, Stale, Tree, Walk, Work, descend, point_of, prefetch_row, squared_distance, weight_of
+    Buffers, Effort, Rows, Stale, Tree, Walk, Work, descend, point_of, squared_distance, weight_of
 )
 from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
 from shallowrules._kernel.shared.matrix cimport entry
@@ -86,7 +86,6 @@ cdef void _measure_cluster(
                 mean[j] = 0.0
         mass = 0.0
         for i in range(tree.first[leaf], tree.last[leaf]):
-            prefetch_row(rows, tree, i, tree.last[leaf])
             slot = tree.order[i]
             point = point_of(rows, slot, buffer)
             w = weight_of(rows, slot)
@@ -103,7 +102,6 @@ cdef void _measure_cluster(
             continue
         sum = 0.0
         for i in range(tree.first[leaf], tree.last[leaf]):
-            prefetch_row(rows, tree, i, tree.last[leaf])
             slot = tree.order[i]
             tree.own_distance[slot] = squared_distance(point_of(rows, slot, buffer), mean, m)
             sum += weight_of(rows, slot) * tree.own_distance[slot]

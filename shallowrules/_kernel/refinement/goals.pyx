@@ -19,7 +19,7 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 from shallowrules._kernel.refinement.recut cimport keeps_leaves, set_cut
 from shallowrules._kernel.refinement.state cimport (
     BOUNDED_LENGTH, CodeRange, EdgePenalty, Goal, GoalBuffers, Move, RecutBuffers, Rows, Tree, Walk,
-    Work, descend, find_ranges, point_of, prefetch_row, squared_distance, weight_of
+    Work, descend, find_ranges, point_of, squared_distance, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
 
@@ -82,7 +82,6 @@ cdef void _add_rows(Work* work, int node, double* base, double* bases) noexcept 
     base[0] = base[1] = 0.0
     memset(bases, 0, 2 * d * sizeof(double))
     for i in range(tree.first[node], tree.last[node]):
-        prefetch_row(rows, tree, i, tree.last[node])
         slot = tree.order[i]
         recut.other[i] = descend(rows, tree, tree.right[node] if i < middle else tree.left[node], slot)
         left = tree.leaf[slot] if i < middle else recut.other[i]

@@ -19,12 +19,11 @@ from shallowrules._kernel.refinement.finished_tree cimport (
 )
 from shallowrules._kernel.refinement.leaf_cost cimport leaf_cost
 from shallowrules._kernel.refinement.state cimport (
-    GROUP, PREFETCH_DISTANCE, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, TermAt, Tree,
-    Walk, Work, clear_ranges, codes_at, descend, n_groups, point_of, prefetch_row, squared_distance,
+    GROUP, Buffers, CodeRange, EdgePenalty, Move, RecutBuffers, Rows, TermAt, Tree,
+    Walk, Work, clear_ranges, codes_at, descend, n_groups, point_of, squared_distance,
     sr_widen_ranges, weight_of
 )
 from shallowrules._kernel.shared.matrix cimport entry
-from shallowrules._kernel.shared.prefetch cimport sr_prefetch
 from shallowrules._kernel.shared.threads cimport CHUNK
 
 cdef extern from "refinement/code_sums.h" nogil:
@@ -56,7 +55,6 @@ cdef void _weigh_rows(
     cdef int slot, own
     cdef double w, cost, penalty = rows.condition_penalty
     for i in range(begin, end):
-        prefetch_row(rows, tree, i, end)
         slot = tree.order[i]
         own = tree.leaf[slot]
         w = weight_of(rows, slot)
@@ -86,8 +84,6 @@ cdef void _tally_terms(
     cdef const uint16_t* of_row
     cdef const EdgePenalty* penalty = &recut.penalty
     for i in range(tree.first[node], last):
-        if i + PREFETCH_DISTANCE < last:
-            sr_prefetch(codes_at(rows, tree, i + PREFETCH_DISTANCE))
         of_row = codes_at(rows, tree, i)
         if part == 0:  # for all features: threads that widen adjacent ranges would wait for cache lines
             sr_widen_ranges(of_row, d, codes.low, codes.high)

@@ -7,10 +7,9 @@ from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
 from shallowrules._kernel.shared.interrupts cimport Progress
-from shallowrules._kernel.shared.matrix cimport Matrix, entry, prefetch_one, values_of_row
+from shallowrules._kernel.shared.matrix cimport Matrix, entry, values_of_row
 
 cdef enum:
-    PREFETCH_DISTANCE = 8   # rows between prefetching one and using it
     BIN_SHIFT = 20
 
 cdef extern from "refinement/code_sums.h" nogil:
@@ -253,9 +252,3 @@ cdef inline double squared_distance(const double* point, const double* mean, Py_
 cdef inline const double* point_of(const Rows* rows, int slot, double* buffer) noexcept nogil:
     """Return a row in the clustered space: in place, or copied to `buffer`."""
     return values_of_row(&rows.X_cluster, rows.row[slot], buffer)
-
-
-cdef inline void prefetch_row(const Rows* rows, const Tree* tree, Py_ssize_t i, Py_ssize_t last) noexcept nogil:
-    """Prefetch the row that comes some places after one in tree.order: rows of a node are scattered over the table."""
-    if i + PREFETCH_DISTANCE < last:
-        prefetch_one(&rows.X_cluster, rows.row[tree.order[i + PREFETCH_DISTANCE]])

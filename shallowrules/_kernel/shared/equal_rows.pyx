@@ -10,13 +10,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport uint64_t
 
 from shallowrules._kernel.shared.matrix cimport Matrix, entry, matrix_of
-from shallowrules._kernel.shared.prefetch cimport sr_prefetch
 from shallowrules._kernel.shared.row_keys cimport key_of
 from shallowrules._kernel.shared.threads cimport threads_for
-
-cdef enum:
-    PREFETCH_DISTANCE = 16      # rows between asking for a place of the table and looking at it
-
 
 cdef inline bint _equal(const Matrix* matrix, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
     cdef Py_ssize_t j
@@ -95,8 +90,6 @@ cdef Py_ssize_t _group_rows(
     cdef Py_ssize_t i, n_groups = 0
     cdef int other
     for i in range(n):
-        if i + PREFETCH_DISTANCE < n:
-            sr_prefetch(&table[hashes[i + PREFETCH_DISTANCE] & mask])
         if weight != NULL and weight[i] == 0:
             group[i] = -1
             continue
