@@ -45,7 +45,12 @@ def spell_plainly(option: OptionName, command: click.Command | None = None) -> s
     spelt = f"--{option.name.replace('_', '-')}"
     if command is not None:
         spelt = next((each.opts[0] for each in command.params if each.name == option.name), spelt)
-    return spelt if option.value is None else f"{spelt} {shell_word(str(option.value))}"
+    if option.value is None:
+        return spelt
+    value = option.value
+    if isinstance(value, dict):
+        value = ",".join(f"{key}={each}" for key, each in value.items())
+    return f"{spelt} {shell_word(str(value))}"
 
 
 def _commands(character: str) -> bool:

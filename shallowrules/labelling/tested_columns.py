@@ -123,14 +123,14 @@ def find_columns(
             continue
         missing.append(name)
         if (alike := nearest(name, names)) is not None:
-            near.append(OptionName("columns", f"{column.name}={alike}"))
+            near.append(OptionName("columns", {column.name: alike}))
     if missing:
         listed, shown = ", ".join(show_absent(name, names) for name in missing), ", ".join(map(repr, names))
         lacking = f"the rules test {listed}, which {where} does not have; its columns are: {shown}"
         if where is None:
             lacking = f"there is no column {listed}, which the rules test; the columns are: {shown}"
         parts: list[str | OptionName]
-        parts = [f"{lacking}. ", OptionName("columns", "OLD=NEW"), " says what a column is called there"]
+        parts = [f"{lacking}. ", OptionName("columns", {"OLD": "NEW"}), " says what a column is called there"]
         if len(near) == len(missing):
             parts += ["; if that is the column, use", *(part for option in near for part in (" ", option))]
         findings = [Finding("missing column", f"the rules test {show_absent(name, names)}", name) for name in missing]
