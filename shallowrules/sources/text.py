@@ -31,6 +31,9 @@ NOT_TEXT = "this is not a text file; save the table as CSV, Parquet or JSON line
 SCAN_BYTES = 1 << 18
 """Bytes that are examined at a time: few enough to stay in a processor's cache."""
 
+MAX_LINE = 1 << 26
+"""Longest line, in bytes: a file with a longer one, as where all lines end with a return alone, is not regular."""
+
 ODD_NUMBER = re.compile(rb"_[0-9]|\+-")
 BLANK_LINE = re.compile(rb"\n\r?\n")
 
@@ -174,6 +177,8 @@ def scan(text: BinaryIO, delimiter: str, *, single: bool = False) -> Scan:
     regular = whole_numbers = True
     delimiters = lines = newlines = returns = pairs = 0
     for i, piece in enumerate(_pieces(text)):
+        if len(piece) > MAX_LINE:
+            return Scan(regular=False)
         characters = np.frombuffer(piece, np.uint8)
         are_delimiters, are_ends = characters == ord(delimiter), characters == ord("\n")
         newlines += int(np.count_nonzero(are_ends))
@@ -206,8 +211,8 @@ def scan(text: BinaryIO, delimiter: str, *, single: bool = False) -> Scan:
 
 def _pieces(text: BinaryIO) -> Iterator[bytes]:
     """Yield the header, and then a number of lines at a time."""
-    yield text.readline()
-    while piece := text.read(SCAN_BYTES) + text.readline():
+    yield text.readline(MAX_LINE + 1)
+    while piece := text.read(SCAN_BYTES) + text.readline(MAX_LINE):
         yield piece
 
 

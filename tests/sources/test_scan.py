@@ -69,3 +69,12 @@ def test_one_odd_byte_in_a_long_file(odd: bytes, place: int) -> None:
     content = b"c1,c2\n" + b"1,23\n" * 60_000
     content = content[:place] + odd + content[place:]
     assert scanned(content, ",", False) == plain_facts(content, b",", False)
+
+
+@pytest.mark.parametrize(
+    "content", [b"a,b\r1,2\r3,4\r", b"a,b\n" + b"1,2\r3,4\r" * 5, b"a,b\n1,2\n" + b"3" * 40 + b",4\n"]
+)
+def test_a_file_with_a_very_long_line_is_not_regular(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "SCAN_BYTES", 4)
+    monkeypatch.setattr(text, "MAX_LINE", 10)
+    assert scan(io.BytesIO(content), ",") == text.Scan(regular=False)
