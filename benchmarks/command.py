@@ -38,7 +38,7 @@ WATCHED = """
 import atexit, importlib, json, sys, time
 PARTS = {
     "reading": ("shallowrules.cli.preparation", "open_rows"),
-    "checking": ("shallowrules.cli.preparation", "judged"),
+    "checking": ("shallowrules.cli.preparation", "_judged"),
     "encoding": ("shallowrules.fitting.preparing", "encode"),
     "k-means": ("shallowrules.clustering.clusterers", "fit_clusterer"),
     "distinct rows": ("shallowrules.fitting.regions", "find_unique_rows"),
