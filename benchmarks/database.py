@@ -48,9 +48,8 @@ from shallowrules.labelling.column_types import column_types
 from shallowrules.labelling.databases import Application, plan_labels
 from shallowrules.sources import DatabaseRows, read_table
 from shallowrules.sources.adbc import is_usable
-from shallowrules.sources.base import BATCH_ROWS
 from shallowrules.sources.connecting import connect, find_url
-from shallowrules.sources.database import open_rows
+from shallowrules.sources.database import BATCH_ROWS, open_rows
 from shallowrules.verification.engines import ENGINES as ALL_ENGINES
 from shallowrules.verification.engines import Engine
 from shallowrules.verification.engines.mariadb import MariaDB
