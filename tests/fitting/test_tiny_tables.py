@@ -13,6 +13,7 @@ from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from shallowrules import (
     ExplainableKMeans,
@@ -210,10 +211,26 @@ def test_parts_of_few_rows(data):
             memory=data.draw(st.sampled_from([None, 1])),
         )
     except (DataError, OptionError):
-        needs_whole, n_distinct = model.method in ("imm", "exkmc"), len(np.unique(X, axis=0))
-        assert weight is not None or model.round_within == 10.0 or needs_whole or n_distinct < model.n_clusters
+        needs_whole = model.method in ("imm", "exkmc")
+        assert (
+            weight is not None
+            or model.round_within == 10.0
+            or needs_whole
+            or distinct_rows(model, X) < model.n_clusters
+        )
         return
     check_rules(model.rules_)
+
+
+def distinct_rows(model, X):
+    """Return how many rows the clustered columns tell apart: beside a row far away, scaling may make two one."""
+    return len(np.unique(clone(model).fit(X).encoder_.to_clustered_space(X), axis=0))
+
+
+def test_rows_that_scaling_makes_one_are_too_few_for_their_clusters_in_parts():
+    X = np.array([[1e15], [0.0], [0.0], [0.01]])
+    with pytest.raises(DataError, match="2 distinct rows for 3 clusters"):
+        ExplainableKMeans(3, scale="standard").fit_partitions(TableParts([Table.of(X)]))
 
 
 @pytest.mark.parametrize("scale", ["minmax", "standard", "robust"])
