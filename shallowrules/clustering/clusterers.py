@@ -53,7 +53,7 @@ def into_space(clusterer: Any, X_cluster: NDArray[Any], source: Any = None) -> N
     Returns
     -------
     ndarray of float32 or float64, shape (n_rows, n_components)
-        `X_cluster` itself if there is no transformer.
+        `X_cluster` itself if the clusterer has no transformers.
     """
     transformers, _ = split_pipeline(clusterer)
     if not transformers:

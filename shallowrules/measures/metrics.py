@@ -86,9 +86,9 @@ def _rounded_cost(X: NDArray[Any], labels: NDArray[np.int32], k: int, weight: ND
     order, heaviest = np.argsort(weight, kind="stable"), np.zeros(k, np.intp)
     heaviest[labels[order]] = order  # the last one stays
     cost = 0.0
-    for column in X.astype(np.float64, copy=False).T:
+    for column in X.T:
         # Differences from the heaviest row of the cluster keep the digits that an offset would take.
-        gap = column - column[heaviest][labels]
+        gap = column.astype(np.float64) - column[heaviest][labels]
         gap -= (np.bincount(labels, weight * gap, k) / size)[labels]
         # The amount that rounding the mean adds to the sum of squares is known and subtracted.
         excess = np.bincount(labels, weight * gap, k)

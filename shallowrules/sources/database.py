@@ -26,7 +26,7 @@ from shallowrules.tables.times import TIME_TYPES, TimeType
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["DatabaseRows", "DatabaseSource", "open_rows"]
+__all__ = ["BATCH_ROWS", "DatabaseRows", "DatabaseSource", "open_rows"]
 
 BATCH_ROWS = 65_536
 BATCH_VALUES = 1 << 20

@@ -320,7 +320,7 @@ def test_a_refined_tree_is_never_behind_one_of_the_data_alone(problem):
         len(problem.centers),
     )  # fmt: skip
     found = from_data(table, len(problem.centers), aim)
-    assume(found)  # there is no such tree where a further leaf saves less than rounding
+    assume(found)  # the data tree is not grown to k leaves if the last ones save nothing but rounding
     assert refinement.objectives[1] <= aim.objective(found[0]) / aim.unit * (1 + 1e-9) + 1e-12
 
 

@@ -43,8 +43,8 @@ class DatabaseFacts:
     comments : mapping from str to str
         The statement that writes the comment on an object, by its kind; objects of other kinds go to the registry.
     definitions : mapping from str to str
-        By the kind of an object in the registry, a query for its definition: an object whose definition has changed
-        is no longer the one that was made here.
+        By the kind of an object in the registry, a query for its definition: if that has changed, somebody has replaced
+        the object.
     registry : str
         The statement that creates the registry.
     marked_column : str or None

@@ -170,7 +170,7 @@ class Database:
         [[schema, usual]] = self.ask(query, DatabaseObject("table", tuple(table)))
         if len(into) == 1 and usual is None:
             raise DataError(
-                f"there is no schema to make {into[0]!r} in; put the schema before the name: ",
+                f"the search path names no schema for {into[0]!r}: put one before the name, ",
                 OptionName("into", "SCHEMA.NAME"),
             )
         return (schema, table[-1]), tuple(into) if len(into) > 1 else (usual, *into)
