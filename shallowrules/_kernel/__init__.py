@@ -12,7 +12,7 @@ from shallowrules._kernel.refinement.improving import improve_tree
 from shallowrules._kernel.refinement.lookahead import grow_ahead
 from shallowrules._kernel.refinement.perturbing import perturb_tree
 from shallowrules._kernel.refinement.unions import split_leaves
-from shallowrules._kernel.shared.bin_counts import count_in_bins, place_rows
+from shallowrules._kernel.shared.bin_counts import count_in_bins, place_rows, weigh_by_bits
 from shallowrules._kernel.shared.binning import encode
 from shallowrules._kernel.shared.equal_rows import deduplicate
 from shallowrules._kernel.shared.group_sums import sums_of_parts

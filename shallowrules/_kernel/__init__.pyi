@@ -235,6 +235,12 @@ def exact_squares(
     *,
     rounds_products: bool = False,
 ) -> int | None: ...
+def weigh_by_bits(
+    columns: list[tuple[NDArray[np.float64], int, int, int]],
+    groups: NDArray[np.int32],
+    n_groups: int,
+    weight: NDArray[np.float64] | None = None,
+) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]: ...
 def weigh_near_cuts(
     X: NDArray[Any],
     feature: NDArray[np.int32],

@@ -26,7 +26,14 @@ from shallowrules.fitting.assembling import (
     imputation_note,
     rule_nodes,
 )
-from shallowrules.fitting.measuring import Counting, count_labels, measured_of, total_counted, weigh_values
+from shallowrules.fitting.measuring import (
+    Counting,
+    count_labels,
+    measured_of,
+    ranked_together,
+    total_counted,
+    weigh_values,
+)
 from shallowrules.measures.dominance import MAX_CELLS, Standing, ValueBins
 from shallowrules.measures.metrics import cost_around_means, exact_sums, partition_cost
 from shallowrules.measures.summation import exact_weights, group_means
@@ -39,9 +46,8 @@ from shallowrules.trees.tree import LEAF, Tree
 
 __all__ = ["LabelledRows", "TreeFigures", "TreeRows", "describe_tree", "numbers_of", "rules_of_tree"]
 
-MAX_COLUMNS_AT_ONCE = 4
-"""The number of columns in which clusters are compared with all other rows at once: each takes about ten times its
-size."""
+MAX_WEIGHED_AT_ONCE = 4
+"""Threads that compare clusters with all other rows: each may take some 100 MB."""
 
 
 def rules_of_tree(
@@ -366,11 +372,12 @@ class LabelledRows:
             leaf = None if leaf is None else leaf[rows]
         weight = weight if self.weighted else None
 
-        def standing(index: int) -> Standing:
-            return weigh_values(columns, index, labels, weight, counting).standing()
+        def standing(some: Sequence[int]) -> list[Standing]:
+            return [each.standing() for each in weigh_values(columns, some, labels, weight, counting)]
 
-        with ThreadPoolExecutor(min(counting.n_threads, MAX_COLUMNS_AT_ONCE)) as pool:
-            standings = dict(zip(counting.ranked, pool.map(standing, counting.ranked), strict=True))
+        with ThreadPoolExecutor(min(counting.n_threads, MAX_WEIGHED_AT_ONCE)) as pool:
+            weighed = [each for some in pool.map(standing, ranked_together(counting)) for each in some]
+        standings = dict(zip(counting.ranked, weighed, strict=True))
         found = count_labels(columns, labels, followed, weight, counting, leaf)
         if self.added_up is not None:
             found |= total_counted(self.added_up, labels, counting.k, self.given_weight, rows)

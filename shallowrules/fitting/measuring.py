@@ -33,10 +33,14 @@ __all__ = [
     "count_labels",
     "count_tree",
     "measured_of",
+    "ranked_together",
     "standings_of",
     "total_counted",
     "weigh_values",
 ]
+
+COLUMNS_AT_ONCE = 4
+"""Columns whose values are weighed together: a row's values lie side by side, and are read from memory once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +119,25 @@ def count_labels(
     return found | {f"bins {index}": each for index, each in zip(counting.bins, counts, strict=True)}
 
 
+def ranked_together(counting: Counting) -> list[Sequence[int]]:
+    """Return the positions of the `ranked` columns, those together that are weighed at once."""
+    ranked = list(counting.ranked)
+    return [ranked[first : first + COLUMNS_AT_ONCE] for first in range(0, len(ranked), COLUMNS_AT_ONCE)]
+
+
 def weigh_values(
     columns: Sequence[Column],
-    index: int,
+    some: Sequence[int],
     labels: NDArray[np.int32],
     weight: NDArray[np.float64] | None,
     counting: Counting,
-) -> WeightsByValue:
-    """Return the weight of the values of a `ranked` column by cluster."""
-    return WeightsByValue.of(columns[index].values, labels, counting.k, weight, counting.ranked[index])
+) -> list[WeightsByValue]:
+    """Return the weight of the values of some of the `ranked` columns by cluster."""
+    values, bins = [columns[index].values for index in some], [counting.ranked[index] for index in some]
+    in_bins = [each for each in bins if each is not None]
+    if len(in_bins) < len(bins):
+        return [WeightsByValue.of(each, labels, counting.k, weight) for each in values]
+    return WeightsByValue.in_bins(values, in_bins, labels, counting.k, weight)
 
 
 def standings_of(found: Mapping[str, Any], counting: Counting) -> dict[int, Standing]:
@@ -231,8 +245,11 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
             part[roles.measure], labels, on.counting.k, roles.given_weights(part), roles.counted(part)
         )
     by_value = {
-        f"ranked {index}": weigh_values(rows.table.columns, index, labels, rows.weight, on.counting)
-        for index in on.counting.ranked
+        f"ranked {index}": each
+        for some in ranked_together(on.counting)
+        for index, each in zip(
+            some, weigh_values(rows.table.columns, some, labels, rows.weight, on.counting), strict=True
+        )
     }
     return Added(found | by_value | on.grids.add_up(rows, labels, on.counting.k))
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallowrules._kernel import weigh_by_bits
+
 __all__ = ["MAX_CELLS", "Standing", "ValueBins", "WeightsByValue", "codes_of", "values_of"]
 
 MAX_CELLS = 2**19
@@ -106,31 +108,6 @@ class ValueBins:
             shift += 1
         return cls(low >> shift, (high >> shift) - (low >> shift) + 1, shift)
 
-    def count(
-        self, values: NDArray[Any], groups: NDArray[np.integer], n_groups: int, weight: NDArray[np.float64] | None
-    ) -> tuple[NDArray[np.uint64], NDArray[np.integer], NDArray[np.integer], NDArray[Any]]:
-        """Return the codes of the bins with rows; the places, the groups and the weight of the cells.
-
-        They are as `WeightsByValue` has them.
-        """
-        codes = codes_of(values.astype(np.float64, copy=False))
-        codes >>= np.uint64(self.shift)
-        codes -= np.uint64(self.first)
-        cells, n_cells = codes.view(np.int64), self.n_bins * n_groups
-        cells *= n_groups
-        cells += groups
-        if 4 * len(cells) < n_cells:
-            filled, inverse = np.unique(cells, return_inverse=True)
-            found = np.bincount(inverse, weight)
-        else:
-            sums = np.bincount(cells, weight, n_cells)
-            filled = np.flatnonzero(sums)
-            found = sums[filled]
-        numbers, groups = np.divmod(filled, n_groups)
-        is_first = _begins(numbers)
-        codes = (numbers[is_first].astype(np.uint64) + np.uint64(self.first)) << np.uint64(self.shift)
-        return codes, np.cumsum(is_first) - 1, groups, found
-
 
 @dataclass(frozen=True, eq=False)
 class WeightsByValue:
@@ -166,13 +143,34 @@ class WeightsByValue:
         groups: NDArray[np.integer],
         n_groups: int,
         weight: NDArray[np.float64] | None = None,
-        bins: ValueBins | None = None,
     ) -> WeightsByValue:
         """Return the weights of some rows, none of whose values is missing."""
-        if bins is not None:
-            return cls(n_groups, np.dtype(np.float64), *bins.count(values, groups, n_groups, weight), bins.shift)
         size = np.ones(len(values), np.int64) if weight is None else weight
         return cls(n_groups, values.dtype, *_counted(codes_of(values), groups, n_groups, size))
+
+    @classmethod
+    def in_bins(
+        cls,
+        columns: Sequence[NDArray[Any]],
+        bins: Sequence[ValueBins],
+        groups: NDArray[np.integer],
+        n_groups: int,
+        weight: NDArray[np.float64] | None = None,
+    ) -> list[WeightsByValue]:
+        """Return the weights of some rows in the bins of several columns, whose values need not be counted apart."""
+        values = [each.astype(np.float64, copy=False) for each in columns]
+        given = [(each, some.first, some.n_bins, some.shift) for each, some in zip(values, bins, strict=True)]
+        found = weigh_by_bits(given, np.ascontiguousarray(groups, np.int32), n_groups, weight)
+        return [cls._of_cells(n_groups, some, *cells) for some, cells in zip(bins, found, strict=True)]
+
+    @classmethod
+    def _of_cells(
+        cls, n_groups: int, bins: ValueBins, cells: NDArray[np.int64], sums: NDArray[np.float64]
+    ) -> WeightsByValue:
+        numbers, groups = np.divmod(cells, n_groups)
+        is_first = _begins(numbers)
+        codes = (numbers[is_first].astype(np.uint64) + np.uint64(bins.first)) << np.uint64(bins.shift)
+        return cls(n_groups, np.dtype(np.float64), codes, np.cumsum(is_first) - 1, groups, sums, bins.shift)
 
     def __add__(self, other: WeightsByValue) -> WeightsByValue:
         cells = ((each.codes[each.places], each.groups, each.weight) for each in (self, other))

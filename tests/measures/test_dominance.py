@@ -78,24 +78,22 @@ def test_a_row_of_weight_3_is_three_rows_and_their_order_does_not_matter(drawn_r
         np.testing.assert_array_equal(getattr(weighted, name), getattr(repeated, name))
 
 
+def weighed(values, groups, weight, bins):
+    if bins is None:
+        return WeightsByValue.of(values, groups, K, weight)
+    return WeightsByValue.in_bins([values], [bins], groups, K, weight)[0]
+
+
 @draws(200)
 @given(rows(), st.lists(st.integers(0, 50), max_size=4), st.booleans(), st.booleans())
 def test_parts_add_up_to_the_whole_in_bins_too(drawn_rows, cuts, in_bins, weighted):
     values, groups, weight = drawn_rows
     weight = weight if weighted else None
     bins = ValueBins.between((values.min(), values.max()), K) if in_bins else None
-    whole = WeightsByValue.of(values, groups, K, weight, bins)
+    whole = weighed(values, groups, weight, bins)
     cuts = sorted(cuts)
-    parts = [
-        WeightsByValue.of(some, *others, bins)
-        for some, *others in zip(
-            np.split(values, cuts),
-            np.split(groups, cuts),
-            [K] * (len(cuts) + 1),
-            [None] * (len(cuts) + 1) if weight is None else np.split(weight, cuts),
-            strict=True,
-        )
-    ]
+    weights = [None] * (len(cuts) + 1) if weight is None else np.split(weight, cuts)
+    parts = [weighed(*each, bins) for each in zip(np.split(values, cuts), np.split(groups, cuts), weights, strict=True)]
     added = reduce(add, parts[::-1])
     assert added.shift == whole.shift == (bins.shift if bins else 0)
     for name in ("codes", "places", "groups", "weight"):
@@ -110,7 +108,7 @@ def test_bins_put_deltas_off_by_no_more_than_the_pairs_in_one_bin(tail):
     values = np.exp(values) if tail else values
     values[0] = 1e6  # no tail widens the bins
     bins = ValueBins.between((values.min(), values.max()), K)
-    exact, binned = (WeightsByValue.of(values, groups, K, bins=each) for each in (None, bins))
+    exact, binned = (weighed(values, groups, None, each) for each in (None, bins))
     assert exact.shift == 0 < binned.shift
     table = np.zeros((len(binned.codes), K))
     table[binned.places, binned.groups] = binned.weight
@@ -123,6 +121,35 @@ def test_bins_put_deltas_off_by_no_more_than_the_pairs_in_one_bin(tail):
         np.testing.assert_allclose(binned.standing().medians, exact.standing().medians, rtol=1e-3)
     else:  # from below zero to above it
         assert np.isnan(binned.standing().medians).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_columns_side_by_side_have_the_bins_that_each_has_alone(n_columns, weighted):
+    random = np.random.default_rng(n_columns)
+    X = random.normal(size=(1500, 5)).round(2)
+    X[::7] = -0.0
+    groups = random.integers(0, K, len(X)).astype(np.int32)
+    weight = random.integers(0, 3, len(X)).astype(float) if weighted else None
+    bins = [ValueBins.between((X[:, j].min(), X[:, j].max()), K) for j in range(n_columns)]
+    together = WeightsByValue.in_bins([X[:, j] for j in range(n_columns)], bins, groups, K, weight)
+    for j, found in enumerate(together):
+        exact = WeightsByValue.of(X[:, j], groups, K, weight)
+        numbers = (exact.codes >> np.uint64(bins[j].shift)) - np.uint64(bins[j].first)
+        wanted = np.zeros((bins[j].n_bins, K))
+        np.add.at(wanted, (numbers[exact.places], exact.groups), exact.weight)
+        places, of_groups = np.nonzero(wanted)
+        first, shift = np.uint64(bins[j].first), np.uint64(found.shift)
+        np.testing.assert_array_equal(found.codes >> shift, np.unique(places) + first)
+        np.testing.assert_array_equal(found.groups, of_groups)
+        np.testing.assert_array_equal(found.weight, wanted[places, of_groups])
+
+
+@pytest.mark.parametrize("value", [-1.5, 3.5, math.nan])
+def test_a_value_in_no_bin_is_refused(value):
+    bins = ValueBins.between((-1.0, 3.0), K)
+    with pytest.raises(ValueError, match="in none of its column's bins"):
+        weighed(np.array([0.0, value, 1.0]), np.zeros(3, int), None, bins)
 
 
 @draws(100)

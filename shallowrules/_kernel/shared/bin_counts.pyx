@@ -1,10 +1,11 @@
-"""Count the rows of each group in the bins of columns, for histograms."""
+"""Count the rows of each group in the bins of columns: equally wide ones for histograms, and narrow ones for ranks."""
 
 import numpy as np
 
 from cython.parallel cimport prange
 from libc.math cimport fabs
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
 
 from shallowrules._kernel.shared.threads cimport Share, share_of, threads_for
 
@@ -186,3 +187,101 @@ def place_rows(values, const int[::1] groups, const double[::1] edges, double up
         for row in range(n_rows):
             places[row] += <int>(groups[row] * n_bins)
     return places_array
+
+
+cdef struct BitBins:
+    # A column of doubles and its bins, each of those that begin with the same bits.
+    const char* values
+    Py_ssize_t stride
+    uint64_t first          # code in bin 0, without its last bits
+    uint64_t n_bins
+    int shift               # number of last bits
+    double* sums            # [n_bins, n_groups]
+    int64_t* cells          # those with rows
+    Py_ssize_t n_cells
+
+
+def weigh_by_bits(columns, const int[::1] groups, Py_ssize_t n_groups, weight=None):
+    """Add up the weight of each group in the bins of columns; a bin holds the doubles that begin with the same bits.
+
+    Parameters
+    ----------
+    columns : list of tuple (values, first, n_bins, shift)
+        values : ndarray of float64, shape (n_rows,)
+            None is missing; 0.0 and -0.0 are equal.
+        first : int
+            The code of the values in bin 0 without its last bits. Codes are whole numbers in the order of the values.
+        n_bins : int
+        shift : int
+            The number of last bits.
+    groups : ndarray of int32, shape (n_rows,)
+        From 0 to ``n_groups - 1``.
+    n_groups : int
+    weight : ndarray of float64, shape (n_rows,), optional
+        Not negative.
+
+    Returns
+    -------
+    list of tuple (cells, sums)
+        By column. cells : ndarray of int64, ascending, of the bins and groups with rows: the number of the bin times
+        `n_groups`, plus the group. sums : ndarray of float64, the weight in these.
+
+    Raises
+    ------
+    ValueError
+        If a value is in none of its column's bins.
+    """
+    cdef Py_ssize_t n_rows = groups.shape[0], n_columns = len(columns), begin = 0, f
+    cdef const double[::1] weights = np.empty(0) if weight is None else weight
+    cdef const double* w = NULL if weight is None or not n_rows else &weights[0]
+    cdef double[::1] sums
+    cdef int64_t[::1] cells
+    cdef unsigned char[::1] bins_bytes = np.zeros(max(1, n_columns) * sizeof(BitBins), dtype=np.uint8)
+    cdef BitBins* bins = <BitBins*>&bins_bytes[0]
+    cdef bint inside = True
+    found = []
+    for f in range(n_columns):
+        values, bins[f].first, n_bins, bins[f].shift = columns[f]
+        found.append((np.empty(max(1, min(n_rows, n_bins * n_groups)), dtype=np.int64), np.zeros(n_bins * n_groups)))
+        cells, sums = found[f]
+        bins[f].values = <const char*><size_t>values.__array_interface__["data"][0]
+        bins[f].stride, bins[f].n_bins = values.strides[0], n_bins
+        bins[f].sums, bins[f].cells = &sums[0], &cells[0]
+    with nogil:
+        while begin < n_rows:
+            for f in range(n_columns):
+                inside &= _weigh_block(
+                    &bins[f], &groups[begin], n_groups, w, begin, min(<Py_ssize_t>ROWS, n_rows - begin)
+                )
+            begin += ROWS
+    if not inside:
+        raise ValueError("a value is in none of its column's bins")
+    ordered = [np.sort(some[:bins[f].n_cells]) for f, (some, _) in enumerate(found)]
+    return [(some, of_cells[some]) for some, (_, of_cells) in zip(ordered, found)]
+
+
+cdef bint _weigh_block(
+    BitBins* bins, const int* groups, Py_ssize_t n_groups, const double* weight, Py_ssize_t begin, Py_ssize_t count
+) noexcept nogil:
+    """Add up to `ROWS` rows; return whether all values are in bins."""
+    cdef double[ROWS] values
+    cdef uint64_t bits, sign = <uint64_t>1 << 63
+    cdef Py_ssize_t i, cell
+    cdef double mass = 1.0
+    cdef bint inside = True
+    for i in range(count):
+        values[i] = (<const double*>(bins.values + (begin + i) * bins.stride))[0] + 0.0  # -0.0 becomes 0.0
+    for i in range(count):
+        memcpy(&bits, &values[i], sizeof(bits))
+        bits = ((~bits if bits & sign else bits | sign) >> bins.shift) - bins.first
+        if weight != NULL:
+            mass = weight[begin + i]
+        if bits >= bins.n_bins or mass == 0.0:
+            inside &= bits < bins.n_bins
+            continue
+        cell = <Py_ssize_t>bits * n_groups + groups[i]
+        if bins.sums[cell] == 0.0:
+            bins.cells[bins.n_cells] = cell
+            bins.n_cells += 1
+        bins.sums[cell] += mass
+    return inside
