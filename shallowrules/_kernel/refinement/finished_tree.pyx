@@ -13,7 +13,7 @@ from shallowrules._kernel.refinement.state cimport (
 )
 from shallowrules._kernel.shared.interrupts cimport is_poll_due, poll_interrupts
 from shallowrules._kernel.shared.matrix cimport entry
-from shallowrules._kernel.shared.threads cimport CHUNK, threads_for_values
+from shallowrules._kernel.shared.threads cimport CHUNK, threads_for
 
 
 cdef int list_leaves(const Tree* tree, Walk* walk, int node) noexcept nogil:
@@ -62,7 +62,7 @@ cdef int count_conditions(const Tree* tree, unsigned char* is_seen, int leaf, in
 
 cdef int threads_for_node(const Rows* rows, const Tree* tree, int n_threads, int node) noexcept nogil:
     """Return how many threads work on a node: its rows are gone over column by column."""
-    return threads_for_values((tree.last[node] - tree.first[node]) * rows.n_features, n_threads)
+    return threads_for((tree.last[node] - tree.first[node]) * rows.n_features, n_threads)
 
 
 cdef void _measure_cluster(

@@ -17,7 +17,7 @@ from libc.stdint cimport uint16_t
 
 from shallowrules._kernel.inputs import column_ranges
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
-from shallowrules._kernel.shared.threads cimport threads_for_values
+from shallowrules._kernel.shared.threads cimport threads_for
 
 
 MAX_CELLS = 2048        # of a column
@@ -319,7 +319,7 @@ cdef int _make_grid(
 cdef _code_rows(const Matrix* matrix, const int[::1] rows, const Grid* grids, int n_codes, int n_threads):
     """Code all rows; return the codes, which of them are single-valued, and the rows of the fullest that is not."""
     cdef Py_ssize_t m = rows.shape[0], d = matrix.n_columns, t, largest
-    n_threads = threads_for_values(m * d, n_threads)
+    n_threads = threads_for(m * d, n_threads)
     codes_array = np.empty((d, m), dtype=np.uint16)
     tallies_array, values_array = np.zeros((n_threads, d * n_codes), dtype=np.int32), np.empty((n_threads, d * n_codes))
     buffer_array = np.empty((n_threads, d * ROWS))

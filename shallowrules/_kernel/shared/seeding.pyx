@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from shallowrules._kernel.shared.lanes cimport LANES, sr_lane_distances
 from shallowrules._kernel.shared.matrix cimport Matrix, load_block, matrix_of
-from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of, threads_for_values
+from shallowrules._kernel.shared.threads cimport CHUNK, Share, share_of, threads_for
 
 
 cdef extern from "shared/seeding.h" nogil:
@@ -67,7 +67,7 @@ def sum_closest(
     cdef Matrix matrix = matrix_of(X)
     cdef Py_ssize_t n = X.shape[0], n_starts = closest.shape[0], n_centers = centers.shape[0], m = matrix.n_columns
     cdef Py_ssize_t n_chunks = (n + CHUNK - 1) // CHUNK, chunk
-    cdef int threads = threads_for_values(n * m, n_threads), thread
+    cdef int threads = threads_for(n * m, n_threads), thread
     cdef Share share
     sums_array = np.empty((n_chunks, n_starts, n_centers // n_starts))
     cdef double[:, :, ::1] sums = sums_array

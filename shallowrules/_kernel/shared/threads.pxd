@@ -12,21 +12,14 @@ cdef enum:
     # Rows whose costs are summed together. Sums of chunks are added in order, so that the number of threads cannot
     # change a digit.
     CHUNK = 4096
-    # From this number of rows on, all threads work on one node: waking them takes longer than a small node does.
+    # From this number of rows on, or of values where a table is gone over column by column, all threads work together:
+    # waking them takes longer than less work does.
     MIN_SHARED_ROWS = 32768
-    # Below this number of values (rows x columns) one thread goes over a table: waking others takes longer, and they
-    # keep a core busy for a while, waiting for more.
-    MIN_SHARED_VALUES = 300000
 
 
 cdef inline int threads_for(Py_ssize_t n_rows, int n_threads) noexcept nogil:
-    """Return how many threads work on a node of this number of rows."""
+    """Return how many threads work on this number of rows, or of values."""
     return n_threads if n_rows >= MIN_SHARED_ROWS else 1
-
-
-cdef inline int threads_for_values(Py_ssize_t n_values, int n_threads) noexcept nogil:
-    """Return how many threads go over a table of this number of values."""
-    return n_threads if n_values >= MIN_SHARED_VALUES else 1
 
 
 cdef struct Share:
