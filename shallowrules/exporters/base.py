@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
@@ -20,7 +21,9 @@ __all__ = [
     "Exporter",
     "check_cluster_as",
     "check_exporter",
+    "check_names",
     "check_option_names",
+    "check_path",
     "check_text",
     "contract_faults",
     "precision_column_of",
@@ -98,6 +101,18 @@ def check_text(option: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise OptionError(OptionName(option), f" must be text that is not blank, not {value!r}")
     return value
+
+
+def check_path(option: str, value: object) -> None:
+    """Raise OptionError if the value of an option is given, but is not the path of a file."""
+    if value is not None and (not isinstance(value, str | os.PathLike) or not str(value)):
+        raise OptionError(OptionName(option), f" must be the path of a file, not {value!r}")
+
+
+def check_names(option: str, value: object) -> None:
+    """Raise OptionError if the value of an option is not a collection of names."""
+    if isinstance(value, str) or not isinstance(value, Collection) or not all(isinstance(name, str) for name in value):
+        raise OptionError(OptionName(option), f" must be names of columns, not {value!r}")
 
 
 def precision_column_of(cluster_column: str) -> str:

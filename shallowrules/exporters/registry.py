@@ -85,14 +85,14 @@ BuiltInText = Literal[
 
 
 @overload
-def export(rules: RuleSet, name: BuiltInText, **options: Any) -> str: ...
+def export(rules: RuleSet, name: BuiltInText, /, **options: Any) -> str: ...
 @overload
-def export(rules: RuleSet, name: Literal["onnx", "xlsx"], **options: Any) -> bytes: ...
+def export(rules: RuleSet, name: Literal["onnx", "xlsx"], /, **options: Any) -> bytes: ...
 @overload
-def export(rules: RuleSet, name: str, **options: Any) -> Exported: ...
+def export(rules: RuleSet, name: str, /, **options: Any) -> Exported: ...
 
 
-def export(rules: RuleSet, name: str, **options: Any) -> Exported:
+def export(rules: RuleSet, name: str, /, **options: Any) -> Exported:
     """Return the rules in an output format for people or programs.
 
     Parameters
@@ -100,6 +100,7 @@ def export(rules: RuleSet, name: str, **options: Any) -> Exported:
     rules : RuleSet
     name : str
         An exporter: one of `exporter_names`.
+        It is given by position, since an exporter may have an option of that name.
     **options
         The exporter's own options, for example ``dialect="postgres"`` for ``"sql"``.
 

@@ -21,6 +21,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
 from shallowrules.errors import OptionError, ShallowRulesError
+from shallowrules.exporters.base import check_path
 from shallowrules.files import read_whole
 
 __all__ = ["Language", "escape_markdown", "isolate", "one_line", "render", "shipped"]
@@ -64,10 +65,11 @@ def render(language: Language, name: str, context: Mapping[str, Any], template: 
     Raises
     ------
     OptionError
-        If the user's template is not UTF-8, or cannot be parsed or rendered; names its file and line.
+        If the user's template is not a path, is not UTF-8, or cannot be parsed or rendered; names its file and line.
     OSError
         If the file cannot be read.
     """
+    check_path("template", template)
     if template is None:
         text = _environment(Environment, language, _COMPILED).get_template(name).render(context)
     else:

@@ -103,14 +103,16 @@ def _explained(centers: NDArray[np.float64], grids: Grids, sums: Added, clustere
     """Return the centers in the explained columns: the means of the rows that are nearest to them."""
     means, has_rows = means_of_clusters(grids.explain, sums, "explain"), sums["rows"] > 0
     empty = np.flatnonzero(~has_rows)
-    if len(empty) and clusterer is not None:
+    if not len(empty):
+        return means
+    if clusterer is not None:
         raise DataError(
             f"no row is nearest to the centers {', '.join(map(str, empty))}, so they have no place in the "
             "explained columns; remove them"
         )
-    if len(empty):  # a center of our own without rows coincides with another one, as far as distances tell
-        nearest, _ = nearest_centers(centers[empty], centers[has_rows])
-        means[empty] = means[has_rows][nearest]
+    # A center of our own without rows coincides with another one, as far as distances tell.
+    nearest, _ = nearest_centers(centers[empty], centers[has_rows])
+    means[empty] = means[has_rows][nearest]
     return means
 
 

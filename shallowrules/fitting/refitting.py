@@ -45,7 +45,7 @@ MANY_MOVED = 0.05
 
 Data = TypeVar("Data", bound=FitData)
 
-Goal = Callable[[float, float], bool]
+IsWithin = Callable[[float, float], bool]
 """Tells whether a normalized cost and a WAES are within the requested bounds."""
 
 
@@ -95,7 +95,7 @@ class Judgement:
     stays: bool = False
 
 
-def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: Goal | None = None) -> Judgement:
+def judge(data: FitData, grown: GrownTree, tradeoff: float, log: Log, within: IsWithin | None = None) -> Judgement:
     """Return the tree to take: that of the earlier rules, the same cuts with other thresholds, or the grown one.
 
     Parameters

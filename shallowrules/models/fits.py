@@ -15,7 +15,7 @@ from shallowrules.errors import DataError, counted
 from shallowrules.fitting.finishing import Fit, finish
 from shallowrules.fitting.parts import PartsData
 from shallowrules.fitting.preparing import prepare
-from shallowrules.fitting.refitting import Goal, go_on, judge
+from shallowrules.fitting.refitting import IsWithin, go_on, judge
 from shallowrules.fitting.searching import more_rules_notes
 from shallowrules.fitting.whole import TableData
 from shallowrules.models.arguments import read_measure, read_rows, read_weights
@@ -73,7 +73,7 @@ def prepare_fit(model: Model, X: Any, y: Any, sample_weight: ArrayLike | None, m
     return prepare(given, parameters, weight, log_of(model), added_up)
 
 
-def fitted(model: Model, data: TableData | PartsData, grown: GrownTree, within: Goal | None = None) -> Model:
+def fitted(model: Model, data: TableData | PartsData, grown: GrownTree, within: IsWithin | None = None) -> Model:
     """Finish a grown tree and make it the fit of the model, which is returned.
 
     An earlier fit is replaced as a whole, in one step at the end, or not at all. `within` is a goal that the tree is

@@ -1,15 +1,17 @@
 """Discovery of exporters by entry point, with made-up distributions, and the contract."""
 
+import math
 import os
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from rulesets import example_rules
 
-from shallowrules.errors import OptionError, PluginError
+from shallowrules.errors import OptionError, PluginError, ShallowRulesError
 from shallowrules.exporters import check_exporter, export, exporter_names, get_exporter, installed_exporters
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
@@ -28,6 +30,26 @@ def test_built_in_exporters_are_installed():
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_built_in_exporters_meet_the_contract(name):
     check_exporter(get_exporter(name))
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_an_option_takes_a_value_or_refuses_it_by_name(name, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    values = [7, -1, 2.5, math.nan, True, None, "", "x", b"x", object(), [1], ["a"], {"a": 1}, {1: "a"}, {"a": "b"}, {1}]
+    for option in (each.name for each in fields(get_exporter(name).options)):
+        for value in [*values, str(file), tmp_path]:
+            try:
+                assert export(example_rules(), name, **{option: value})
+            except ShallowRulesError as error:
+                assert str(error)
+            except OSError as error:  # no such file
+                assert option in ("path", "points", "template")
+                assert error.filename in ("", "x", str(tmp_path))
+
+
+def test_an_option_may_be_called_name():
+    assert "int zq(" in export(example_rules(), "c", name="zq")
 
 
 def test_a_plugin_is_found_and_used(install, monkeypatch):

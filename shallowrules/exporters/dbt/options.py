@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from shallowrules.errors import OptionError, OptionName, check_choice
+from shallowrules.exporters.base import check_names
 from shallowrules.exporters.dbt.jinja import QUOTE, call
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.sql import SqlOptions
@@ -77,6 +78,7 @@ class DbtOptions:
     max_shift: float = 0.05
 
     def __post_init__(self) -> None:
+        check_names("key", self.key)
         types = self.table_types
         if len(split_table(self.table)) > 2:
             raise OptionError(TABLE, " must be the name of a model, or of a source and its table: 'shop.customers'")
@@ -91,8 +93,6 @@ class DbtOptions:
             raise OptionError(option, f" goes with 'incremental', not {self.materialized!r}: change ", MATERIALIZED)
         if self.materialized == "incremental" and not self.key:
             raise OptionError("an incremental model needs the columns that identify a row: name them with ", KEY)
-        if isinstance(self.key, str):
-            raise OptionError(KEY, f" must be names of columns, not the text {self.key!r}")
         for option, names in ((KEY, self.key), (UPDATED_AT, () if self.updated_at is None else (self.updated_at,))):
             for name in names:
                 _check_name(name, option)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shallowrules.errors import OptionError, OptionName, counted
+from shallowrules.exporters.base import check_path
 from shallowrules.files import read_whole
 from shallowrules.rules import RuleSet
 
@@ -38,6 +39,7 @@ def read_points(given: str | Path | Points) -> Points:
     """
     if isinstance(given, Points):
         return given
+    check_path("points", given)
     lines = read_whole(given).decode("utf-8-sig", "replace").splitlines()
     rows = []
     for number, row in enumerate(csv.DictReader(lines), start=2):

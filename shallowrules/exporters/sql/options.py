@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from shallowrules.errors import OptionError, OptionName, check_choice
-from shallowrules.exporters.base import ClusterAs, check_text, precision_column_of
+from shallowrules.exporters.base import ClusterAs, check_names, check_path, check_text, precision_column_of
 from shallowrules.exporters.options import on_command_line
 from shallowrules.exporters.sql.ddl import declared_types
 from shallowrules.exporters.sql.declared import Guards
@@ -166,14 +166,14 @@ class SqlOptions:
             raise OptionError(CLUSTER_AS, f" 'both' goes with a query ({', '.join(QUERIES)}), not with ", style)
         if self.with_precision and self.style not in QUERIES:
             raise OptionError(WITH_PRECISION, f" goes with a query ({', '.join(QUERIES)}), not with ", style)
-        if isinstance(self.output_columns, str) or not all(isinstance(name, str) for name in self.output_columns):
-            raise OptionError(OUTPUT_COLUMNS, " must be names of columns")
+        check_names("output_columns", self.output_columns)
         if self.output_columns and self.style not in QUERIES:
             raise OptionError(OUTPUT_COLUMNS, f" goes with a query ({', '.join(QUERIES)}), not with ", style)
         if self.into is not None:
             split_table(self.into)
         if self.materialized and self.style != "view":
             raise OptionError(OptionName("materialized"), " goes with a view, not with ", style)
+        check_path("ddl", self.ddl)
         if self.ddl is not None:
             _ = self.table_types  # report a wrong file before the work
         if self.otherwise is not None and self.style in WITHOUT_ELSE:
@@ -241,7 +241,7 @@ class SqlOptions:
 
 
 def _check_texts(given: object, option: OptionName, must: str) -> None:
-    if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
         raise OptionError(option, f" {must}")
 
 
