@@ -8,13 +8,14 @@ import math
 import re
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from commandline import call
 from rulesets import code_rules, example_of_categories, example_rules, make_rules, small_rules, text_rules
 
-from shallowrules.errors import MissingExtraError, OptionError
+from shallowrules.errors import EngineError, MissingExtraError, OptionError
 from shallowrules.exporters import exporter_names
 from shallowrules.exporters.sql import LABELLING_STYLES
 from shallowrules.rules.boundary import boundary_table
@@ -203,6 +204,21 @@ def test_what_a_workbook_shows_that_is_no_cluster_is_none_of_the_tree(monkeypatc
         _, workbook = verify(rules, {"x": [0.1]}, [], exporters=["xlsx"])
         assert workbook.disagreements == workbook.rows > 1
         assert (workbook.first.expected, workbook.first.found) == (-2, found_there)
+
+
+@pytest.mark.parametrize("text", [None, ""])
+def test_a_workbook_that_libreoffice_does_not_compute_is_an_error(monkeypatch, text):
+    def convert(command):
+        made = Path(command[command.index("--outdir") + 1], f"w0-{xlsx.LABEL_SHEET}.csv")
+        made.parent.mkdir()
+        if text is not None:
+            made.write_text(text)
+        return ""
+
+    monkeypatch.setattr(xlsx, "find_libreoffice", lambda: "soffice")
+    monkeypatch.setattr(xlsx, "_run", convert)
+    with pytest.raises(EngineError, match="it computed no labels"):
+        xlsx.compute_workbooks([b""])
 
 
 def test_a_workbook_is_asked_for_rows_that_cells_hold():

@@ -116,7 +116,7 @@ def compute_workbooks(workbooks: Sequence[bytes]) -> list[list[list[str]]]:
         shown = []
         for file in files:
             made = folder / "out" / f"{file.stem}-{LABEL_SHEET}.csv"
-            if not made.exists():
+            if not made.exists() or not made.stat().st_size:
                 raise EngineError(TITLE, " ".join(command), said or "it computed no labels")
             with made.open(encoding="utf-8", newline="") as lines:
                 shown.append(list(csv.reader(lines)))
