@@ -372,12 +372,13 @@ class LabelledRows:
             leaf = None if leaf is None else leaf[rows]
         weight = weight if self.weighted else None
 
-        def standing(some: Sequence[int]) -> list[Standing]:
-            return [each.standing() for each in weigh_values(columns, some, labels, weight, counting)]
+        def standings_of(some: Sequence[int]) -> dict[int, Standing]:
+            weighed = weigh_values(columns, some, labels, weight, counting)
+            return {index: each.standing() for index, each in weighed.items()}
 
         with ThreadPoolExecutor(min(counting.n_threads, MAX_WEIGHED_AT_ONCE)) as pool:
-            weighed = [each for some in pool.map(standing, ranked_together(counting)) for each in some]
-        standings = dict(zip(counting.ranked, weighed, strict=True))
+            found_at_once = pool.map(standings_of, ranked_together(counting))
+            standings = {index: each for some in found_at_once for index, each in some.items()}
         found = count_labels(columns, labels, followed, weight, counting, leaf)
         if self.added_up is not None:
             found |= total_counted(self.added_up, labels, counting.k, self.given_weight, rows)

@@ -131,13 +131,15 @@ def weigh_values(
     labels: NDArray[np.int32],
     weight: NDArray[np.float64] | None,
     counting: Counting,
-) -> list[WeightsByValue]:
-    """Return the weight of the values of some of the `ranked` columns by cluster."""
+) -> dict[int, WeightsByValue]:
+    """Return the weight of the values of some of the `ranked` columns by cluster, by position."""
     values, bins = [columns[index].values for index in some], [counting.ranked[index] for index in some]
     in_bins = [each for each in bins if each is not None]
     if len(in_bins) < len(bins):
-        return [WeightsByValue.of(each, labels, counting.k, weight) for each in values]
-    return WeightsByValue.in_bins(values, in_bins, labels, counting.k, weight)
+        weighed = [WeightsByValue.of(each, labels, counting.k, weight) for each in values]
+    else:
+        weighed = WeightsByValue.in_bins(values, in_bins, labels, counting.k, weight)
+    return dict(zip(some, weighed, strict=True))
 
 
 def standings_of(found: Mapping[str, Any], counting: Counting) -> dict[int, Standing]:
@@ -247,9 +249,7 @@ def _count_part(part: Part, on: TreeOnParts) -> Added:
     by_value = {
         f"ranked {index}": each
         for some in ranked_together(on.counting)
-        for index, each in zip(
-            some, weigh_values(rows.table.columns, some, labels, rows.weight, on.counting), strict=True
-        )
+        for index, each in weigh_values(rows.table.columns, some, labels, rows.weight, on.counting).items()
     }
     return Added(found | by_value | on.grids.add_up(rows, labels, on.counting.k))
 

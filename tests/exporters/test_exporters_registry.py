@@ -34,7 +34,7 @@ def test_built_in_exporters_meet_the_contract(name):
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_an_option_takes_a_value_or_refuses_it_by_name(name, tmp_path):
+def test_an_option_takes_any_value_or_refuses_it_with_an_error_of_ours(name, tmp_path):
     file = tmp_path / "file"
     file.write_text("")
     values = [7, -1, 2.5, math.nan, True, None, "", "x", b"x", object(), [1], ["a"], {"a": 1}, {1: "a"}, {1}, str(file)]
